@@ -10,7 +10,7 @@ const PROCESSES = [
   'test/{localstack,withdrawals,workers}/**/*.test.ts',
   'test/cli/{cli,deposits,deposit-list,dev,first-words,last-word,stopped-database,unheard}.test.ts',
   'test/deposits/{stack,reconciliation-crash}.test.ts',
-  'test/ledger/{deposit-addresses,withdrawals}.test.ts',
+  'test/ledger/{deposits/deposit-addresses,withdrawals/withdrawals}.test.ts',
   'test/webhooks/lost-events.test.ts',
 ];
 /** A validator is busy by itself. */

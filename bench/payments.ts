@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
+import { newWallet } from '../devkit/localnet/wallet.ts';
+import { paymentsOnChain } from '../devkit/localstack/chain-truth.ts';
+import type { Stack } from '../devkit/localstack/stack.ts';
 import { withdrawalWorkflowId } from '../src/domain/ids.ts';
-import { newWallet } from '../src/localnet/wallet.ts';
-import { paymentsOnChain } from '../src/localstack/chain-truth.ts';
-import type { Stack } from '../src/localstack/stack.ts';
-import { startWithdrawal } from '../src/platform/start-withdrawal.ts';
+import { startWithdrawal } from '../src/platform/temporal/start-withdrawal.ts';
 import { drive, type Load } from './load.ts';
 
 /** What each withdrawal of a benchmark pays. */

@@ -1,6 +1,6 @@
+import { type Stack, type StackOptions, startStack } from '../devkit/localstack/stack.ts';
 import { EXIT } from '../src/cli/exit.ts';
 import type { Output } from '../src/cli/output.ts';
-import { type Stack, type StackOptions, startStack } from '../src/localstack/stack.ts';
 import { benchEnvironment } from './settings.ts';
 
 /** What a benchmark of withdrawals counts, whatever else it measures. */

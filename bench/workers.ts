@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
-import { freePort } from '../src/localstack/ports.ts';
-import { ManagedProcess } from '../src/localstack/process.ts';
-import { nodeProgram } from '../src/localstack/program.ts';
-import type { Stack } from '../src/localstack/stack.ts';
+import { freePort } from '../devkit/localstack/ports.ts';
+import { ManagedProcess } from '../devkit/localstack/process.ts';
+import { nodeProgram } from '../devkit/localstack/program.ts';
+import type { Stack } from '../devkit/localstack/stack.ts';
 import { benchEnvironment, TALLY_PORT } from './settings.ts';
 import { readTally } from './tally.ts';
 

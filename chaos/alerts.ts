@@ -1,6 +1,6 @@
+import type { ChainArrival, ChainPayment } from '../devkit/localstack/chain-truth.ts';
 import type { Alarm, AlertKind } from '../src/domain/alerts.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
-import type { ChainArrival, ChainPayment } from '../src/localstack/chain-truth.ts';
 
 /** Each says that money or the record is not what it should be. */
 const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([

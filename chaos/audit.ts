@@ -1,6 +1,6 @@
-import type { Books } from '../src/localstack/books.ts';
-import type { ChainPayment } from '../src/localstack/chain-truth.ts';
-import { type Claim, judge, strangersTo } from '../src/localstack/verdict.ts';
+import type { Books } from '../devkit/localstack/books.ts';
+import type { ChainPayment } from '../devkit/localstack/chain-truth.ts';
+import { type Claim, judge, strangersTo } from '../devkit/localstack/verdict.ts';
 import { feeFindings } from './fees.ts';
 
 /** What the record, and Temporal, say of one withdrawal at the end. */

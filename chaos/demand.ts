@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import { newWallet } from '../devkit/localnet/wallet.ts';
 import type { SluiceClient, WithdrawalTerms } from '../src/client/client.ts';
-import { newWallet } from '../src/localnet/wallet.ts';
 import { retryWhileUnavailable } from './unavailable.ts';
 import { asWanted, type Market, type Wanted } from './wanted.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault } from '../src/localnet/faults.ts';
-import { rpc } from '../src/localstack/rpc.ts';
-import { deriveAta } from '../src/solana/ata.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../src/solana/programs.ts';
+import type { Fault } from '../devkit/localnet/faults.ts';
+import { rpc } from '../devkit/localstack/rpc.ts';
+import { deriveAta } from '../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../src/solana/tx/programs.ts';
 import type { Heal } from './heal.ts';
 import type { Market } from './wanted.ts';
 

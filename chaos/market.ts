@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newWallet } from '../src/localnet/wallet.ts';
-import { mintsOf } from '../src/localstack/chain.ts';
-import { rpc } from '../src/localstack/rpc.ts';
-import type { Stack } from '../src/localstack/stack.ts';
-import { deriveAta } from '../src/solana/ata.ts';
-import { TOKEN_2022_PROGRAM } from '../src/solana/programs.ts';
+import { newWallet } from '../devkit/localnet/wallet.ts';
+import { mintsOf } from '../devkit/localstack/chain.ts';
+import { rpc } from '../devkit/localstack/rpc.ts';
+import type { Stack } from '../devkit/localstack/stack.ts';
+import { deriveAta } from '../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM } from '../src/solana/tx/programs.ts';
 import type { Market } from './wanted.ts';
 
 const OLD_WALLETS = 6;

@@ -1,6 +1,6 @@
-import type { Fault } from '../src/localnet/faults.ts';
-import { LIES } from '../src/localnet/rpc/false-block.ts';
-import { rpc } from '../src/localstack/rpc.ts';
+import type { Fault } from '../devkit/localnet/faults.ts';
+import { LIES } from '../devkit/localnet/rpc/false-block.ts';
+import { rpc } from '../devkit/localstack/rpc.ts';
 import type { FaultName } from './kinds.ts';
 
 /** One scripted fault of a node; `*` is every method. */

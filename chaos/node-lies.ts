@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ACCOUNT_LIES } from '../src/localnet/rpc/false-account.ts';
-import { STATUS_LIES, type StatusLie } from '../src/localnet/rpc/false-status.ts';
-import { rpc } from '../src/localstack/rpc.ts';
+import { ACCOUNT_LIES } from '../devkit/localnet/rpc/false-account.ts';
+import { STATUS_LIES, type StatusLie } from '../devkit/localnet/rpc/false-status.ts';
+import { rpc } from '../devkit/localstack/rpc.ts';
 import { type Heal, repeatedly } from './heal.ts';
 import { type FaultName, LIE_PATIENCE_MS } from './kinds.ts';
 import type { NodeFault } from './node-faults.ts';

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { ChainPayment } from '../src/localstack/chain-truth.ts';
-import { nodeProgram } from '../src/localstack/program.ts';
-import type { Stack } from '../src/localstack/stack.ts';
+import type { ChainPayment } from '../devkit/localstack/chain-truth.ts';
+import { nodeProgram } from '../devkit/localstack/program.ts';
+import type { Stack } from '../devkit/localstack/stack.ts';
 
 const run = promisify(execFile);
 

@@ -1,12 +1,12 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import pLimit from 'p-limit';
+import type { Stack } from '../devkit/localstack/stack.ts';
 import type { WithdrawalTerms } from '../src/client/client.ts';
 import type { Alarm } from '../src/domain/alerts.ts';
 import { withdrawalWorkflowId } from '../src/domain/ids.ts';
 import { type Ledger, openLedger } from '../src/ledger/ledger.ts';
-import type { Stack } from '../src/localstack/stack.ts';
 import { Closers } from '../src/platform/shutdown.ts';
-import { connectTemporal } from '../src/platform/temporal.ts';
+import { connectTemporal } from '../src/platform/temporal/client.ts';
 import type { withdrawal } from '../src/workflows/withdrawal.ts';
 import { readMoneyAlerts } from './alerts.ts';
 import type { Outcome } from './audit.ts';

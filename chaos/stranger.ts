@@ -1,6 +1,6 @@
-import { rpc } from '../src/localstack/rpc.ts';
-import { deriveAta } from '../src/solana/ata.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../src/solana/programs.ts';
+import { rpc } from '../devkit/localstack/rpc.ts';
+import { deriveAta } from '../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../src/solana/tx/programs.ts';
 import type { Order } from './demand.ts';
 import type { Heal } from './heal.ts';
 import type { Injection } from './schedule.ts';

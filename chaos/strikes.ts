@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { ManagedProcess } from '../src/localstack/process.ts';
-import { rpc } from '../src/localstack/rpc.ts';
+import type { ManagedProcess } from '../devkit/localstack/process.ts';
+import { rpc } from '../devkit/localstack/rpc.ts';
 import type { Order } from './demand.ts';
 import type { Exchange } from './deposits/exchange.ts';
 import { type Heal, repeatedly } from './heal.ts';

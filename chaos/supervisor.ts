@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ManagedProcess } from '../src/localstack/process.ts';
+import type { ManagedProcess } from '../devkit/localstack/process.ts';
 
 const LOOK_EVERY_MS = 250;
 

@@ -1,5 +1,5 @@
+import { newWallet } from '../devkit/localnet/wallet.ts';
 import type { WithdrawalTerms } from '../src/client/client.ts';
-import { newWallet } from '../src/localnet/wallet.ts';
 import { type FaultName, SEND_FAULTS } from './kinds.ts';
 import type { Injection } from './schedule.ts';
 

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { findingOf } from '../src/domain/credits.ts';
 import type { BlockHeader, ScannedTransaction } from '../src/domain/deposit.ts';
 import { readTransactionsAt } from '../src/solana/scan/block.ts';
-import { scanBlockBytes } from '../src/solana/scan/match-bytes.ts';
-import { WatchSet } from '../src/solana/scan/watch-set.ts';
+import { scanBlockBytes } from '../src/solana/scan/bytes/match-bytes.ts';
+import { WatchSet } from '../src/solana/scan/bytes/watch-set.ts';
 import { EVERYBODY } from './differences.ts';
 import type { Reading } from './recorded.ts';
 

@@ -72,7 +72,7 @@ export async function bootstrap({ temporal, peers }) {
   if (peers) installPackages(PEERS);
   if (temporal && !process.env.TEMPORAL_ADDRESS) {
     // The development kit: a production build has none.
-    const { ensureTemporalCli } = await import('../src/localstack/temporal-cli.mjs');
+    const { ensureTemporalCli } = await import('../devkit/localstack/temporal-cli.mjs');
     try {
       await ensureTemporalCli({ say });
     } catch (error) {

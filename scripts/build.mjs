@@ -38,7 +38,7 @@ const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker')
 const workflowsPath = join(SRC, 'workflows', 'index.js');
 const { code } = await bundleWorkflowCode({
   workflowsPath,
-  // As src/workers/workflow-source.ts says.
+  // As src/platform/roles/workflow-source.ts says.
   preloadModules: [workflowsPath],
   logger: new DefaultLogger('WARN'),
 });

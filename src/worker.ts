@@ -3,9 +3,9 @@ import type { NativeConnection, Worker } from '@temporalio/worker';
 import { isDomainError } from './domain/errors.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
+import { runWorkers, type Staff } from './platform/roles/run.ts';
 import { installRuntime } from './platform/runtime.ts';
 import { type Closers, shutdownSignal } from './platform/shutdown.ts';
-import { runWorkers, type Staff } from './workers/run.ts';
 
 const USAGE = 'usage: worker [--verify [--limit <open runs of each workflow type, default 200>]]';
 
@@ -30,7 +30,7 @@ async function work(): Promise<void> {
 async function verifyHistories(limit: number): Promise<void> {
   const config = readConfigOrExit(process.env, 'tool');
   installRuntime(createLogger({ level: 'silent', name: 'verify' }), undefined);
-  const { verifyOpenRuns } = await import('./workers/verify.ts');
+  const { verifyOpenRuns } = await import('./platform/roles/verify.ts');
   const say = (line: string) => void process.stdout.write(`${line}\n`);
   try {
     process.exitCode = (await verifyOpenRuns(config, limit, say)) ? 0 : 1;
@@ -79,12 +79,12 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
 // A process loads only the modules of its role: the one with the keys has no database client and no HTTP server in its memory.
 
 async function signer(config: Config<'signer'>, connection: NativeConnection): Promise<Worker> {
-  const { signerWorker } = await import('./workers/signer.ts');
+  const { signerWorker } = await import('./platform/roles/signer.ts');
   return signerWorker(config, connection);
 }
 
 async function x402(config: Config<'x402'>, connection: NativeConnection, closers: Closers): Promise<Worker> {
-  const { x402Worker } = await import('./workers/x402.ts');
+  const { x402Worker } = await import('./platform/roles/x402.ts');
   return x402Worker(config, connection, closers);
 }
 
@@ -94,8 +94,8 @@ async function chain(
   closers: Closers,
   stop: AbortSignal,
 ): Promise<readonly Worker[]> {
-  const { chainWorkers } = await import('./workers/chain.ts');
-  const { webhookWorker } = await import('./workers/webhooks.ts');
+  const { chainWorkers } = await import('./platform/roles/chain.ts');
+  const { webhookWorker } = await import('./platform/roles/webhooks.ts');
   return [
     ...(await chainWorkers(config, connection, closers, stop)),
     await webhookWorker(config, connection, closers),

@@ -1,6 +1,6 @@
-import { rpc } from '../../src/localstack/rpc.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
+import type { Stack } from '../../devkit/localstack/stack.ts';
+import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import type { Load } from '../load.ts';
 import { countTransfers, payRound } from '../payments.ts';
 import { difference, readTally, type Tally } from '../tally.ts';

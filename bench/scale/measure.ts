@@ -1,5 +1,5 @@
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { drive } from '../load.ts';
 import type { CapturedQuery } from './capture.ts';
 import { captureQueries, wholeReadsOf } from './queries.ts';

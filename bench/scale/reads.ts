@@ -1,6 +1,6 @@
 import { EVERYTHING } from '../../src/domain/pause-scope.ts';
+import type { OutflowRow } from '../../src/ledger/deposits/outflows.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { OutflowRow } from '../../src/ledger/outflows.ts';
 import { BUSY_DESTINATION, FEE_PAYER, HOT, RARE, TOKEN } from './rows.ts';
 import { withClient } from './server.ts';
 

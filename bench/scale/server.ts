@@ -1,6 +1,6 @@
 import pg from 'pg';
+import { startPostgres } from '../../devkit/localstack/postgres.ts';
 import { migrate } from '../../src/ledger/migrate.ts';
-import { startPostgres } from '../../src/localstack/postgres.ts';
 import { benchEnvironment } from '../settings.ts';
 import { fill } from './rows.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { NewAttempt, ReservationInput } from '../../src/ledger/attempts.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { NewPayment } from '../../src/ledger/payments.ts';
+import type { NewAttempt, ReservationInput } from '../../src/ledger/settlements/attempts.ts';
+import type { NewPayment } from '../../src/ledger/x402/payments.ts';
 import type { Sample } from './reads.ts';
 import { FEE_PAYER, HOT } from './rows.ts';
 

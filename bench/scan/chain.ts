@@ -1,7 +1,7 @@
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { startPostgres } from '../../devkit/localstack/postgres.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { startPostgres } from '../../src/localstack/postgres.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { type BlockShape, PAID_MINT } from './block.ts';
 import { Child } from './child.ts';
 import { ourWallets } from './ours.ts';

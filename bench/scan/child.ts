@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { nodeProgram } from '../../src/localstack/program.ts';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
 
 type Reply<A> = 'ready' | { readonly answer: A } | { readonly failure: string };
 

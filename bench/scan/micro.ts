@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { findingOf } from '../../src/domain/credits.ts';
-import { nodeProgram } from '../../src/localstack/program.ts';
-import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
+import { scanBlockBytes } from '../../src/solana/scan/bytes/match-bytes.ts';
+import type { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { searchBlock } from '../../src/solana/scan/search.ts';
-import type { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { blockAnswer, Chance, MAINNET_SHAPE } from './block.ts';
 import { median, milliseconds } from './figures.ts';
 import type { WatchSetFigures } from './large-set.ts';

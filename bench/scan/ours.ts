@@ -1,7 +1,7 @@
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Ours } from '../../src/domain/credits.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { type BlockShape, PAID_MINT, type Recipient } from './block.ts';
 
 /** One in so many transactions that are no votes pays us, which makes 1 % of all with the shares of mainnet. */

@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
-import { createDepositRanges } from '../../src/activities/deposit-range.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
+import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';

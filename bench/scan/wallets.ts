@@ -1,5 +1,5 @@
 import { BASE58_DIGITS } from '../../src/domain/address.ts';
-import { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import type { Chance } from './block.ts';
 
 const CHARACTERS = 44;

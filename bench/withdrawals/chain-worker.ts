@@ -2,10 +2,10 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/logging.ts';
+import { chainWorkers } from '../../src/platform/roles/chain.ts';
+import { runWorkers } from '../../src/platform/roles/run.ts';
 import { installRuntime } from '../../src/platform/runtime.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import { chainWorkers } from '../../src/workers/chain.ts';
-import { runWorkers } from '../../src/workers/run.ts';
 import { TALLY_PORT } from '../settings.ts';
 import { serveTally } from '../tally.ts';
 

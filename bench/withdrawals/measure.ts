@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
+import type { Stack } from '../../devkit/localstack/stack.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
+import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { BASELINE_TASK_QUEUE, BASELINE_WORKFLOW } from '../baseline/names.ts';
 import { drive, type Load } from '../load.ts';
 import { AMOUNT_LAMPORTS, countTransfers, payRound } from '../payments.ts';

@@ -7,13 +7,13 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import type { LocalChain } from '../../src/localstack/chain.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
+import type { LocalChain } from '../../devkit/localstack/chain.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import {
   createTransferCheckedInstruction,
   getAssociatedTokenAddressSync,
-} from '../../src/packages/spl-token.ts';
-import { MEMO_PROGRAM } from '../../src/solana/programs.ts';
+} from '../../src/shims/spl-token.ts';
+import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
 
 /** A token of the chain. Every token here has six decimals. */
 export interface Token {

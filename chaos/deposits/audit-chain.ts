@@ -1,5 +1,5 @@
+import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
 import type { BlockHeader } from '../../src/domain/deposit.ts';
-import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 import type { ChainBlock } from './chain.ts';
 
 interface Scanned {

@@ -1,6 +1,6 @@
+import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
 import type { Deposit, DepositEvent } from '../../src/client/client.ts';
 import type { BlockHeader, NotCreditedReason } from '../../src/domain/deposit.ts';
-import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 import { chainFindings } from './audit-chain.ts';
 import { feedFindings } from './audit-feed.ts';
 import type { ChainBlock } from './chain.ts';

@@ -1,4 +1,4 @@
-import { arrivalsIn, type ChainArrival, finalizedBlocks } from '../../src/localstack/chain-truth.ts';
+import { arrivalsIn, type ChainArrival, finalizedBlocks } from '../../devkit/localstack/chain-truth.ts';
 
 /** A finalized block by its name and that of its parent. */
 export interface ChainBlock {

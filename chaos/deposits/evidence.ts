@@ -1,7 +1,7 @@
 import { PublicKey } from '@solana/web3.js';
+import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { Deposit, DepositEvent, SluiceClient } from '../../src/client/client.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
 import type { DepositEvidence, Paid, Terms } from './audit.ts';
 import { readChain } from './chain.ts';
 import { userRefOf } from './exchange.ts';

@@ -1,12 +1,12 @@
 import { generateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import type { Client } from '@temporalio/client';
+import type { ManagedProcess } from '../../devkit/localstack/process.ts';
 import type { SluiceClient } from '../../src/client/client.ts';
-import { lowest } from '../../src/domain/extremes.ts';
+import { DepositKeys, seedOf } from '../../src/deposits/addresses/hd-keys.ts';
+import { lowest } from '../../src/domain/bigint.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
 import type { Slots } from '../../src/domain/slots.ts';
-import type { ManagedProcess } from '../../src/localstack/process.ts';
-import { DepositKeys, seedOf } from '../../src/signing/hd-keys.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
 
 const SCAN = depositScanWorkflowId('localnet');

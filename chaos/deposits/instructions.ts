@@ -7,7 +7,7 @@ import {
   getAssociatedTokenAddressSync,
   TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
-} from '../../src/packages/spl-token.ts';
+} from '../../src/shims/spl-token.ts';
 import type { Leg, Payment } from './plan.ts';
 
 /** A mint of the chain with its token program. */

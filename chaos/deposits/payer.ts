@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import { ComputeBudgetProgram, Keypair, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
-import { rpc } from '../../src/localstack/rpc.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
 import { type Coins, instructionsOf } from './instructions.ts';
 import type { Payment } from './plan.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mintsOf } from '../../devkit/localstack/chain.ts';
+import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
+import type { Stack } from '../../devkit/localstack/stack.ts';
 import { type DepositEvent, SluiceClient } from '../../src/client/client.ts';
-import { mintsOf } from '../../src/localstack/chain.ts';
-import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
+import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { isUnavailable } from '../unavailable.ts';
 import type { DepositAudit } from './audit.ts';
 import { auditDeposits } from './audit.ts';

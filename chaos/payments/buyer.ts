@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
 import { Keypair, VersionedTransaction } from '@solana/web3.js';
-import { askTerms, type PaymentHeaders, pay, show } from '../../src/localstack/buyer.ts';
+import { askTerms, type PaymentHeaders, pay, show } from '../../devkit/localstack/buyer.ts';
 import type { Purchase } from './plan.ts';
 import { type Reaction, reactionTo } from './reaction.ts';
 

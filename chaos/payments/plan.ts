@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { PaymentForm } from '../../src/localstack/buyer.ts';
+import type { PaymentForm } from '../../devkit/localstack/buyer.ts';
 
 /** One purchase: each buyer wants an item of its own. */
 export interface Purchase {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { arrivalsIn, finalizedBlocks } from '../../devkit/localstack/chain-truth.ts';
+import type { SalesOptions } from '../../devkit/localstack/sales.ts';
+import type { Stack } from '../../devkit/localstack/stack.ts';
 import { SluiceClient } from '../../src/client/client.ts';
 import type { Payment } from '../../src/client/payments.ts';
-import { arrivalsIn, finalizedBlocks } from '../../src/localstack/chain-truth.ts';
-import type { SalesOptions } from '../../src/localstack/sales.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
 import { healthy } from '../deposits/payer.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
 import { auditPayments, type LandedPayment, type PaymentVerdict } from './audit.ts';

@@ -1,14 +1,14 @@
+import { createAddressAudit } from '../deposits/backfill/address-audit.ts';
+import type { AuditDeps } from '../deposits/backfill/audit-one-address.ts';
+import { createDepositRescan } from '../deposits/backfill/rescan.ts';
+import { createDepositRanges, type RangeDeps } from '../deposits/scan/catch-up.ts';
+import { createScanOrders } from '../deposits/scan/pause-orders.ts';
+import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.ts';
 import type { AuditOrder } from '../domain/audit.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import type { CatchUpRange } from '../domain/scan.ts';
-import { createAddressAudit } from './address-audit.ts';
-import type { AuditDeps } from './audited-address.ts';
-import { beating } from './beating.ts';
-import { createDepositRanges, type RangeDeps } from './deposit-range.ts';
-import { createDepositRescan } from './deposit-rescan.ts';
-import { createDepositScan, type DepositScanDeps } from './deposit-scan.ts';
+import { beating } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
-import { createScanOrders } from './scan-orders.ts';
 
 /** Every activity of the deposit scan, and of those that look after it. Those that may take long heartbeat until they end. */
 export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps & ReconciliationDeps) {

@@ -1,8 +1,8 @@
 import { isDomainError } from '../domain/errors.ts';
 import type { Shown, Standing } from '../domain/steps.ts';
 import { createAnswering } from '../settlement/answer.ts';
-import type { JudgeDeps } from '../settlement/judgement.ts';
-import { setAside } from '../settlement/standing.ts';
+import type { JudgeDeps } from '../settlement/record-verdict.ts';
+import { setAside } from '../settlement/state.ts';
 import { createSettlementActivities, type SettlementsDeps } from './settlements.ts';
 
 export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {

@@ -1,6 +1,9 @@
+import { type LookDeps, type Looks, lookAt, ScanBehind } from '../deposits/reconciliation/compare-wallets.ts';
+import type { Look } from '../deposits/reconciliation/expected-balances.ts';
+import { recordNested } from '../deposits/reconciliation/nested-tokens.ts';
 import type { Alarm } from '../domain/alerts.ts';
+import { highest, lowest } from '../domain/bigint.ts';
 import { DomainError } from '../domain/errors.ts';
-import { highest, lowest } from '../domain/extremes.ts';
 import {
   type Difference,
   NOTHING_RECONCILED,
@@ -8,11 +11,8 @@ import {
   type Tally,
   type TokenPlace,
 } from '../domain/reconciliation.ts';
-import type { Place } from '../ledger/reconciliations.ts';
-import { beating } from './beating.ts';
-import type { Look } from './expected-holdings.ts';
-import { recordNested } from './nested-tokens.ts';
-import { type LookDeps, type Looks, lookAt, ScanBehind } from './wallet-looks.ts';
+import type { Place } from '../ledger/reconciliation/reconciliations.ts';
+import { beating } from './heartbeat.ts';
 
 export interface ReconciliationDeps extends LookDeps {
   /** Wallets that one page goes on by. Default 1,000. */

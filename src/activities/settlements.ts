@@ -3,10 +3,10 @@ import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
 import type { Preparation, Shown, Standing } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
-import { notYet } from '../settlement/not-yet.ts';
 import { prepareNext } from '../settlement/prepare.ts';
+import { notYet } from '../settlement/retry-later.ts';
 import { signerOf } from '../settlement/signer-of.ts';
-import { setAside, standingOf } from '../settlement/standing.ts';
+import { setAside, standingOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
 /** Time between two looks for signatures from outside. */

@@ -3,7 +3,7 @@ import type { SigningTask } from '../domain/steps.ts';
 import { refused, type SigningBounds } from '../signing/checks.ts';
 import { maySign, SIGNING_RULES, type SigningRules } from '../signing/rules.ts';
 import type { Signer } from '../signing/signer.ts';
-import { beating } from './beating.ts';
+import { beating } from './heartbeat.ts';
 
 export interface SigningDeps {
   /** The keys of this process by their names, as `hot`. */

@@ -1,8 +1,8 @@
-import { type BurialDeps, createBurial } from '../settlement/burial.ts';
-import { startDueAudits } from './due-audits.ts';
+import { startDueAudits } from '../deposits/backfill/due-audits.ts';
+import { type BurialDeps, createBurial } from '../settlement/expire-unsigned.ts';
+import { createOrphans, type OrphansDeps } from '../settlement/restart-unfinished.ts';
+import type { WalletWatch } from '../treasury/hot-wallet-watch.ts';
 import { createNodeWatch, type NodeWatchDeps } from './node-watch.ts';
-import { createOrphans, type OrphansDeps } from './orphans.ts';
-import type { WalletWatch } from './wallet-watch.ts';
 
 export interface WatchDeps extends OrphansDeps, NodeWatchDeps, BurialDeps {
   readonly walletWatch: WalletWatch;

@@ -9,12 +9,12 @@ import {
   type Patience,
   waitAfter,
 } from '../domain/webhook.ts';
-import type { Due } from '../ledger/deliveries.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { notYet } from '../settlement/not-yet.ts';
+import type { Due } from '../ledger/webhooks/deliveries.ts';
+import { notYet } from '../settlement/retry-later.ts';
+import { Places } from '../webhooks/connection-limits.ts';
 import { withLinks } from '../webhooks/links.ts';
-import { OwnFault } from '../webhooks/own-fault.ts';
-import { Places } from '../webhooks/places.ts';
+import { OwnFault } from '../webhooks/local-failure.ts';
 import type { Answer, WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
 

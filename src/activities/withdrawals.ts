@@ -1,7 +1,7 @@
 import { WITHDRAWAL } from '../domain/settlement.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
-import { createAdmission } from './admission.ts';
-import { createPreparation } from './preparation.ts';
+import { createAdmission } from '../withdrawals/admission.ts';
+import { createPreparation } from '../withdrawals/prepare.ts';
 
 /** Every activity that the withdrawal workflow runs on the chain worker. `kinds` has that of withdrawals. */
 export function createWithdrawalActivities(deps: LandingDeps) {

@@ -3,7 +3,7 @@ import type { Alert, Pause } from '../client/client.ts';
 import { CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../domain/alerts.ts';
 import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
-import type { AlertRow } from '../ledger/alerts.ts';
+import type { AlertRow } from '../ledger/operations/alerts.ts';
 import { apiCommand, type Columns, REASON_OPTION, table, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';

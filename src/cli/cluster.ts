@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ClusterRow } from '../ledger/cluster.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ClusterRow } from '../ledger/operations/cluster.ts';
 import { localCommand, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { newApiKey } from '../ledger/api-keys.ts';
+import { newApiKey } from '../ledger/operations/api-keys.ts';
 import { localCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { run } from './output.ts';

@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/nonce-settlements.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NonceAccountRow } from '../ledger/nonces.ts';
+import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
 import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import { type Columns, localCommand, table } from './command.ts';
 import { notSet, readDevFile } from './dev-file.ts';
@@ -74,7 +74,7 @@ async function register(ledger: Ledger, count: number): Promise<readonly string[
   const wallet = settings().hotWallet ?? readDevFile().hotWallet;
   if (wallet === undefined) throw notSet('SLUICE_HOT_WALLET');
   // Loaded here, so that the other commands start without the chain's libraries.
-  const { nonceAddress, nonceSeed } = await import('../solana/nonces.ts');
+  const { nonceAddress, nonceSeed } = await import('../solana/nonces/account.ts');
   const addresses: string[] = [];
   while (addresses.length < count) {
     const { address } = await ledger.nonces.register(wallet, (n) => nonceAddress(wallet, nonceSeed(n)));
@@ -98,9 +98,9 @@ async function settle(kind: string, subjectIds: readonly string[]): Promise<read
   const dev = process.env.TEMPORAL_ADDRESS ? {} : readDevFile();
   const address = dev.temporalAddress ?? temporalAddress;
   const namespace = dev.temporalNamespace ?? temporalNamespace;
-  const { dataConverter } = await import('../platform/codec.ts');
-  const { runSettlement } = await import('../platform/start-settlement.ts');
-  const { connectTemporal } = await import('../platform/temporal.ts');
+  const { dataConverter } = await import('../platform/temporal/codec.ts');
+  const { runSettlement } = await import('../platform/temporal/start-settlement.ts');
+  const { connectTemporal } = await import('../platform/temporal/client.ts');
   const { connection, client } = await connectTemporal({ address, namespace }, dataConverter(payloadKeys));
   try {
     return await Promise.all(subjectIds.map((subjectId) => runSettlement(client, { kind, subjectId })));

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { SluiceClient } from '../client/client.ts';
-import type { Word } from '../domain/word.ts';
+import type { Word } from '../domain/operator-note.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Connection, connect } from './connection.ts';
 import { UsageError } from './exit.ts';

@@ -1,6 +1,6 @@
 import { isFields } from './fields.ts';
+import { type Word, wordOf } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
-import { type Word, wordOf } from './word.ts';
 
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
 export interface RescanOrder extends Word, ScanRange {}

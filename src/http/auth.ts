@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { DomainError } from '../domain/errors.ts';
-import type { ApiKeys } from '../ledger/api-keys.ts';
+import type { ApiKeys } from '../ledger/operations/api-keys.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

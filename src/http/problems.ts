@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { DomainError, ERROR_KINDS, type ProblemCode } from '../domain/errors.ts';
 import { databaseFault } from '../ledger/connection.ts';
 import { PROBLEM_TYPE } from './schemas.ts';
-import { temporalFault } from './temporal-faults.ts';
+import { temporalFault } from './temporal-errors.ts';
 
 /** The next step for errors of Fastify whose message does not name it. */
 const HINTS: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
-import { plainWords } from './words.ts';
+import { plainWords } from './operator-notes.ts';
 
 /** Reads a part of a request by its schema. What is wrong with it is an InvalidRequest that names the fields at fault, ten at most. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =

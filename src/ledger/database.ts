@@ -8,9 +8,9 @@ import {
 } from 'kysely';
 import type { Alarm, AlertKind } from '../domain/alerts.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
-import type { DepositTables } from './deposit-tables.ts';
-import type { PaymentTables } from './payment-tables.ts';
-import type { WebhookTables } from './webhook-tables.ts';
+import type { DepositTables } from './deposits/deposit-tables.ts';
+import type { WebhookTables } from './webhooks/webhook-tables.ts';
+import type { PaymentTables } from './x402/payment-tables.ts';
 
 /** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
 export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';

@@ -1,5 +1,5 @@
 import { PLAIN_SEAL, type Seal } from '../domain/webhook.ts';
-import { KeyRing } from './key-ring.ts';
+import { KeyRing } from './temporal/key-ring.ts';
 
 const SEALED = /^sealed:([0-9a-f]{16}):([A-Za-z0-9+/=]+)$/;
 

@@ -1,11 +1,11 @@
 import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
-import type { NewAttempt } from '../ledger/attempts.ts';
+import type { NewAttempt } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
-import { acceptedIn, adoptedLife, type SharedLives } from '../solana/adopted.ts';
-import { blockhashOf, messageHashOf } from '../solana/message.ts';
+import { acceptedIn, adoptedLife, type SharedLives } from '../solana/proof/adopted.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { readSigned, type SignedTransaction } from '../solana/signed-transaction.ts';
+import { blockhashOf, messageHashOf } from '../solana/tx/message.ts';
+import { readSigned, type SignedTransaction } from '../solana/tx/signed-transaction.ts';
 import type { Place } from './kind.ts';
 
 /** What an adopted message costs at most: a kind reads it from the message before it accepts it. */

@@ -1,5 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { createJudge, type JudgeDeps, type Reporter, settle } from './judgement.ts';
+import { createJudge, type JudgeDeps, type Reporter, settle } from './record-verdict.ts';
 import { signedAttempt } from './signed-attempt.ts';
 
 /** For callers that wait: like a landing, which goes on with what this leaves on record. */

@@ -1,9 +1,9 @@
 import { DomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { SigningTask } from '../domain/steps.ts';
-import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/attempts.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
-import type { Spending } from '../solana/spending.ts';
+import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/settlements/attempts.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import type { Spending } from '../solana/proof/spending.ts';
 
 /** Why an attempt cannot be composed now, and the state that this puts the settlement in. `needless`: it is there without it. */
 export interface Refusal {
@@ -47,7 +47,7 @@ export interface Landed {
 
 /**
  * A kind of settlements: all that the core does not know. What happens to its subjects in the core's transactions is in
- * `ledger/kinds.ts`; what the signer must find in its messages is in `signing/policy/`.
+ * `ledger/settlements/kinds.ts`; what the signer must find in its messages is in `signing/policy/`.
  */
 export interface Kind {
   /** Turns the settlement into the message of its next attempt. Writes nothing. */

@@ -2,11 +2,11 @@ import { cancellationSignal, sleep } from '@temporalio/activity';
 import { isPaidByDead } from '../domain/settlement.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { createJudge, failureOf, type JudgeDeps, settle } from './judgement.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { LandingReporter } from './landing-reporter.ts';
-import { unlessLost } from './lost-record.ts';
+import { unlessLost } from './lost-rows.ts';
+import { createJudge, failureOf, type JudgeDeps, settle } from './record-verdict.ts';
 import { signedAttempt } from './signed-attempt.ts';
 
 export interface LandingDeps extends JudgeDeps {

@@ -1,13 +1,13 @@
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/settlement.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NonceAccountRow } from '../ledger/nonces.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
+import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
 import type { Chain } from '../solana/chain.ts';
-import { agreedNonces } from '../solana/nonce-survey.ts';
-import { readNonceAccount } from '../solana/nonces.ts';
-import { TtlCache } from '../solana/ttl-cache.ts';
+import { readNonceAccount } from '../solana/nonces/account.ts';
+import { agreedNonces } from '../solana/nonces/survey.ts';
+import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 
 /** Nothing may be prepared now. */
 export interface Stop {

@@ -1,6 +1,6 @@
 import type { StatusReason } from '../domain/settlement.ts';
-import type { Settlements } from '../ledger/settlements.ts';
-import { TtlCache } from '../solana/ttl-cache.ts';
+import type { Settlements } from '../ledger/settlements/settlements.ts';
+import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 
 /** One question to the record serves all watches of this process for so long: as often as bytes are sent again. */
 const SHARED_MS = 2_000;

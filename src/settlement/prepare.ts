@@ -7,14 +7,14 @@ import { isDomainError, messageOf } from '../domain/errors.ts';
 import { isPaidByDead, isTerminal, type StatusReason } from '../domain/settlement.ts';
 import type { Preparation, Shown } from '../domain/steps.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
-import type { AttemptRow, PrepareResult } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
-import { mayLackUnits } from '../solana/failure-causes.ts';
-import { recordedError } from '../solana/transaction-error.ts';
+import type { AttemptRow, PrepareResult } from '../ledger/settlements/attempts.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import { recordedError } from '../solana/tx/error.ts';
+import { mayLackUnits } from '../solana/tx/failure-causes.ts';
 import type { Composition, Kind, Place, Refusal } from './kind.ts';
-import { notYet } from './not-yet.ts';
 import { preparationOf } from './prepared-attempt.ts';
+import { notYet } from './retry-later.ts';
 import { type SignHere, signedHere } from './sign-here.ts';
 
 /** A fault that passes is nobody's business; one that stays is shown from this try on. */

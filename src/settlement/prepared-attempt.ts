@@ -1,6 +1,6 @@
 import type { PreparedAttempt } from '../domain/steps.ts';
-import { type AttemptRow, MAY_HAVE_PAID } from '../ledger/attempt-row.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
+import { type AttemptRow, MAY_HAVE_PAID } from '../ledger/settlements/attempt-row.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
 
 /** The part of an attempt row that a workflow history may hold. */

@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
 import type { Evidence, InvestigationTimes, NonceEvidence } from '../domain/attempt.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
-import { examineUnsigned, unsignedCache } from '../solana/unsigned-investigation.ts';
-import { partiesOf } from '../solana/wallet-history.ts';
+import { partiesOf } from '../solana/history/wallet-history.ts';
+import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
 import { unsignedAttemptOf } from './unsigned-attempt.ts';
 
 /** What proves that a message has not landed under any signature, and when that was asked. */

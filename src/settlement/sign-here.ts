@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
 import type { SigningTask } from '../domain/steps.ts';
-import type { NewAttempt } from '../ledger/attempts.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
+import type { NewAttempt } from '../ledger/settlements/attempts.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
 import { signerOf } from './signer-of.ts';
 

@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { signerOf } from './signer-of.ts';
 
 /** The attempt with this signature of its fee payer, or the one that was stored first. */

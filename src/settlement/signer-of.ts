@@ -1,5 +1,5 @@
 import { base58, base64 } from '@scure/base';
-import type { AttemptRow } from '../ledger/attempts.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
 
 /** Which signer of the attempt made this signature (base58) over its message; undefined where none did. */

@@ -1,8 +1,8 @@
 import { base64 } from '@scure/base';
-import type { AttemptRow } from '../ledger/attempts.ts';
-import { messageHashOf } from '../solana/message.ts';
-import type { UnsignedAttempt } from '../solana/unsigned-investigation.ts';
-import type { UnsignedNonceAttempt } from '../solana/unsigned-nonce.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
+import type { UnsignedAttempt } from '../solana/proof/investigate-unsigned.ts';
+import type { UnsignedNonceAttempt } from '../solana/proof/investigate-unsigned-nonce.ts';
+import { messageHashOf } from '../solana/tx/message.ts';
 
 /**
  * An attempt on record as it is looked for by its message, whatever signature it has. Null for a durable nonce, and for a row that is not

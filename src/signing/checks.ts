@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { DomainError, isDomainError } from '../domain/errors.ts';
 import type { SigningTask } from '../domain/steps.ts';
-import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/message.ts';
-import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/priority-fee.ts';
-import { COMPUTE_BUDGET_PROGRAM } from '../solana/programs.ts';
+import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/tx/message.ts';
+import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/tx/priority-fee.ts';
+import { COMPUTE_BUDGET_PROGRAM } from '../solana/tx/programs.ts';
 
 /** What the signer grants whoever asks, from its own settings: a worker that was taken over can ask for more, but not get it. */
 export interface SigningBounds {

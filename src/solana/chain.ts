@@ -1,21 +1,21 @@
 import type { Sighting } from '../domain/attempt.ts';
+import { ascending } from '../domain/bigint.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
-import { ascending } from '../domain/extremes.ts';
-import { type AccountView, AgreedAccounts } from './agreed-accounts.ts';
-import { Batcher } from './batcher.ts';
-import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './blockhash.ts';
-import { recentPrice } from './priority-fee.ts';
+import { forgetfulNodes, readStatuses } from './proof/statuses.ts';
+import { type AccountView, AgreedAccounts } from './rpc/agreed-accounts.ts';
+import { Batcher } from './rpc/batcher.ts';
 import { preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
-import { lowestSlot, readAccounts, type ShownAccount } from './shown-accounts.ts';
-import { type Simulation, type Simulations, simulateAlike, simulateOn } from './simulation.ts';
-import { forgetfulNodes, readStatuses } from './statuses.ts';
-import { TtlCache } from './ttl-cache.ts';
+import { lowestSlot, readAccounts, type ShownAccount } from './rpc/shown-accounts.ts';
+import { TtlCache } from './rpc/ttl-cache.ts';
+import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './tx/blockhash.ts';
+import { recentPrice } from './tx/priority-fee.ts';
+import { type Simulation, type Simulations, simulateAlike, simulateOn } from './tx/simulation.ts';
 
-export type { LatestBlockhash } from './blockhash.ts';
+export type { LatestBlockhash } from './tx/blockhash.ts';
 
 /** What one node said to a send; `error` null = it took the bytes, which proves nothing about a landing. */
 export interface SendAnswer {

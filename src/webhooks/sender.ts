@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup as systemLookup } from 'node:dns/promises';
 import { callbackify } from 'node:util';
-import { Agent, request } from '../packages/undici.ts';
-import { isOwnFault, OwnFault } from './own-fault.ts';
+import { Agent, request } from '../shims/undici.ts';
+import { isOwnFault, OwnFault } from './local-failure.ts';
 import { faultOfUrl, isPublicAddress } from './public-address.ts';
 
 /** All addresses of a name, as `dns.lookup` gives them. */

@@ -1,10 +1,10 @@
 import { DomainError } from '../domain/errors.ts';
 import { WITHDRAWAL } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { Pace } from '../settlement/backpressure.ts';
 import type { Kind } from '../settlement/kind.ts';
-import { Pace } from '../settlement/pace.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { Composer } from './composition.ts';
+import type { Composer } from './compose.ts';
 import { received } from './received.ts';
 
 export interface WithdrawalKindDeps {

@@ -2,13 +2,13 @@ import type { WatchKind } from '../domain/deposit.ts';
 import { SOL } from '../domain/deposit-asset.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
-import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
-import { classifyDestination, type Destination } from '../solana/addresses.ts';
-import type { AccountView } from '../solana/agreed-accounts.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { DraftBasis } from '../solana/compute-limit.ts';
-import { lowestSlot, type ShownAccount } from '../solana/shown-accounts.ts';
+import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
+import { lowestSlot, type ShownAccount } from '../solana/rpc/shown-accounts.ts';
+import { classifyDestination, type Destination } from '../solana/tokens/addresses.ts';
+import type { DraftBasis } from '../solana/tx/compute-limit.ts';
 import { type ListedMint, readTokenSide, type TokenSide } from './token-side.ts';
 
 /** Both sides of a payable withdrawal, read at finalized slot `slot` or later. */

@@ -1,6 +1,6 @@
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 
 /**
  * The settlement of a withdrawal whose run goes on. Where it is gone, Postgres was restored from before it: then it is taken in again from the

@@ -1,10 +1,10 @@
 import { base64 } from '@scure/base';
 import { SOL } from '../domain/deposit-asset.ts';
-import type { AttemptRow } from '../ledger/attempts.ts';
-import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Landed } from '../settlement/kind.ts';
-import { decodeMessage } from '../solana/message.ts';
-import { withheldBy } from '../solana/token-transfer.ts';
+import { decodeMessage } from '../solana/tx/message.ts';
+import { withheldBy } from '../solana/tx/token-transfer.ts';
 
 /** What a withdrawal has paid: the chain fails a transfer whose declared fee is not what it withholds. */
 export function received({ asset, amount }: WithdrawalRow, { message }: AttemptRow): Landed {

@@ -1,9 +1,9 @@
-import { checkNativeSides } from '../domain/balance-guard.ts';
 import { type ErrorCode, isDomainError } from '../domain/errors.ts';
-import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
-import { TransferWouldFail } from '../solana/compute-limit.ts';
-import { describeFailure } from '../solana/failure-causes.ts';
+import { TransferWouldFail } from '../solana/tx/compute-limit.ts';
+import { describeFailure } from '../solana/tx/failure-causes.ts';
+import { checkNativeSides } from './balance-guard.ts';
 import type { Payee } from './payee.ts';
 
 /** Errors about what the customer asked for, or about the token, on which a quorum agrees: no retry heals them. */

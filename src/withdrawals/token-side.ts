@@ -2,18 +2,18 @@ import { isDomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { TokenHold } from '../domain/token-holds.ts';
 import type { TokenPolicy } from '../domain/token-rules.ts';
-import type { WithdrawalRow } from '../ledger/withdrawals.ts';
+import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
-import type { AccountView } from '../solana/agreed-accounts.ts';
-import { ataRent, deriveAta } from '../solana/ata.ts';
 import type { Chain } from '../solana/chain.ts';
-import { resolveHookAccounts } from '../solana/hooks.ts';
-import { type MintInfo, readMint } from '../solana/mint.ts';
-import { lowestSlot, type ShownAccount } from '../solana/shown-accounts.ts';
-import { readTokenAccount, type TokenAccountInfo } from '../solana/token-account.ts';
-import { tokenPolicy } from '../solana/token-policy.ts';
-import type { TokenTransfer } from '../solana/transactions.ts';
-import { transferFee } from '../solana/transfer-fee.ts';
+import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
+import { lowestSlot, type ShownAccount } from '../solana/rpc/shown-accounts.ts';
+import { ataRent, deriveAta } from '../solana/tokens/ata.ts';
+import { resolveHookAccounts } from '../solana/tokens/hooks.ts';
+import { type MintInfo, readMint } from '../solana/tokens/mint.ts';
+import { readTokenAccount, type TokenAccountInfo } from '../solana/tokens/token-account.ts';
+import { tokenPolicy } from '../solana/tokens/token-policy.ts';
+import { transferFee } from '../solana/tokens/transfer-fee.ts';
+import type { TokenTransfer } from '../solana/tx/transfer.ts';
 
 /** The token side of a payable withdrawal. */
 export interface TokenSide {

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
 import { type RescanOrder, type RescanResult, unreadText } from '../domain/rescan.ts';
-import { recordRescanGivenUp } from './deposit-activities.ts';
+import { recordRescanGivenUp } from './deposit-activity-proxies.ts';
 import { RESCAN } from './options.ts';
 
 const { rescan } = proxyActivities<DepositActivities>({ ...RESCAN, summary: 'read blocks again' });

@@ -1,9 +1,9 @@
 import { log, ParentClosePolicy, setCurrentDetails, setHandler, startChild } from '@temporalio/workflow';
+import { wordOf } from '../domain/operator-note.ts';
 import { type RescanOrder, rescanOrderOf, rescanRun } from '../domain/rescan.ts';
 import { type ScanStatus, sinceOf } from '../domain/scan.ts';
-import { parseScanStatus } from '../domain/scan-report.ts';
-import { wordOf } from '../domain/word.ts';
-import * as act from './deposit-activities.ts';
+import { parseScanStatus } from '../domain/scan-status-parse.ts';
+import * as act from './deposit-activity-proxies.ts';
 import type { depositRescan } from './deposit-rescan.ts';
 import { scanCard } from './details.ts';
 import { pauseScan, rescanRange, resumeScan, scanReport, scanStatus } from './messages.ts';

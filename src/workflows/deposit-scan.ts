@@ -1,6 +1,6 @@
 import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import type { CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
-import * as act from './deposit-activities.ts';
+import * as act from './deposit-activity-proxies.ts';
 import { type DepositScanInput, DepositScanProgress } from './deposit-scan-progress.ts';
 
 const TAIL_SECONDS = 60;

@@ -1,6 +1,6 @@
 import { describeAmount } from '../domain/amount.ts';
+import { waitsFor } from '../domain/attempt-progress.ts';
 import type { AuditOrder, AuditReport } from '../domain/audit.ts';
-import { waitsFor } from '../domain/outlook.ts';
 import type { ReconciliationReport } from '../domain/reconciliation.ts';
 import type { ScanStatus } from '../domain/scan.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';

@@ -1,9 +1,9 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
+import type { Word } from '../domain/operator-note.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
-import type { Word } from '../domain/word.ts';
 
 /** What a run knows of its settlement. Postgres is the record; this is the motor's view of it. */
 export interface SettlementView {

@@ -1,9 +1,9 @@
 import { isCancellation, rootCause } from '@temporalio/workflow';
 import { isTerminal, type StatusReason } from '../domain/settlement.ts';
-import { signAll } from '../domain/sign-all.ts';
 import type { Landing, PreparedAttempt, SignedStep, SigningTask, Standing } from '../domain/steps.ts';
-import * as act from './activities.ts';
+import * as act from './activity-proxies.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
+import { signAll } from './sign-all.ts';
 
 /** The steps that a kind has of its own. */
 export interface Steps {

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import { isTerminal } from '../domain/settlement.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
-import * as act from './activities.ts';
+import * as act from './activity-proxies.ts';
 import { giveSignature } from './messages.ts';
 import { settle } from './settle.ts';
 import { SettlementProgress } from './settlement-progress.ts';

@@ -1,6 +1,6 @@
 import { condition, setHandler } from '@temporalio/workflow';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
-import * as act from './activities.ts';
+import * as act from './activity-proxies.ts';
 import { purposeOf } from './details.ts';
 import { cancelWithdrawal, confirmDestination, type SettlementView } from './messages.ts';
 import { SLUICE_ASSET, SLUICE_DESTINATION } from './search-attributes.ts';

@@ -10,7 +10,7 @@ import { withdrawalWorkflowId } from '../domain/ids.ts';
 import { isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
 import type { PreparedAttempt, SigningTask } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
-import * as act from './activities.ts';
+import * as act from './activity-proxies.ts';
 import type { SettlementView } from './messages.ts';
 import { settle } from './settle.ts';
 import { pinnedIfVersioned } from './versioning.ts';

@@ -1,5 +1,5 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import { TtlCache } from '../solana/ttl-cache.ts';
+import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import type { ExactPayment } from './terms.ts';
 
 export interface BudgetDeps {

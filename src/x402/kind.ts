@@ -3,12 +3,12 @@ import { isDomainError } from '../domain/errors.ts';
 import { X402 } from '../domain/payment.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { PaymentRow } from '../ledger/payments.ts';
-import type { SettlementRow } from '../ledger/settlements.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import type { PaymentRow } from '../ledger/x402/payments.ts';
 import { adopt } from '../settlement/adopt.ts';
 import type { Composition, Kind } from '../settlement/kind.ts';
-import type { SharedLives } from '../solana/adopted.ts';
 import type { Chain } from '../solana/chain.ts';
+import type { SharedLives } from '../solana/proof/adopted.ts';
 import { receivedBy } from './received.ts';
 
 export interface X402KindDeps {

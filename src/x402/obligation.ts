@@ -1,4 +1,4 @@
-import type { BoughtRequest, Obligations } from '../ledger/obligations.ts';
+import type { BoughtRequest, Obligations } from '../ledger/x402/obligations.ts';
 import { paymentHeaders } from './routes/headers.ts';
 import type { UpstreamAnswer, UpstreamAsker, UpstreamOptions, UpstreamRequest } from './upstream.ts';
 

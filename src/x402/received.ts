@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
-import type { PaymentTerms } from '../ledger/payments.ts';
-import { readSigned } from '../solana/signed-transaction.ts';
-import type { Spending } from '../solana/spending.ts';
+import type { PaymentTerms } from '../ledger/x402/payments.ts';
+import type { Spending } from '../solana/proof/spending.ts';
+import { readSigned } from '../solana/tx/signed-transaction.ts';
 
 /** The base64 wire bytes of a transaction, and the token account that it should credit. */
 export interface Credited {

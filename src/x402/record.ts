@@ -2,7 +2,7 @@ import { base64 } from '@scure/base';
 import { paymentId } from '../domain/payment.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { NewPayment, PaymentRow } from '../ledger/payments.ts';
+import type { NewPayment, PaymentRow } from '../ledger/x402/payments.ts';
 import type { ExactPayment, Proof, Terms } from './terms.ts';
 
 /** A payment that keeps every rule that needs no simulation. */

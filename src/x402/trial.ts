@@ -1,6 +1,6 @@
 import { messageOf } from '../domain/errors.ts';
 import type { Chain } from '../solana/chain.ts';
-import type { RecentBlockhashes } from '../solana/recent-blockhashes.ts';
+import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { CheckedPayment } from './record.ts';
 
 /**

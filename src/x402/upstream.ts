@@ -1,5 +1,5 @@
-import type { StoredAnswer } from '../ledger/payments.ts';
-import { request } from '../packages/undici.ts';
+import type { StoredAnswer } from '../ledger/x402/payments.ts';
+import { request } from '../shims/undici.ts';
 import { answerHeaders } from './routes/headers.ts';
 
 /** What the upstream is asked. */

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { formatUnits } from '../../src/domain/amount.ts';
-import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
+import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
-import { priorityLamports } from '../../src/solana/priority-fee.ts';
+import { priorityLamports } from '../../src/solana/tx/priority-fee.ts';
 import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
 
 const RENT = 650_240n;

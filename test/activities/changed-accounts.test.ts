@@ -9,10 +9,10 @@ import {
 } from '@solana/spl-token';
 import { PublicKey, type TransactionInstruction } from '@solana/web3.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { decodeMessage } from '../../src/solana/message.ts';
-import { MEMO_PROGRAM } from '../../src/solana/programs.ts';
+import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wallet.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { decodeMessage } from '../../src/solana/tx/message.ts';
+import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
 
 let room: ComposingRoom;

@@ -1,10 +1,10 @@
 import { Keypair } from '@solana/web3.js';
-import type { WithdrawalRow } from '../../src/ledger/withdrawals.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { Composer } from '../../src/withdrawals/composition.ts';
+import { FeePlanner } from '../../src/solana/tx/fees.ts';
+import { Composer } from '../../src/withdrawals/compose.ts';
 import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 

@@ -1,9 +1,9 @@
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { SpendJudge } from '../../src/activities/spend-judge.ts';
 import { EVERYTHING } from '../../src/domain/pause-scope.ts';
-import { LISTED_LATE } from '../../src/domain/quarantine.ts';
-import type { WalletSignature } from '../../src/solana/history-pages.ts';
+import type { WalletSignature } from '../../src/solana/history/pages.ts';
+import { LISTED_LATE } from '../../src/treasury/restore-quarantine.ts';
+import { SpendJudge } from '../../src/treasury/unknown-spends.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { listen } from '../solana/rpc-calls.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { toFailure } from '../../src/activities/failures.ts';
 import { DomainError, NON_RETRYABLE_CODES } from '../../src/domain/errors.ts';
 import { connect } from '../../src/ledger/connection.ts';
-import { Withdrawals } from '../../src/ledger/withdrawals.ts';
+import { Withdrawals } from '../../src/ledger/withdrawals/withdrawals.ts';
 
 it('a database that cannot be reached is retried', async () => {
   const db = connect('postgres://nobody@127.0.0.1:1/nothing');

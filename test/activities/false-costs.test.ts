@@ -1,14 +1,14 @@
 import { base64 } from '@scure/base';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
-import { type FeeOptions, FeePlanner } from '../../src/solana/fees.ts';
-import { decodeMessage } from '../../src/solana/message.ts';
-import { priorityLamports } from '../../src/solana/priority-fee.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { Composer } from '../../src/withdrawals/composition.ts';
+import { type FeeOptions, FeePlanner } from '../../src/solana/tx/fees.ts';
+import { decodeMessage } from '../../src/solana/tx/message.ts';
+import { priorityLamports } from '../../src/solana/tx/priority-fee.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
+import { Composer } from '../../src/withdrawals/compose.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { randomAddress, withdrawalRow } from './composing.ts';
 

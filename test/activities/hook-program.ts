@@ -4,8 +4,8 @@ import {
   getExtraAccountMetaAddress,
 } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
-import type { Localnet } from '../../src/localnet/localnet.ts';
-import { TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import type { Localnet } from '../../devkit/localnet/localnet.ts';
+import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 
 const LOADER = 'BPFLoader2111111111111111111111111111111111';
 const RENT_EXEMPT_EPOCH = 18446744073709551615n;

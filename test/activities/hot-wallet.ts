@@ -7,11 +7,11 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { resume } from '../ledger/support.ts';
 import { quickChain } from '../support/quick-chain.ts';
 

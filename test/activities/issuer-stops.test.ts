@@ -10,12 +10,12 @@ import {
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { MintExtension } from '../../devkit/localnet/genesis.ts';
+import { newWallet, submitSigned } from '../../devkit/localnet/wallet.ts';
 import type { Preparation, Shown } from '../../src/domain/steps.ts';
 import { CANCELLED, type WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import type { MintExtension } from '../../src/localnet/genesis.ts';
-import { newWallet, submitSigned } from '../../src/localnet/wallet.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { quickPreparation } from '../support/quick-preparation.ts';

@@ -6,7 +6,7 @@ import {
 } from '@solana/spl-token';
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { afterEach, describe, expect, it } from 'vitest';
-import { rpc } from '../../src/localstack/rpc.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useHotWallet } from './hot-wallet.ts';

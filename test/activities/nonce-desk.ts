@@ -1,9 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { expect } from 'vitest';
-import { createPreparation } from '../../src/activities/preparation.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import {
   advanceSubject,
   NONCE_ADVANCE,
@@ -13,17 +11,19 @@ import {
 import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
 import type { Landing, Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { NonceAccountRow } from '../../src/ledger/nonces.ts';
+import type { NonceAccountRow } from '../../src/ledger/settlements/nonces.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import type { Chain } from '../../src/solana/chain.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
-import { LandingWatcher } from '../../src/solana/landing.ts';
-import { nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
-import { nonceKinds } from '../../src/treasury/nonces.ts';
-import { Composer } from '../../src/withdrawals/composition.ts';
+import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
+import { LandingWatcher } from '../../src/solana/proof/landing.ts';
+import { FeePlanner } from '../../src/solana/tx/fees.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
+import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
+import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
+import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';

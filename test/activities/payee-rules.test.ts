@@ -10,11 +10,11 @@ import {
 } from '@solana/spl-token';
 import { PublicKey, type TransactionInstruction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
+import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wallet.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { decodeMessage } from '../../src/solana/message.ts';
-import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { decodeMessage } from '../../src/solana/tx/message.ts';
+import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { useLedger } from '../ledger/support.ts';
 import { type ComposingRoom, openComposingRoom, randomAddress, withdrawalRow } from './composing.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSameFinding } from '../../src/activities/testimonies.ts';
+import { isSameFinding } from '../../src/deposits/credits/agreed-transaction.ts';
 import { findingOf } from '../../src/domain/credits.ts';
 import type { BlockFinding } from '../../src/domain/deposit.ts';
 import { account, ours, PAYER, terms, transaction } from '../domain/credits-support.ts';

@@ -4,13 +4,13 @@ import { Keypair, PublicKey, SystemProgram, TransactionMessage } from '@solana/w
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
-import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
 import type { Signer } from '../../src/signing/signer.ts';
-import { messageHashOf } from '../../src/solana/message.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
-import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { messageHashOf } from '../../src/solana/tx/message.ts';
+import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { useLedger } from '../ledger/support.ts';
 import { rpcCalls } from '../solana/rpc-calls.ts';
 import { useHotWallet } from './hot-wallet.ts';

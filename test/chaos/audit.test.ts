@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { audit, type Outcome } from '../../chaos/audit.ts';
-import type { Books } from '../../src/localstack/books.ts';
-import type { ChainPayment } from '../../src/localstack/chain-truth.ts';
+import type { Books } from '../../devkit/localstack/books.ts';
+import type { ChainPayment } from '../../devkit/localstack/chain-truth.ts';
 
 const paid: Outcome = {
   terms: { id: 'a', asset: 'SOL', amount: '5', destination: 'W' },

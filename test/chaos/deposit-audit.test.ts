@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { auditDeposits, type DepositEvidence } from '../../chaos/deposits/audit.ts';
+import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
 import type { Deposit, DepositEvent } from '../../src/client/client.ts';
 import type { BlockHeader } from '../../src/domain/deposit.ts';
-import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 
 const arrival: ChainArrival = {
   signature: 's1',

@@ -7,8 +7,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type Field, strike } from '../../chaos/strikes.ts';
 import { Supervisor } from '../../chaos/supervisor.ts';
 import { retryWhileUnavailable } from '../../chaos/unavailable.ts';
-import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
-import type { ManagedProcess } from '../../src/localstack/process.ts';
+import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
+import type { ManagedProcess } from '../../devkit/localstack/process.ts';
 
 const INJECTION = { kind: 'database_cut', atMs: 0, untilMs: 0, node: 0, draw: 0 } as const;
 

@@ -4,10 +4,10 @@ import { Connection } from '@temporalio/client';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { isUnavailable, retryWhileUnavailable } from '../../chaos/unavailable.ts';
+import { freePort } from '../../devkit/localstack/ports.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { SluiceClient, SluiceError } from '../../src/client/client.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { freePort } from '../../src/localstack/ports.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 async function failureOf(ask: () => Promise<unknown>): Promise<unknown> {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AddressManifest, checkManifest } from '../../src/solana/address-manifest.ts';
+import { type AddressManifest, checkManifest } from '../../src/deposits/addresses/address-manifest.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
 

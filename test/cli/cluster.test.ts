@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
 import { freshDatabase } from '../support/postgres.ts';

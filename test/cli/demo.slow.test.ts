@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { DemoReport } from '../../src/cli/demo/report.ts';
-import { runScenario } from '../../src/cli/demo/scenario.ts';
-import { demoRoutes } from '../../src/cli/demo/shopping.ts';
-import { type DemoUpstream, startUpstream } from '../../src/cli/demo/upstream.ts';
-import { developmentPool } from '../../src/cli/development-pool.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
+import { developmentPool } from '../../devkit/demo/development-pool.ts';
+import type { DemoReport } from '../../devkit/demo/report.ts';
+import { runScenario } from '../../devkit/demo/scenario.ts';
+import { demoRoutes } from '../../devkit/demo/shopping.ts';
+import { type DemoUpstream, startUpstream } from '../../devkit/demo/upstream.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 
 const keys = mkdtempSync(join(tmpdir(), 'sluice-demo-'));

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { depositId } from '../../src/ledger/deposit-id.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { API_KEY } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
 import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { depositId } from '../../src/ledger/deposit-id.ts';
-import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { newSignature } from '../deposits/audit-support.ts';
 import { DepositDesk } from '../http/deposit-desk.ts';
 import { API_KEY } from '../http/service.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Given, judgeDeposits } from '../../src/cli/demo/deposit-verdict.ts';
+import { type Given, judgeDeposits } from '../../devkit/demo/deposit-verdict.ts';
+import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
 import type { DepositEvent } from '../../src/client/client.ts';
-import type { ChainArrival } from '../../src/localstack/chain-truth.ts';
 
 const GIFT: Given = {
   what: 'SOL',

@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { DevFacts } from '../../devkit/localstack/dev-file.ts';
+import { freePort } from '../../devkit/localstack/ports.ts';
 import { SluiceClient } from '../../src/client/client.ts';
-import type { DevFacts } from '../../src/localstack/dev-file.ts';
-import { freePort } from '../../src/localstack/ports.ts';
 import { type Running, startDevelopment } from '../support/cli.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';

@@ -14,10 +14,10 @@ test.each([
   ['chaos/main.ts', ['--help'], /^$/],
   ['conformance/main.ts', ['--help'], /^$/],
   ['src/cli.ts', ['--help'], /^$/],
-  ['src/development.ts', ['--help'], /^$/],
+  ['devkit/main.ts', ['--help'], /^$/],
   ['src/server.ts', [], /^sluice: DATABASE_URL .*\n$/],
   ['src/worker.ts', [], /^sluice: DATABASE_URL .*\n$/],
-  ['src/localnet/main.ts', ['--slot-ms', 'x'], /^(?!.*(bigint|Warning))/s],
+  ['devkit/localnet/main.ts', ['--slot-ms', 'x'], /^(?!.*(bigint|Warning))/s],
 ])(
   '%s prints no warning of a package, also where npm compiled no bindings',
   async (source, args, expected) => {

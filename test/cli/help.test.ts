@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, test } from 'vitest';
-import { developmentProgram } from '../../src/cli/development.ts';
+import { developmentProgram } from '../../devkit/demo/program.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
 

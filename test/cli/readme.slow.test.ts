@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { developmentPool, openDeposits } from '../../src/cli/development-pool.ts';
+import { developmentPool, openDeposits } from '../../devkit/demo/development-pool.ts';
+import { mintsOf } from '../../devkit/localstack/chain.ts';
+import { devFacts, writeDevFile } from '../../devkit/localstack/dev-file.ts';
 import type { Deposit } from '../../src/client/client.ts';
-import { mintsOf } from '../../src/localstack/chain.ts';
-import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 import { blocksOf, ROOT } from './readme-blocks.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, onTestFinished, test } from 'vitest';
-import { developmentProgram } from '../../src/cli/development.ts';
+import { developmentProgram } from '../../devkit/demo/program.ts';
 import { openService } from '../http/service.ts';
 import { blocksOf, ROOT } from './readme-blocks.ts';
 

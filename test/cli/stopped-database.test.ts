@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
+import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
 import { API_KEY, authorization, openService, type Service } from '../http/service.ts';
 import { runSluice } from '../support/cli.ts';
 import { standStill } from '../support/standstill.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeEvent } from '../../src/ledger/outbox.ts';
+import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';

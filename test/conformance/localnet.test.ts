@@ -1,4 +1,4 @@
-import { startLocalnet } from '../../src/localnet/localnet.ts';
+import { startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { conformanceSuite, type RunningChain } from './suite.ts';
 
 async function start(): Promise<RunningChain> {

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
-import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
+import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { auditIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

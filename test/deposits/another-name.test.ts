@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createAddressAudit } from '../../src/activities/address-audit.ts';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { rejectDeposit } from '../../src/http/deposit-rejection.ts';
-import { depositId } from '../../src/ledger/deposit-id.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { askFirst, useLiar } from './lying-proxy.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import type { Fault } from '../../src/localnet/faults.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import type { Fault } from '../../devkit/localnet/faults.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import type { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);

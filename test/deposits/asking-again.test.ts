@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { tokenAccountsOf } from '../../src/solana/history/token-accounts.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { tokenAccountsOf } from '../../src/solana/scan/history.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

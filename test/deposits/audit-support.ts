@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { base58 } from '@scure/base';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createAddressAudit } from '../../src/activities/address-audit.ts';
-import { startDueAudits } from '../../src/activities/due-audits.ts';
+import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
+import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/slots.ts';

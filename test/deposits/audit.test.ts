@@ -11,13 +11,13 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { latestBlockhash } from '../../src/solana/blockhash.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, closedGapIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 

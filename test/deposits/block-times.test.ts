@@ -1,8 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createAddressAudit } from '../../src/activities/address-audit.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { depositNews } from '../../src/ledger/news.ts';
+import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
+import { depositNews } from '../../src/ledger/webhooks/events.ts';
 import { askFirst, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import type { Fault } from '../../devkit/localnet/faults.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
-import { depositId } from '../../src/ledger/deposit-id.ts';
-import type { Fault } from '../../src/localnet/faults.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();

@@ -1,11 +1,11 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it, vi } from 'vitest';
-import type { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
-import { createDepositRanges } from '../../src/activities/deposit-range.ts';
-import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
+import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
+import type { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
 import { rpc } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 

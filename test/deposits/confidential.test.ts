@@ -2,7 +2,7 @@ import { Connection, Keypair, Transaction, type TransactionInstruction } from '@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import { holdingsOf } from '../../src/solana/scan/holdings.ts';
+import { holdingsOf } from '../../src/solana/history/balances.ts';
 import { ConfidentialToken } from './confidential.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -18,12 +18,12 @@ import { afterAll, beforeAll } from 'vitest';
 import { findingOf, type Ours } from '../../src/domain/credits.ts';
 import type { BlockFinding, ScannedBlock, WatchKind } from '../../src/domain/deposit.ts';
 import type { AssetTerms } from '../../src/domain/deposit-asset.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { SolanaNode } from '../../src/solana/rpc/node.ts';
 import { readBlock, readTransactionsAt } from '../../src/solana/scan/block.ts';
-import { scanBlockBytes } from '../../src/solana/scan/match-bytes.ts';
-import { WatchSet } from '../../src/solana/scan/watch-set.ts';
+import { scanBlockBytes } from '../../src/solana/scan/bytes/match-bytes.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { Bench } from '../localnet/support.ts';
 import { shortBlock } from '../solana/scan/short-block.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { ataOf, pay, sol, token, useExchange } from './fakes-support.ts';
 
 const LAMPORTS = 5_000_000n;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { isWholeBlock, type Json, LyingProxy, rpc } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { standOf } from '../../src/activities/scan-stand.ts';
+import { standOf } from '../../src/deposits/scan/progress.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/liar.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';

@@ -1,11 +1,11 @@
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { haltAfter } from '../../src/activities/scan-alarms.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { latestBlockhash } from '../../src/solana/blockhash.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { haltAfter } from '../../src/deposits/scan/failure-alerts.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { signVersion1 } from '../conformance/version-1.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAddressAudit } from '../../src/activities/address-audit.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import type { AuditedPage, AuditOrder } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/slots.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
 import { auditIn, begun, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
-import { createDepositRanges } from '../../src/activities/deposit-range.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { isWholeBlock, useProxies } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 

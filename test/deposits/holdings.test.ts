@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { hintedTokenAccountsOf } from '../../src/solana/scan/history.ts';
-import { groupsOf, holdingsOf, type WalletAccounts } from '../../src/solana/scan/holdings.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { groupsOf, holdingsOf, type WalletAccounts } from '../../src/solana/history/balances.ts';
+import { hintedTokenAccountsOf } from '../../src/solana/history/token-accounts.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();

@@ -1,13 +1,13 @@
 import { base64 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
-import type { AttemptRow } from '../../src/ledger/attempts.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import type { AttemptRow } from '../../src/ledger/settlements/attempts.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
-import { assembleTransaction } from '../../src/solana/transactions.ts';
-import { Composer } from '../../src/withdrawals/composition.ts';
+import { FeePlanner } from '../../src/solana/tx/fees.ts';
+import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
+import { Composer } from '../../src/withdrawals/compose.ts';
 import { newId } from '../ledger/support.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import type { ScanRoom } from './scan-room.ts';

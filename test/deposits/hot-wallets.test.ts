@@ -3,8 +3,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
-import { latestBlockhash } from '../../src/solana/blockhash.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
+import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();

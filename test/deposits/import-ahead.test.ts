@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { codeOf } from '../ledger/support.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';

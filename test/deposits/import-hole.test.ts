@@ -1,8 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createAddressAudit } from '../../src/activities/address-audit.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { codeOf } from '../ledger/support.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { askFirst, isWholeBlock, useLiar } from './lying-proxy.ts';

@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);

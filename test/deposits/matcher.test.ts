@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
-import { openReader } from '../../src/activities/deposit-scanner.ts';
-import { type WatchDifference, Watched } from '../../src/ledger/watched.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
+import { openReader } from '../../src/deposits/scan/scanner.ts';
+import { type WatchDifference, Watched } from '../../src/ledger/scan/watched.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
-import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useScanRoom } from './scan-room.ts';

@@ -7,8 +7,8 @@ import { Connection, Keypair, PublicKey, Transaction, type TransactionInstructio
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
+import { fund } from '../../devkit/localnet/genesis.ts';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
-import { fund } from '../../src/localnet/genesis.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { haltAfter } from '../../src/activities/scan-alarms.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { haltAfter } from '../../src/deposits/scan/failure-alerts.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { isWholeBlock, useProxies } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 

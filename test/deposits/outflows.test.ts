@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { OutflowWitness } from '../../src/activities/outflow-witness.ts';
-import type { OutflowRow } from '../../src/ledger/outflows.ts';
+import { OutflowWitness } from '../../src/deposits/credits/confirm-outflows.ts';
+import type { OutflowRow } from '../../src/ledger/deposits/outflows.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 import { turnUntil } from './turns.ts';

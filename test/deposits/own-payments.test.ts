@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { OutflowWitness } from '../../src/activities/outflow-witness.ts';
-import type { OutflowRow } from '../../src/ledger/outflows.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { OutflowWitness } from '../../src/deposits/credits/confirm-outflows.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
+import type { OutflowRow } from '../../src/ledger/deposits/outflows.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { HotPayer } from './hot-payer.ts';
 import { isWholeBlock, useProxies } from './lying-proxy.ts';

@@ -1,10 +1,10 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { DepositMatcher } from '../../src/activities/deposit-matcher.ts';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
+import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import { HeldSlots } from '../../src/solana/history/ledger-completeness.ts';
+import { WalletLists } from '../../src/solana/history/wallet-signatures.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { HeldSlots } from '../../src/solana/scan/held-slots.ts';
-import { WalletLists } from '../../src/solana/wallet-lists.ts';
 
 // Compares wallets page by page, and kills itself right before or after its second page is on record: <database> <before|after> <nodes…>
 const [url = '', side = '', ...rpcUrls] = process.argv.slice(2);

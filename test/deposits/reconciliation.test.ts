@@ -1,12 +1,12 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 

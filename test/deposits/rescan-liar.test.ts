@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import type { RescanResult } from '../../src/domain/rescan.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, it } from 'vitest';
-import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
-import { WitnessBatches } from '../../src/activities/witness-batches.ts';
+import { WitnessBatches } from '../../src/deposits/backfill/agreed-block-batches.ts';
+import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { HeaderBook } from '../../src/solana/scan/header-book.ts';
+import { HeaderBook } from '../../src/solana/scan/header-quorum.ts';
 import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { ScanRange } from '../../src/domain/scan.ts';
-import { presentRescan } from '../../src/http/rescans.ts';
-import type { RescanRow } from '../../src/ledger/rescans.ts';
+import { presentRescan } from '../../src/http/deposits/rescans.ts';
+import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
 import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,10 +1,10 @@
 import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { RescanResult } from '../../src/domain/rescan.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
-import type { RescanRow } from '../../src/ledger/rescans.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
 import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);

@@ -1,22 +1,22 @@
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { DepositMatcher, type MatcherOptions } from '../../src/activities/deposit-matcher.ts';
-import { DepositScanner, type Step } from '../../src/activities/deposit-scanner.ts';
-import { isParent } from '../../src/domain/scan-walk.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import type { Lie } from '../../devkit/localnet/rpc/false-block.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { DepositMatcher, type MatcherOptions } from '../../src/deposits/scan/matcher.ts';
+import { DepositScanner, type Step } from '../../src/deposits/scan/scanner.ts';
+import { isParent } from '../../src/domain/block-link.ts';
 import type { Slots } from '../../src/domain/slots.ts';
-import type { DepositRow } from '../../src/ledger/deposit-row.ts';
-import type { GapRow } from '../../src/ledger/gaps.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import type { Lie } from '../../src/localnet/rpc/false-block.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { latestBlockhash } from '../../src/solana/blockhash.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import type { GapRow } from '../../src/ledger/scan/gaps.ts';
+import { HeldSlots } from '../../src/solana/history/ledger-completeness.ts';
+import { WalletLists } from '../../src/solana/history/wallet-signatures.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { HeldSlots } from '../../src/solana/scan/held-slots.ts';
-import { WalletLists } from '../../src/solana/wallet-lists.ts';
+import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { useLedger } from '../ledger/support.ts';
 
 /** Blocks between the newest one and the newest final one. */

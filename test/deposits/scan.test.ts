@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();

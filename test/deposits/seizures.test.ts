@@ -7,10 +7,10 @@ import {
 } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { OutflowWitness } from '../../src/activities/outflow-witness.ts';
-import { newWallet, submitSigned, type Wallet } from '../../src/localnet/wallet.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wallet.ts';
+import { OutflowWitness } from '../../src/deposits/credits/confirm-outflows.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { useScanRoom } from './scan-room.ts';
 

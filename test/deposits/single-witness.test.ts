@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type Edit, type Json, LyingProxy, rpc } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

@@ -1,9 +1,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createDepositRanges } from '../../src/activities/deposit-range.ts';
-import { createDepositRescan } from '../../src/activities/deposit-rescan.ts';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
+import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
+import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';

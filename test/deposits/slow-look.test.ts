@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createDepositRanges } from '../../src/activities/deposit-range.ts';
+import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';

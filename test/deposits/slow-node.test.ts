@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { DepositScanner } from '../../src/activities/deposit-scanner.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';
 

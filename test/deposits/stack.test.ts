@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
-import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
-import { ensureDepositScan } from '../../src/platform/schedules.ts';
+import { ensureDepositScan } from '../../src/platform/temporal/schedules.ts';
 import { pauseScan, scanStatus } from '../../src/workflows/messages.ts';
 import { newWallet } from '../support/stack.ts';
 import { reaches, until } from '../withdrawals/outcomes-support.ts';

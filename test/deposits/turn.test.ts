@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { newSignature } from './audit-support.ts';

@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createDepositScan, type DepositScanDeps } from '../../src/activities/deposit-scan.ts';
+import { createDepositScan, type DepositScanDeps } from '../../src/deposits/scan/tail.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 
 /** Longer than any machine takes for what a test waits for. */

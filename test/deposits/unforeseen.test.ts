@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it, test, vi } from 'vitest';
-import { BesideScan, type Defects } from '../../src/activities/beside-scan.ts';
-import { createDepositScan } from '../../src/activities/deposit-scan.ts';
-import { isOperational } from '../../src/activities/scan-alarms.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { isOperational } from '../../src/deposits/scan/failure-alerts.ts';
+import { isOutdated } from '../../src/deposits/scan/progress-view.ts';
+import { BesideScan, type Defects } from '../../src/deposits/scan/side-loop.ts';
+import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
-import { isOutdated } from '../../src/domain/scan-view.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Keypair } from '@solana/web3.js';
 import { describe, expect, it, vi } from 'vitest';
-import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
-import { DepositConfirmer } from '../../src/activities/deposit-confirm.ts';
-import { ScanAlarms } from '../../src/activities/scan-alarms.ts';
+import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { ScanAlarms } from '../../src/deposits/scan/failure-alerts.ts';
+import type { Halt } from '../../src/deposits/scan/progress-view.ts';
 import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
-import type { Halt } from '../../src/domain/scan-view.ts';
-import { depositId } from '../../src/ledger/deposit-id.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { rpcCalls } from '../solana/rpc-calls.ts';
 import { useScanRoom } from './scan-room.ts';
 import { standsAs, turnUntil } from './turns.ts';

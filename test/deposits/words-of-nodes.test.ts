@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DepositAnnouncer } from '../../src/activities/deposit-announce.ts';
-import { haltAfter, ScanAlarms } from '../../src/activities/scan-alarms.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
+import { haltAfter, ScanAlarms } from '../../src/deposits/scan/failure-alerts.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
 import { askFirst, isWholeBlock, probeOften, useLiar } from './lying-proxy.ts';
 import { useScanRoom } from './scan-room.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deathHeight } from '../../src/domain/judge.ts';
+import { deathHeight } from '../../src/solana/proof/judge.ts';
 import { ATTEMPT } from './evidence.ts';
 
 describe('deathHeight', () => {

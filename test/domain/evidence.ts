@@ -8,7 +8,7 @@ import type {
   SequencedCoverage,
   Sighting,
 } from '../../src/domain/attempt.ts';
-import { judgeAttempt } from '../../src/domain/judge.ts';
+import { judgeAttempt } from '../../src/solana/proof/judge.ts';
 
 /** Of a property on random evidence, most of which proves nothing. */
 export const RUNS = { numRuns: 20_000 };

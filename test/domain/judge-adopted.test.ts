@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AttemptFacts, Evidence } from '../../src/domain/attempt.ts';
-import { adoptedLastHeight, BLOCKHASH_LIFE } from '../../src/domain/judge.ts';
+import { adoptedLastHeight, BLOCKHASH_LIFE } from '../../src/solana/proof/judge.ts';
 import { agreed, anyEvidence, coverage, deathEvidence, kindOf, RUNS, said } from './evidence.ts';
 
 /** Adopted after the finalized block of height 1000, with a blockhash of which nobody knows the height. L is 1200. */

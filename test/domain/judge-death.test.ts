@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AgreedBlock, AttemptFacts, Evidence } from '../../src/domain/attempt.ts';
-import { claimedHeight, deathHeight, judgeAttempt } from '../../src/domain/judge.ts';
+import { claimedHeight, deathHeight, judgeAttempt } from '../../src/solana/proof/judge.ts';
 import {
   ABSENT,
   ATTEMPT,

@@ -7,7 +7,7 @@ import type {
   NodeTestimony,
   Sighting,
 } from '../../src/domain/attempt.ts';
-import { judgeAttempt } from '../../src/domain/judge.ts';
+import { judgeAttempt } from '../../src/solana/proof/judge.ts';
 import { ABSENT, anySighting, said } from './evidence.ts';
 
 const LIAR = 'liar';

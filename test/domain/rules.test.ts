@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkNativeSides } from '../../src/domain/balance-guard.ts';
 import { isTerminal, mayFollow, statesBefore } from '../../src/domain/settlement.ts';
 import { WITHDRAWAL_STATUSES } from '../../src/domain/withdrawal.ts';
+import { checkNativeSides } from '../../src/withdrawals/balance-guard.ts';
 
 const MINIMUM = 890_880n;
 const SIDES = {

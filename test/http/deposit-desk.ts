@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { DepositKeys } from '../../src/deposits/addresses/hd-keys.ts';
 import { type AppDeps, buildApp } from '../../src/http/app.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { DepositKeys } from '../../src/signing/hd-keys.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { quickChain } from '../support/quick-chain.ts';

@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import { type AppDeps, buildApp } from '../../src/http/app.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
+import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { temporalClient } from '../support/temporal.ts';

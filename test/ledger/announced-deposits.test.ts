@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { depositId } from '../../src/ledger/deposit-id.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
 import { commit, confirmAll, imported, lockWaits, onlyDeposit, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';

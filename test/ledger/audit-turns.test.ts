@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { startDueAudits } from '../../src/activities/due-audits.ts';
+import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import { type AuditOrder, auditWorkflowId } from '../../src/domain/audit.ts';
 import { address } from './chain-of-blocks.ts';
 import { useDepositLedgers } from './deposit-ledger.ts';

@@ -1,14 +1,14 @@
 import { type KyselyPlugin, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { BlockHeader } from '../../src/domain/deposit.ts';
-import type { Verdict } from '../../src/domain/witness.ts';
-import type { MatchedBlock } from '../../src/ledger/blocks.ts';
+import type { Verdict } from '../../src/domain/quorum-result.ts';
 import type { Database } from '../../src/ledger/database.ts';
-import type { DepositRow } from '../../src/ledger/deposit-row.ts';
-import type { Confirmation } from '../../src/ledger/deposit-writing.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
+import type { Confirmation } from '../../src/ledger/deposits/deposit-writing.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { CommitResult } from '../../src/ledger/scan.ts';
-import type { WatchedWallet } from '../../src/ledger/watched.ts';
+import type { MatchedBlock } from '../../src/ledger/scan/blocks.ts';
+import type { CommitResult } from '../../src/ledger/scan/scan.ts';
+import type { WatchedWallet } from '../../src/ledger/scan/watched.ts';
 import { START } from './chain-of-blocks.ts';
 import { useLedger } from './support.ts';
 

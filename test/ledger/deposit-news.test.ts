@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { depositId } from '../../src/ledger/deposit-id.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
 import { commit, confirmAll, imported, shown, useDepositLedgers } from './deposit-ledger.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
 import {
   attempt,
   codeOf,

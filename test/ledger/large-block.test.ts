@@ -1,9 +1,9 @@
 import { type KyselyPlugin, sql, type Transaction } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Tables } from '../../src/ledger/database.ts';
-import { DepositFeed } from '../../src/ledger/deposit-feed.ts';
-import { Deposits } from '../../src/ledger/deposits.ts';
-import { Scan } from '../../src/ledger/scan.ts';
+import { DepositFeed } from '../../src/ledger/deposits/deposit-feed.ts';
+import { Deposits } from '../../src/ledger/deposits/deposits.ts';
+import { Scan } from '../../src/ledger/scan/scan.ts';
 import { address, chain, childOf, inflow, outflow, START } from './chain-of-blocks.ts';
 import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { paymentId } from '../../src/domain/payment.ts';
-import type { NewPayment } from '../../src/ledger/payments.ts';
+import type { NewPayment } from '../../src/ledger/x402/payments.ts';
 
 const NETWORK = 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1';
 export const NOBODY = { identifier: null, authorization: null, cookie: null, address: null };

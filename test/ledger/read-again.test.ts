@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Inflow } from '../../src/domain/deposit.ts';
-import { verdictOn } from '../../src/domain/witness.ts';
-import type { DepositRow } from '../../src/ledger/deposit-row.ts';
+import { verdictOn } from '../../src/domain/quorum-result.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
 import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
 

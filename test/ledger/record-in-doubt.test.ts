@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
-import { requestSettlements } from '../../src/ledger/settlement-row.ts';
+import { requestSettlements } from '../../src/ledger/settlements/settlement-row.ts';
 import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, useLedger } from './support.ts';
 
 const use = useLedger();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { depositId } from '../../src/ledger/deposit-id.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
 import { commit, confirmAll, forgetDeposits, imported, useDepositLedgers } from './deposit-ledger.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptOutcome } from '../../src/ledger/attempts.ts';
+import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
 import { attempt, DEAD, newId, PLENTY, REASON, resume, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
 import { connect, isDatabaseAway } from '../../src/ledger/connection.ts';
-import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
 import { withStatementTimeout } from '../support/postgres.ts';
 import { standStill } from '../support/standstill.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { type ErrorCode, isDomainError } from '../../src/domain/errors.ts';
-import type { AttemptOutcome, NewAttempt, ReservationInput } from '../../src/ledger/attempts.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { PauseRow } from '../../src/ledger/pauses.ts';
+import type { PauseRow } from '../../src/ledger/operations/pauses.ts';
+import type { AttemptOutcome, NewAttempt, ReservationInput } from '../../src/ledger/settlements/attempts.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { terms } from './terms.ts';
 

@@ -6,8 +6,8 @@ import {
 } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { readTokenAccount } from '../../src/localnet/chain/tokens.ts';
-import type { Fault } from '../../src/localnet/faults.ts';
+import { readTokenAccount } from '../../devkit/localnet/chain/tokens.ts';
+import type { Fault } from '../../devkit/localnet/faults.ts';
 import { Bench, someone } from './support.ts';
 
 let bench: Bench;

@@ -8,7 +8,7 @@ import {
   type TransactionInstruction,
 } from '@solana/web3.js';
 import { expect } from 'vitest';
-import { type Localnet, type LocalnetOptions, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, type LocalnetOptions, startLocalnet } from '../../devkit/localnet/localnet.ts';
 
 /** A transaction as it is sent. */
 export interface Signed {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { arrivalsIn, type Block } from '../../src/localstack/chain-truth.ts';
+import { arrivalsIn, type Block } from '../../devkit/localstack/chain-truth.ts';
 
 const token = (accountIndex: number, owner: string, amount: string, mint = 'M') => ({
   accountIndex,

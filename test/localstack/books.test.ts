@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { readBooks } from '../../src/localstack/books.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { readBooks } from '../../devkit/localstack/books.ts';
 import { newPayment } from '../ledger/new-payment.ts';
 import { attempt, PLENTY, reserved, useLedger } from '../ledger/support.ts';
 

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { chainOf } from '../../src/cli/demo/report.ts';
-import { startStack } from '../../src/localstack/stack.ts';
+import { chainOf } from '../../devkit/demo/report.ts';
+import { startStack } from '../../devkit/localstack/stack.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-chain-kind-'));
 afterAll(() => rmSync(stateDir, { recursive: true, force: true }));

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { keypairFile } from '../../src/localstack/keypair.ts';
+import { keypairFile } from '../../devkit/localstack/keypair.ts';
 import { privateKeyOf, publicKeyOf } from '../../src/signing/ed25519.ts';
 
 const KEYS = 10_000;
 const HUNG_MS = 120_000;
 const MAKE_KEYS = `
-  import { newAddress } from ${JSON.stringify(new URL('../../src/localstack/keypair.ts', import.meta.url).href)};
+  import { newAddress } from ${JSON.stringify(new URL('../../devkit/localstack/keypair.ts', import.meta.url).href)};
   const made = Array.from({ length: ${KEYS} }, () => newAddress());
   process.stdout.write(String(new Set(made).size));
 `;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { freePort, isFree } from '../../src/localstack/ports.ts';
+import { freePort, isFree } from '../../devkit/localstack/ports.ts';
 
 const open: Server[] = [];
 afterEach(async () => {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { ManagedProcess } from '../../src/localstack/process.ts';
-import { nodeProgram } from '../../src/localstack/program.ts';
+import { ManagedProcess } from '../../devkit/localstack/process.ts';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-process-'));
-const module = fileURLToPath(new URL('../../src/localstack/process.ts', import.meta.url));
+const module = fileURLToPath(new URL('../../devkit/localstack/process.ts', import.meta.url));
 
 function node(
   name: string,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
-import { nodeProgram } from '../../src/localstack/program.ts';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
 
 const WORKER = new URL('../../src/worker.ts', import.meta.url);
 const SERVER = new URL('../../src/server.ts', import.meta.url);

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { devFacts, writeDevFile } from '../../devkit/localstack/dev-file.ts';
+import { keptApiKey } from '../../devkit/localstack/kept-api-key.ts';
+import { type Stack, startStack } from '../../devkit/localstack/stack.ts';
+import { processesOf, supervise } from '../../devkit/localstack/supervision.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { writeEvent } from '../../src/ledger/outbox.ts';
-import { devFacts, writeDevFile } from '../../src/localstack/dev-file.ts';
-import { keptApiKey } from '../../src/localstack/kept-api-key.ts';
-import { type Stack, startStack } from '../../src/localstack/stack.ts';
-import { processesOf, supervise } from '../../src/localstack/supervision.ts';
+import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
 import { COMPILED } from '../support/compiled.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-stack-'));

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ManagedProcess } from '../../src/localstack/process.ts';
-import { supervise } from '../../src/localstack/supervision.ts';
+import { ManagedProcess } from '../../devkit/localstack/process.ts';
+import { supervise } from '../../devkit/localstack/supervision.ts';
 
 test('what is being started again when all is to stop holds up nothing', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-supervision-'));

@@ -6,11 +6,11 @@ import {
 } from '@x402/core/schemas';
 import { describe, expect, it } from 'vitest';
 import { PaymentPayloadSchema, PaymentRequirementsSchema, SettleResponseSchema } from 'x402/types';
-import { readHeaderJson, writeHeaderJson } from '../../src/x402/dialects/header-json.ts';
-import { paymentRequired } from '../../src/x402/dialects/payment-required.ts';
-import { readPayment } from '../../src/x402/dialects/read-payment.ts';
-import { paymentResponseV1, requirementsV1 } from '../../src/x402/dialects/v1.ts';
-import { requirementsV2 } from '../../src/x402/dialects/v2.ts';
+import { readHeaderJson, writeHeaderJson } from '../../src/x402/formats/header-json.ts';
+import { paymentRequired } from '../../src/x402/formats/payment-required.ts';
+import { readPayment } from '../../src/x402/formats/read-payment.ts';
+import { paymentResponseV1, requirementsV1 } from '../../src/x402/formats/v1.ts';
+import { requirementsV2 } from '../../src/x402/formats/v2.ts';
 import { NETWORKS } from '../../src/x402/networks.ts';
 import { TERMS } from '../x402/rules/buyer.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ManagedProcess } from '../../src/localstack/process.ts';
-import { nodeProgram } from '../../src/localstack/program.ts';
+import { ManagedProcess } from '../../devkit/localstack/process.ts';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
 import type { PeerConfig } from './peer-config.ts';
 
 /** A peer in a process of its own, so that its CPU time can be measured. */

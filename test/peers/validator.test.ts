@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { hasValidator } from '../support/has-validator.ts';
 import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { type TestStack, testStack } from '../support/stack.ts';

@@ -1,13 +1,13 @@
 import { base64 } from '@scure/base';
 import { ComputeBudgetProgram, MessageV0, PublicKey, SystemProgram } from '@solana/web3.js';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { requestSettlements } from '../../src/ledger/settlement-row.ts';
+import { requestSettlements } from '../../src/ledger/settlements/settlement-row.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import { lifetimeColumns } from '../../src/settlement/lifetimes.ts';
 import { refused } from '../../src/signing/checks.ts';
 import type { SigningRules } from '../../src/signing/rules.ts';
 import type { Signer } from '../../src/signing/signer.ts';
-import { decodeMessage, messageHashOf } from '../../src/solana/message.ts';
+import { decodeMessage, messageHashOf } from '../../src/solana/tx/message.ts';
 import type { LandingRoom } from '../solana/landing-room.ts';
 
 /** A made-up kind: three wallets give the same to one address in one transaction, and a fourth one pays the fee. */

@@ -1,13 +1,13 @@
 import { type Keypair, MessageV0, PublicKey, SystemProgram, VersionedTransaction } from '@solana/web3.js';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { requestSettlements } from '../../src/ledger/settlement-row.ts';
+import { requestSettlements } from '../../src/ledger/settlements/settlement-row.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import { refused } from '../../src/signing/checks.ts';
 import type { SigningRules } from '../../src/signing/rules.ts';
-import { latestBlockhash } from '../../src/solana/blockhash.ts';
-import { decodeMessage } from '../../src/solana/message.ts';
+import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
+import { decodeMessage } from '../../src/solana/tx/message.ts';
 import type { LandingRoom } from '../solana/landing-room.ts';
 import type { Keys } from './gathering.ts';
 

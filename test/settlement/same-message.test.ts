@@ -1,6 +1,6 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { AttemptRow } from '../../src/ledger/attempts.ts';
+import type { AttemptRow } from '../../src/ledger/settlements/attempts.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
 import { type MessageWord, SameMessage } from '../../src/settlement/same-message.ts';
 import { deathEvidence } from '../domain/evidence.ts';

@@ -1,7 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import type { TransferSpec } from '../../src/solana/transactions.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
+import type { TransferSpec } from '../../src/solana/tx/transfer.ts';
 
 /** The same address for the same seed, from 0 to 255. */
 export const wallet = (seed: number): string =>

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import type { SigningBounds } from '../../src/signing/checks.ts';
 import { checkUpkeep, type UpkeepRequest } from '../../src/signing/policy/nonces.ts';
 import { checkMessage, type SigningRequest } from '../../src/signing/policy/withdrawal.ts';
-import { composeUpkeep, type NonceUpkeep } from '../../src/solana/nonce-upkeep.ts';
-import { advanceNonce, nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
-import { composeTransfer, type TransferSpec } from '../../src/solana/transactions.ts';
+import { advanceNonce, nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
+import { composeUpkeep, type NonceUpkeep } from '../../src/solana/nonces/upkeep.ts';
+import { composeTransfer, type TransferSpec } from '../../src/solana/tx/transfer.ts';
 
 const wallet = (seed: number): string => Keypair.fromSeed(new Uint8Array(32).fill(seed)).publicKey.toBase58();
 const SIGNER = wallet(1);

@@ -13,10 +13,10 @@ import type { SigningBounds } from '../../src/signing/checks.ts';
 import { checkMessage, type SigningRequest } from '../../src/signing/policy/withdrawal.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
-import { decodeMessage } from '../../src/solana/message.ts';
-import { attemptPrice, MAX_COMPUTE_UNITS, priorityLamports } from '../../src/solana/priority-fee.ts';
-import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import { assembleTransaction, composeTransfer, type TransferSpec } from '../../src/solana/transactions.ts';
+import { decodeMessage } from '../../src/solana/tx/message.ts';
+import { attemptPrice, MAX_COMPUTE_UNITS, priorityLamports } from '../../src/solana/tx/priority-fee.ts';
+import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
+import { assembleTransaction, composeTransfer, type TransferSpec } from '../../src/solana/tx/transfer.ts';
 import { anyTransfer, PRICE_CAP, SIGNER, wallet } from './any-transfer.ts';
 
 const OTHER = wallet(9);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { expect, test } from 'vitest';
-import { keypairFile } from '../../src/localstack/keypair.ts';
+import { keypairFile } from '../../devkit/localstack/keypair.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { verifySignature } from '../../src/signing/verify.ts';
 

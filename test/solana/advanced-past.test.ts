@@ -9,18 +9,23 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { judgeNonceAttempt } from '../../src/domain/judge-nonce.ts';
-import type { Fault } from '../../src/localnet/faults.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { blockCache } from '../../src/solana/blocks.ts';
+import type { Fault } from '../../devkit/localnet/faults.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { Chain } from '../../src/solana/chain.ts';
-import { findDue } from '../../src/solana/examination.ts';
+import {
+  advanceNonce,
+  NONCE_ACCOUNT_SIZE,
+  nonceAddress,
+  nonceSeed,
+} from '../../src/solana/nonces/account.ts';
+import { findDue } from '../../src/solana/proof/examine.ts';
 import {
   askNonces,
   investigateNonces,
   type SignedNonceAttempt,
-} from '../../src/solana/nonce-investigation.ts';
-import { advanceNonce, NONCE_ACCOUNT_SIZE, nonceAddress, nonceSeed } from '../../src/solana/nonces.ts';
+} from '../../src/solana/proof/investigate-nonce.ts';
+import { judgeNonceAttempt } from '../../src/solana/proof/judge-nonce.ts';
+import { blockCache } from '../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { quickChain } from '../support/quick-chain.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { LandingWatcher } from '../../src/solana/landing.ts';
+import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { ears, LandingRoom, until, wallet } from './landing-room.ts';
 import { listen } from './rpc-calls.ts';
 

@@ -1,6 +1,6 @@
 import { Keypair } from '@solana/web3.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { rpcCalls } from './rpc-calls.ts';

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startLocalnet } from '../../src/localnet/localnet.ts';
+import { startLocalnet } from '../../devkit/localnet/localnet.ts';
+import type { PoolOptions } from '../../src/solana/rpc/node-registry.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import type { PoolOptions } from '../../src/solana/rpc/roster.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { showBlock } from '../../src/solana/scan/searched-block.ts';
-import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { handOn, startNodeProxy } from '../support/node-proxy.ts';
 
 const open: { close(): Promise<unknown> | void }[] = [];

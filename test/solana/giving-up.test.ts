@@ -5,10 +5,10 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { givingUp } from '../../src/solana/rpc/giving-up.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import type { ShownBlock } from '../../src/solana/scan/chain-reader.ts';
 import { Prefetch } from '../../src/solana/scan/prefetch.ts';
 import { showBlock } from '../../src/solana/scan/searched-block.ts';
-import { WatchSet } from '../../src/solana/scan/watch-set.ts';
 import { closeDrips, Drip, poolWithDrip, readBlock } from './dripping.ts';
 
 afterEach(closeDrips);

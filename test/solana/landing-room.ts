@@ -1,14 +1,14 @@
 import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
 import type { Chain } from '../../src/solana/chain.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
-import type { SignedAttempt } from '../../src/solana/investigation.ts';
-import { LandingWatcher } from '../../src/solana/landing.ts';
+import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
+import { LandingWatcher } from '../../src/solana/proof/landing.ts';
+import type { LandingHooks } from '../../src/solana/proof/watch.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/transactions.ts';
-import type { LandingHooks } from '../../src/solana/watch.ts';
+import { FeePlanner } from '../../src/solana/tx/fees.ts';
+import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/tx/transfer.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };

@@ -1,6 +1,6 @@
 import { base58 } from '@scure/base';
-import { newAddress } from '../../src/localstack/keypair.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
 
 /** What a liar makes of one question, given what an honest node answers (null where that has no answer). Undefined: the truth. */

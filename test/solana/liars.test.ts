@@ -1,10 +1,10 @@
 import { base58 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { Verdict } from '../../src/domain/attempt.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { type BlockCache, blockCache } from '../../src/solana/blocks.ts';
-import { examine, findDue } from '../../src/solana/examination.ts';
-import type { SignedAttempt } from '../../src/solana/investigation.ts';
+import { examine, findDue } from '../../src/solana/proof/examine.ts';
+import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
+import { type BlockCache, blockCache } from '../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { type BlockAnswer, falseHash, type Lie, startLiar } from './liar.ts';

@@ -1,7 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { AgreedBlock } from '../../src/domain/attempt.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { agreedBlock, type BlockCache, blockCache, linkedRange } from '../../src/solana/blocks.ts';
+import {
+  agreedBlock,
+  type BlockCache,
+  blockCache,
+  linkedRange,
+} from '../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type BlockAnswer, falseHash, type Lie, startLiar } from './liar.ts';
 import type { ScriptedNode } from './rpc-scripted-node.ts';

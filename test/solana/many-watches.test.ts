@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { LandingWatcher } from '../../src/solana/landing.ts';
-import type { Outlook, WatchedAttempt } from '../../src/solana/watch.ts';
+import { LandingWatcher } from '../../src/solana/proof/landing.ts';
+import type { Outlook, WatchedAttempt } from '../../src/solana/proof/watch.ts';
 import { ears, LandingRoom, PACE, until, wallet } from './landing-room.ts';
 
 let room: LandingRoom;

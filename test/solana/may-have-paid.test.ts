@@ -1,8 +1,8 @@
 import { Keypair } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import { mayHavePaid } from '../../src/solana/wallet-history.ts';
+import { mayHavePaid } from '../../src/solana/history/wallet-history.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 
 const [hot, mint, destination, other] = Array.from({ length: 4 }, () =>
   Keypair.generate().publicKey.toBase58(),

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { type FeeChain, FeePlanner } from '../../src/solana/fees.ts';
-import { type RecentFee, recentPrice } from '../../src/solana/priority-fee.ts';
-import { TOKEN_PROGRAM } from '../../src/solana/programs.ts';
-import type { TransferDraft } from '../../src/solana/transactions.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { type FeeChain, FeePlanner } from '../../src/solana/tx/fees.ts';
+import { type RecentFee, recentPrice } from '../../src/solana/tx/priority-fee.ts';
+import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
+import type { TransferDraft } from '../../src/solana/tx/transfer.ts';
 import { randomAddress } from '../activities/composing.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Fault } from '../../src/localnet/faults.ts';
+import type { Fault } from '../../devkit/localnet/faults.ts';
 import { ears, LandingRoom, until, wallet } from './landing-room.ts';
 
 /** Where other programs paid twice, or would; docs/faults.md has the whole list. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { ledgersOf } from '../../src/solana/rpc/report.ts';
 import { rpcCalls } from './rpc-calls.ts';

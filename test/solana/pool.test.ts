@@ -1,6 +1,6 @@
 import { Keypair } from '@solana/web3.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { type Reaction, RpcError, reactionTo } from '../../src/solana/rpc/errors.ts';
 import { parseJson } from '../../src/solana/rpc/json.ts';

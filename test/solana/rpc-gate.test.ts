@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Gate, TurnMissed } from '../../src/solana/rpc/gate.ts';
+import { Gate, TurnMissed } from '../../src/solana/rpc/rate-limiter.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { u64 } from '../../src/solana/rpc/schemas.ts';
 

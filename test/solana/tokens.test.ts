@@ -12,17 +12,17 @@ import {
 } from '@solana/spl-token';
 import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { Chain } from '../../src/solana/chain.ts';
-import { resolveHookAccounts } from '../../src/solana/hooks.ts';
-import { type MintInfo, readMint } from '../../src/solana/mint.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/programs.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { readTokenAccount, type TokenAccountInfo } from '../../src/solana/token-account.ts';
-import { extensionEntries } from '../../src/solana/token-extensions.ts';
-import { tokenPolicy } from '../../src/solana/token-policy.ts';
-import { transferFee } from '../../src/solana/transfer-fee.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { resolveHookAccounts } from '../../src/solana/tokens/hooks.ts';
+import { type MintInfo, readMint } from '../../src/solana/tokens/mint.ts';
+import { readTokenAccount, type TokenAccountInfo } from '../../src/solana/tokens/token-account.ts';
+import { extensionEntries } from '../../src/solana/tokens/token-extensions.ts';
+import { tokenPolicy } from '../../src/solana/tokens/token-policy.ts';
+import { transferFee } from '../../src/solana/tokens/transfer-fee.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { quickChain } from '../support/quick-chain.ts';
 
 const OWNER = Keypair.generate().publicKey.toBase58();

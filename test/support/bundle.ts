@@ -6,10 +6,10 @@ import { build as bundle, type Plugin, stop } from 'esbuild';
 /** What tests start, in the tree of the repository. */
 const PROGRAMS = [
   'src/cli',
-  'src/development',
+  'devkit/main',
   'src/server',
   'src/worker',
-  'src/localnet/main',
+  'devkit/localnet/main',
   'test/deposits/reconcile-process',
   'test/ledger/assign-process',
   'test/ledger/reserve-process',

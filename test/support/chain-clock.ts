@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rpc } from '../../src/localstack/rpc.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 
 /** Makes the slots of a chain that stands still by itself: while it is paused no blockhash grows older. */
 export class ChainClock {

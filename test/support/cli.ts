@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { nodeProgram } from '../../src/localstack/program.ts';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { COMPILED } from './compiled.ts';
 
 /** How a command ended, and all that it said. */
@@ -31,7 +31,7 @@ export function startSluice(args: readonly string[], surroundings?: Surroundings
 
 /** {@link startSluice} with the commands for development: `dev`, `demo` and `x402 buy`. */
 export function startDevelopment(args: readonly string[], surroundings?: Surroundings): Running {
-  return start(new URL('../../src/development.ts', import.meta.url), args, surroundings);
+  return start(new URL('../../devkit/main.ts', import.meta.url), args, surroundings);
 }
 
 function start(source: URL, args: readonly string[], { cwd, env = {} }: Surroundings = {}): Running {

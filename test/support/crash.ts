@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../devkit/localstack/ports.ts';
+import { ManagedProcess } from '../../devkit/localstack/process.ts';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
+import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { freePort } from '../../src/localstack/ports.ts';
-import { ManagedProcess } from '../../src/localstack/process.ts';
-import { nodeProgram } from '../../src/localstack/program.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
 import { COMPILED } from './compiled.ts';
 import { lastWords } from './last-words.ts';
 import { testEnvironment } from './stack.ts';

@@ -1,7 +1,7 @@
 import { buildApp } from '../../src/http/app.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { readConfigOrExit } from '../../src/platform/config.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
+import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { deadly } from './crash-point.ts';
 
 /** The real API with deadly rooms: `withdrawals`, `settlements` and `attempts` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */

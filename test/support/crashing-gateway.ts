@@ -1,9 +1,9 @@
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { readConfigOrExit } from '../../src/platform/config.ts';
 import { createLogger } from '../../src/platform/logging.ts';
+import { serveGateway } from '../../src/platform/roles/x402-gateway.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
-import { serveGateway } from '../../src/servers/gateway.ts';
+import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { deadly } from './crash-point.ts';

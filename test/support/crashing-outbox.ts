@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { readConfigOrExit } from '../../src/platform/config.ts';
-import { startWebhookDelivery } from '../../src/platform/start-webhook-delivery.ts';
-import { connectTemporal } from '../../src/platform/temporal.ts';
-import { handOver } from '../../src/workers/outbox.ts';
+import { handOver } from '../../src/platform/roles/outbox.ts';
+import { connectTemporal } from '../../src/platform/temporal/client.ts';
+import { startWebhookDelivery } from '../../src/platform/temporal/start-webhook-delivery.ts';
 import { lastWords } from './last-words.ts';
 
 /** Hands the outbox over, and ends itself by SIGKILL at CRASH_AT: before the workflow was started, or before that is marked. */

@@ -1,8 +1,8 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
+import { runWorkers } from '../../src/platform/roles/run.ts';
+import { signerWorker } from '../../src/platform/roles/signer.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
-import { runWorkers } from '../../src/workers/run.ts';
-import { signerWorker } from '../../src/workers/signer.ts';
 import { deadly } from './crash-point.ts';
 
 /** The real signer with a deadly key: `signer.sign`. */

@@ -1,8 +1,8 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
+import { type ChainRooms, chainWorkers } from '../../src/platform/roles/chain.ts';
+import { runWorkers } from '../../src/platform/roles/run.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import { type ChainRooms, chainWorkers } from '../../src/workers/chain.ts';
-import { runWorkers } from '../../src/workers/run.ts';
 import { deadly } from './crash-point.ts';
 import { failing } from './failing-steps.ts';
 

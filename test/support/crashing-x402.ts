@@ -1,9 +1,9 @@
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
+import type { ChainRooms } from '../../src/platform/roles/chain.ts';
+import { runWorkers } from '../../src/platform/roles/run.ts';
+import { x402Worker } from '../../src/platform/roles/x402.ts';
 import { type Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
-import type { ChainRooms } from '../../src/workers/chain.ts';
-import { runWorkers } from '../../src/workers/run.ts';
-import { x402Worker } from '../../src/workers/x402.ts';
 import { deadly } from './crash-point.ts';
 
 /** The real x402 worker, which ends at calls of `attempts`, `settlements`, `obligations` and `chain`. */

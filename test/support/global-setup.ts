@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { type LocalPostgres, startPostgres } from '../../src/localstack/postgres.ts';
-import { type LocalTemporal, startTemporal } from '../../src/localstack/temporal.ts';
+import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
+import { type LocalTemporal, startTemporal } from '../../devkit/localstack/temporal.ts';
 import { createTemplate, type TemplateDatabase } from './template.ts';
 import type { WorkflowBundleFile } from './workflows.ts';
 

@@ -1,4 +1,4 @@
-import { findValidator } from '../../src/localstack/validator.ts';
+import { findValidator } from '../../devkit/localstack/validator.ts';
 
 /** Whether solana-test-validator is on PATH. */
 export function hasValidator(): boolean {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
-import { registerSearchAttributes } from '../../src/platform/temporal.ts';
+import { registerSearchAttributes } from '../../src/platform/temporal/client.ts';
 import { temporalAt, testTemporal } from './temporal.ts';
 
 /** Where one test, or the tests of one file, have all workflows and schedules. */

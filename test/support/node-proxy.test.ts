@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startLocalnet } from '../../src/localnet/localnet.ts';
-import { freePort } from '../../src/localstack/ports.ts';
+import { startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { freePort } from '../../devkit/localstack/ports.ts';
 import { LyingProxy } from '../deposits/lying-proxy.ts';
 
 async function nodeBehindProxy() {

@@ -2,9 +2,9 @@ import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../../src/localstack/ports.ts';
-import { postgresBinaries } from '../../src/localstack/postgres-binaries.ts';
-import { ManagedProcess } from '../../src/localstack/process.ts';
+import { freePort } from '../../devkit/localstack/ports.ts';
+import { postgresBinaries } from '../../devkit/localstack/postgres-binaries.ts';
+import { ManagedProcess } from '../../devkit/localstack/process.ts';
 
 /** The program, or null. Debian installs it where the PATH of a user other than root does not look. */
 export const PGBOUNCER =

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { readConfigOrExit } from '../../src/platform/config.ts';
+import { runWorkers } from '../../src/platform/roles/run.ts';
+import { signerWorker } from '../../src/platform/roles/signer.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
 import type { Signer } from '../../src/signing/signer.ts';
-import { runWorkers } from '../../src/workers/run.ts';
-import { signerWorker } from '../../src/workers/signer.ts';
 
 /** The real signer with a key that lets everybody wait for SLOW_MS. */
 const config = readConfigOrExit(process.env, 'signer');

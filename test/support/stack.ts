@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SluiceClient } from '../../src/client/client.ts';
 
-export { newAddress as newWallet } from '../../src/localstack/keypair.ts';
+export { newAddress as newWallet } from '../../devkit/localstack/keypair.ts';
 
-import type { ChainKind } from '../../src/localstack/chain.ts';
-import type { SalesOptions } from '../../src/localstack/sales.ts';
-import { type Stack, startStack } from '../../src/localstack/stack.ts';
+import type { ChainKind } from '../../devkit/localstack/chain.ts';
+import type { SalesOptions } from '../../devkit/localstack/sales.ts';
+import { type Stack, startStack } from '../../devkit/localstack/stack.ts';
 import { COMPILED } from './compiled.ts';
 import { freshNamespace } from './namespace.ts';
 import { freshDatabase } from './postgres.ts';

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { onTestFinished } from 'vitest';
-import type { LocalPostgres } from '../../src/localstack/postgres.ts';
+import type { LocalPostgres } from '../../devkit/localstack/postgres.ts';
 
 /**
  * Stops the server and all its processes, as `docker pause` does: connections stay open and nobody answers. Ends with a call, and with the

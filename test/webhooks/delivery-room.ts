@@ -8,10 +8,10 @@ import {
   type WebhookActivities,
 } from '../../src/activities/webhooks.ts';
 import { WEBHOOK_TASK_QUEUE, WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
-import { writeEvent } from '../../src/ledger/outbox.ts';
-import { startWebhookDelivery } from '../../src/platform/start-webhook-delivery.ts';
+import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
+import { handOver } from '../../src/platform/roles/outbox.ts';
+import { startWebhookDelivery } from '../../src/platform/temporal/start-webhook-delivery.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
-import { handOver } from '../../src/workers/outbox.ts';
 import { EXPLORER, openService, type Service } from '../http/service.ts';
 import { testWorkflows } from '../support/workflows.ts';
 import { type Receiver, startReceiver } from './receiver.ts';

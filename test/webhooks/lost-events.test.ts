@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { nodeProgram } from '../../src/localstack/program.ts';
+import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { lastWords } from '../support/last-words.ts';
 import { useDeliveryRoom } from './delivery-room.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createDeliverySteps, createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { verifyWebhook } from '../../src/client/verify-webhook.ts';
-import { depositId } from '../../src/ledger/deposit-id.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { authorization, EXPLORER, openService } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';

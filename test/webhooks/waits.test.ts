@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createWebhookActivities, type WebhookActivities } from '../../src/activities/webhooks.ts';
 import type { DeliveryKey } from '../../src/domain/webhook.ts';
-import { writeEvent } from '../../src/ledger/outbox.ts';
+import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
 import { newId, useLedger } from '../ledger/support.ts';

@@ -1,6 +1,6 @@
 import { Keypair, LAMPORTS_PER_SOL, SystemProgram, Transaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { paymentsOnChain, transactionsSignedBy } from '../../src/localstack/chain-truth.ts';
+import { paymentsOnChain, transactionsSignedBy } from '../../devkit/localstack/chain-truth.ts';
 import { Bench, someone } from '../localnet/support.ts';
 
 let bench: Bench;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { readBooks, type Spent } from '../../devkit/localstack/books.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { readBooks, type Spent } from '../../src/localstack/books.ts';
 import { newWallet, type TestStack } from '../support/stack.ts';
 import { ChainHand } from './outcomes-support.ts';
 

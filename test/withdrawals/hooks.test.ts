@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { keypairFile } from '../../devkit/localstack/keypair.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { keypairFile } from '../../src/localstack/keypair.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
-import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/programs.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { SYSTEM_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import {
   hookedMint,
   hookList,

@@ -1,8 +1,8 @@
 import { base58, base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
-import type { Stack } from '../../src/localstack/stack.ts';
-import { assembleTransaction } from '../../src/solana/transactions.ts';
+import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { lastWord, runSluice } from '../support/cli.ts';
 import { startSlowSigner } from '../support/crash.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';

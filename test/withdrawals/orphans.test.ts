@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { newWallet } from '../support/stack.ts';
 import { query, reaches, until } from './outcomes-support.ts';
 import { STANDING_STILL, useClock, useStack } from './use-stack.ts';

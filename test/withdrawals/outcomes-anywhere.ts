@@ -3,7 +3,7 @@ import { TOKEN_PROGRAM_ID } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { newWallet } from '../support/stack.ts';
 import { expectDeadThenLanded, historyText, logsOf, query, reaches, sol, until } from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';

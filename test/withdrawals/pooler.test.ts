@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { connect } from '../../src/ledger/connection.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { isMigrated, MIGRATIONS, migrate } from '../../src/ledger/migrate.ts';
-import { newAddress } from '../../src/localstack/keypair.ts';
 import { PGBOUNCER, type Pooler, startPgBouncer } from '../support/pgbouncer.ts';
 import { emptyDatabase, type TestDatabase, withStatementTimeout } from '../support/postgres.ts';
 import { testStack } from '../support/stack.ts';

@@ -1,15 +1,15 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPreparation } from '../../src/activities/preparation.ts';
-import { WalletWatch } from '../../src/activities/wallet-watch.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { Chain } from '../../src/solana/chain.ts';
-import { FeePlanner } from '../../src/solana/fees.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { Composer } from '../../src/withdrawals/composition.ts';
+import { FeePlanner } from '../../src/solana/tx/fees.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
+import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
+import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 const HOT = Keypair.generate().publicKey.toBase58();

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
 import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
 import { query, reaches, settledBooks, until } from './outcomes-support.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { USUAL_UNSENT } from '../../src/domain/pace.ts';
+import { USUAL_UNSENT } from '../../src/domain/backpressure.ts';
 import { newWallet } from '../support/stack.ts';
 import { expectDeadThenLanded, query, reaches, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';

@@ -14,9 +14,9 @@ import {
 } from '@solana/spl-token';
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { afterEach, expect, it } from 'vitest';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal } from '../../src/client/client.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
-import { deriveAta } from '../../src/solana/ata.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { newWallet } from '../support/stack.ts';
 import { query, reaches, settledBooks, until } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { freePort } from '../../devkit/localstack/ports.ts';
+import type { ManagedProcess } from '../../devkit/localstack/process.ts';
+import { apiProcess } from '../../devkit/localstack/services.ts';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { freePort } from '../../src/localstack/ports.ts';
-import type { ManagedProcess } from '../../src/localstack/process.ts';
-import { apiProcess } from '../../src/localstack/services.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { expectDeadThenLanded, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
-import { paymentsOnChain } from '../../src/localstack/chain-truth.ts';
-import { rpc } from '../../src/localstack/rpc.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';

@@ -1,11 +1,11 @@
 import { Runtime } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Localnet, startLocalnet } from '../../src/localnet/localnet.ts';
-import { freePort } from '../../src/localstack/ports.ts';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { freePort } from '../../devkit/localstack/ports.ts';
 import { createLogger } from '../../src/platform/logging.ts';
+import { NodeMetrics } from '../../src/platform/roles/node-metrics.ts';
 import { installRuntime } from '../../src/platform/runtime.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { NodeMetrics } from '../../src/workers/node-metrics.ts';
 
 const PRUNED_UP_TO = 3;
 let localnet: Localnet;

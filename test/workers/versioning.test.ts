@@ -9,7 +9,7 @@ import {
   WORKFLOW_TASK_QUEUE,
 } from '../../src/domain/ids.ts';
 import { readConfig } from '../../src/platform/config.ts';
-import { workerOptions } from '../../src/workers/run.ts';
+import { workerOptions } from '../../src/platform/roles/run.ts';
 import { type Ended, runProgram } from '../support/cli.ts';
 import { bareNamespace, freshNamespace, type TestNamespace } from '../support/namespace.ts';
 import { temporalAt, temporalClient } from '../support/temporal.ts';

@@ -3,6 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
+import type { Word } from '../../src/domain/operator-note.ts';
 import type {
   CatchUpPlan,
   CatchUpRange,
@@ -11,7 +12,6 @@ import type {
   ScanStatus,
   TailOrder,
 } from '../../src/domain/scan.ts';
-import type { Word } from '../../src/domain/word.ts';
 import { pauseScan, rescanRange, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';

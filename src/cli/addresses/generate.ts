@@ -34,8 +34,8 @@ const TOLD_EVERY = 1_000;
  * @throws UsageError; DomainError InvalidRequest for words that are none
  */
 export async function generate(options: GenerateOptions, output: Output): Promise<Generated> {
-  const { MANIFEST_ENTRIES } = await import('../../solana/address-manifest.ts');
-  const { DepositKeys, seedOf } = await import('../../signing/hd-keys.ts');
+  const { MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
+  const { DepositKeys, seedOf } = await import('../../deposits/addresses/hd-keys.ts');
   const { count, start, out } = options;
   if (count > MANIFEST_ENTRIES)
     throw new UsageError(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { composeUpkeep } from '../../solana/nonce-upkeep.ts';
-import { isNonceSeed } from '../../solana/nonces.ts';
+import { isNonceSeed } from '../../solana/nonces/account.ts';
+import { composeUpkeep } from '../../solana/nonces/upkeep.ts';
 import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
 /** The upkeep of a nonce account that may be signed. The account is the signer's own of this seed, with the signer as authority. */

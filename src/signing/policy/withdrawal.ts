@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { isDomainError } from '../../domain/errors.ts';
-import { deriveAta } from '../../solana/ata.ts';
-import type { DecodedInstruction } from '../../solana/message.ts';
-import { isNonceAdvance } from '../../solana/nonces.ts';
-import { isTokenProgram, MEMO_PROGRAM, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM } from '../../solana/programs.ts';
-import { readTokenTransfer } from '../../solana/token-transfer.ts';
-import { composeTransfer, type TokenTransfer } from '../../solana/transactions.ts';
+import { isNonceAdvance } from '../../solana/nonces/account.ts';
+import { deriveAta } from '../../solana/tokens/ata.ts';
+import type { DecodedInstruction } from '../../solana/tx/message.ts';
+import {
+  isTokenProgram,
+  MEMO_PROGRAM,
+  SYSTEM_PROGRAM,
+  TOKEN_2022_PROGRAM,
+} from '../../solana/tx/programs.ts';
+import { readTokenTransfer } from '../../solana/tx/token-transfer.ts';
+import { composeTransfer, type TokenTransfer } from '../../solana/tx/transfer.ts';
 import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
 /** The one transfer that may be signed. Amounts are decimal base units; `signer` is the wallet that pays it and its fee. */

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gunzip } from 'node:zlib';
-import type { Dispatcher } from '../../packages/undici.ts';
+import type { Dispatcher } from '../../shims/undici.ts';
 import type { Deadline } from './deadline.ts';
 
 /** An answer of more than `maxBytes`, which was not read to its end. */

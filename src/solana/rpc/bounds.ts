@@ -1,4 +1,4 @@
-import type { Lane } from './gate.ts';
+import type { Lane } from './rate-limiter.ts';
 
 /** What a request of one method is given. */
 export interface MethodBounds {

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
-import { isPlain, plainWords } from '../node-text.ts';
-import { readTransactionError } from '../transaction-error.ts';
+import { readTransactionError } from '../tx/error.ts';
+import { isPlain, plainWords } from './node-text.ts';
 
 /**
  * What a caller does about a JSON-RPC error:

@@ -3,8 +3,8 @@ import { OversizedAnswer } from './body.ts';
 import { boundsOf } from './bounds.ts';
 import { envelope, isWholeResult, requestLimitOf } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
-import { TurnMissed } from './gate.ts';
 import { inParts, MOST_PARSED_BYTES, parseJson } from './json.ts';
+import { TurnMissed } from './rate-limiter.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
 /** Bounds of the requests to a node, and its name. */

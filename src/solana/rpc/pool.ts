@@ -2,11 +2,11 @@ import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { NodeFault, reactionTo } from './errors.ts';
 import { givingUp } from './giving-up.ts';
-import { type Heard, Inquiry, SpareQuestions, type Wanting } from './inquiry.ts';
-import type { Member } from './member.ts';
+import { type Heard, Inquiry, SpareQuestions, type Wanting } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
+import { type PoolOptions, Roster } from './node-registry.ts';
+import type { Member } from './pooled-node.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
-import { type PoolOptions, Roster } from './roster.ts';
 
 /** A question to a node, to be given up once `over` is aborted: nobody waits for the answer then. */
 type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;

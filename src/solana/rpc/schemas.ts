@@ -2,8 +2,8 @@ import { base64 } from '@scure/base';
 import { z } from 'zod';
 import { isAddress } from '../../domain/address.ts';
 import { isBlockTime } from '../../domain/block-time.ts';
-import { HASH_TEXT, isPlain } from '../node-text.ts';
-import { readTransactionError } from '../transaction-error.ts';
+import { readTransactionError } from '../tx/error.ts';
+import { HASH_TEXT, isPlain } from './node-text.ts';
 
 const U64_MAX = 2n ** 64n - 1n;
 

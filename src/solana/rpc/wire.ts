@@ -1,9 +1,9 @@
-import { Pool } from '../../packages/undici.ts';
+import { Pool } from '../../shims/undici.ts';
 import { Body, OversizedAnswer } from './body.ts';
 import type { MethodBounds } from './bounds.ts';
 import { Deadline } from './deadline.ts';
-import { Gate } from './gate.ts';
 import { givingUp } from './giving-up.ts';
+import { Gate } from './rate-limiter.ts';
 
 /** Bounds of the requests to one node. */
 export interface WireOptions {

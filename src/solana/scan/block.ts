@@ -3,8 +3,13 @@ import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain
 import { NodeFault } from '../rpc/errors.ts';
 import { parseJson } from '../rpc/json.ts';
 import { blockTime, hash, slotOrHeight } from '../rpc/schemas.ts';
-import { doubleNameIn, READ_IN_ANSWER, READ_IN_TRANSACTION, type ReadObjects } from './double-names.ts';
-import type { ByteRange } from './lookups.ts';
+import {
+  doubleNameIn,
+  READ_IN_ANSWER,
+  READ_IN_TRANSACTION,
+  type ReadObjects,
+} from './bytes/duplicate-keys.ts';
+import type { ByteRange } from './bytes/lookup-tables.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
 const answer = z.object({

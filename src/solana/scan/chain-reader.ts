@@ -1,10 +1,10 @@
+import { lowest } from '../../domain/bigint.ts';
+import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { lowest } from '../../domain/extremes.ts';
-import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/scan-walk.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { firstListed, type Listed, LOOKED_AHEAD } from './frontier.ts';
-import { HeaderBook, isSameListed, type ListedHeader, type ShownHeader } from './header-book.ts';
+import { HeaderBook, isSameListed, type ListedHeader, type ShownHeader } from './header-quorum.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
 /** A whole block as one node shows it; `listed`: see `listingOf`. */

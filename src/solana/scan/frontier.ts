@@ -1,10 +1,10 @@
+import { lowest } from '../../domain/bigint.ts';
 import { DomainError, messageOf } from '../../domain/errors.ts';
-import { lowest } from '../../domain/extremes.ts';
+import { reachedBy } from '../history/wallet-history.ts';
 import { RpcError } from '../rpc/errors.ts';
 import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { reachedBy } from '../wallet-history.ts';
 
 /** What nodes list. */
 export interface Listed {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ByteRange } from './lookups.ts';
+import type { ByteRange } from './bytes/lookup-tables.ts';
 
 const END = 0x0a;
 

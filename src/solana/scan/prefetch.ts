@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { lowest } from '../../domain/extremes.ts';
+import { lowest } from '../../domain/bigint.ts';
 import { givingUp } from '../rpc/giving-up.ts';
 
 /** What is held for one slot, and how much memory that takes. */

@@ -1,10 +1,10 @@
 import type { BlockHeader, ScannedTransaction } from '../../domain/deposit.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
+import { type BlockScan, scanBlockBytes } from './bytes/match-bytes.ts';
+import type { NameFilter } from './bytes/name-filter.ts';
+import type { WatchSet } from './bytes/watch-set.ts';
 import { listOf, nameOf } from './listing.ts';
-import { type BlockScan, scanBlockBytes } from './match-bytes.ts';
-import type { NameFilter } from './name-filter.ts';
-import type { WatchSet } from './watch-set.ts';
 
 /** What the search of a block for watched wallets came to. */
 export interface Search {

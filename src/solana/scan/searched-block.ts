@@ -3,15 +3,15 @@ import { NodeFault } from '../rpc/errors.ts';
 import { inParts, MOST_PARSED_BYTES } from '../rpc/json.ts';
 import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
+import { scanBlockBytes } from './bytes/match-bytes.ts';
+import type { NameFilter } from './bytes/name-filter.ts';
+import { searchParts } from './bytes/oversized-block.ts';
+import { inTurn } from './bytes/oversized-turns.ts';
+import type { WatchSet } from './bytes/watch-set.ts';
 import type { ShownBlock } from './chain-reader.ts';
-import type { ListedHeader } from './header-book.ts';
-import { isSameHeader } from './header-book.ts';
-import { searchParts } from './long-block.ts';
-import { inTurn } from './long-turns.ts';
-import { scanBlockBytes } from './match-bytes.ts';
-import type { NameFilter } from './name-filter.ts';
+import type { ListedHeader } from './header-quorum.ts';
+import { isSameHeader } from './header-quorum.ts';
 import { type Search, type Shower, searchBlock } from './search.ts';
-import type { WatchSet } from './watch-set.ts';
 
 /**
  * What is kept of a block to search it again: its bytes. Of one that was too long for that, or for a parse, what may be an address in it: where a wallet

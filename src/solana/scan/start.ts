@@ -1,9 +1,9 @@
+import { highest, lowest } from '../../domain/bigint.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { highest, lowest } from '../../domain/extremes.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { finalizedTip, firstListed, LOOKED_AHEAD } from './frontier.ts';
-import { HeaderBook } from './header-book.ts';
+import { HeaderBook } from './header-quorum.ts';
 
 /**
  * The block behind which a scan begins: the parent of the first one from slot `first` on, or the newest that is final. A quorum agrees

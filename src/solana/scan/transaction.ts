@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ScannedTransaction, TokenChange, TokenHolding } from '../../domain/deposit.ts';
-import { isPlain } from '../node-text.ts';
 import { NodeFault, RpcError, UNSUPPORTED_VERSION } from '../rpc/errors.ts';
+import { isPlain } from '../rpc/node-text.ts';
 import { u64, u64List } from '../rpc/schemas.ts';
-import { readTransactionError } from '../transaction-error.ts';
-import { address, type TransactionBody, transactionBody } from './encodings.ts';
+import { readTransactionError } from '../tx/error.ts';
+import { address, type TransactionBody, transactionBody } from './bytes/encodings.ts';
 
 /** How to read what a node showed. */
 export interface ReadOptions {

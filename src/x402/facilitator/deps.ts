@@ -1,6 +1,6 @@
 import type { TokenPolicy } from '../../domain/token-rules.ts';
-import type { ApiKeys } from '../../ledger/api-keys.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { ApiKeys } from '../../ledger/operations/api-keys.ts';
 import type { Chain } from '../../solana/chain.ts';
 import type { BudgetDeps } from '../budgets.ts';
 import type { Network } from '../networks.ts';

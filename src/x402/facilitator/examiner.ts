@@ -1,9 +1,9 @@
 import { base64 } from '@scure/base';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
-import { type MintInfo, readMint } from '../../solana/mint.ts';
-import { TOKEN_PROGRAM } from '../../solana/programs.ts';
-import { readSigned } from '../../solana/signed-transaction.ts';
-import { TtlCache } from '../../solana/ttl-cache.ts';
+import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
+import { TOKEN_PROGRAM } from '../../solana/tx/programs.ts';
+import { readSigned } from '../../solana/tx/signed-transaction.ts';
 import type { CheckedPayment } from '../record.ts';
 import { checkExact } from '../rules/exact.ts';
 import { mintRefusal } from '../rules/mint-policy.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PaymentRow } from '../../ledger/payments.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { signatureOf } from '../record.ts';
 import type { FacilitatorDeps } from './deps.ts';
 import { refusalOf } from './record.ts';

@@ -1,4 +1,4 @@
-import type { NewPayment, PaymentRow } from '../../ledger/payments.ts';
+import type { NewPayment, PaymentRow } from '../../ledger/x402/payments.ts';
 import { type CheckedPayment, ofTransaction, voidReason } from '../record.ts';
 import type { Refused } from '../terms.ts';
 import type { FacilitatorDeps } from './deps.ts';

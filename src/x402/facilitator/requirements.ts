@@ -1,7 +1,7 @@
 import { isAddress } from '../../domain/address.ts';
 import { parseAmount } from '../../domain/amount.ts';
 import { isDomainError } from '../../domain/errors.ts';
-import type { MintInfo } from '../../solana/mint.ts';
+import type { MintInfo } from '../../solana/tokens/mint.ts';
 import type { Network } from '../networks.ts';
 import { ataOf } from '../rules/atas.ts';
 import { REASONS } from '../rules/reasons.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { PaymentRow } from '../../ledger/payments.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { type CheckedPayment, idOf, signatureOf } from '../record.ts';
 import type { Refused } from '../terms.ts';
 import { admit } from './admission.ts';

@@ -1,4 +1,4 @@
-import { TtlCache } from '../../solana/ttl-cache.ts';
+import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import type { CheckedPayment } from '../record.ts';
 import { type Trial, type TrialDeps, tryPayment } from '../trial.ts';
 

@@ -1,5 +1,5 @@
-import { exactJson } from '../dialects/exact-json.ts';
-import { EXPOSED_HEADERS } from '../dialects/payment-required.ts';
+import { exactJson } from '../formats/exact-json.ts';
+import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 
 /** What the gateway answers; a body of chunks is passed on as it comes. */
 export interface GatewayAnswer {

@@ -1,7 +1,7 @@
-import type { PaymentRow } from '../../ledger/payments.ts';
-import { paidResponse } from '../dialects/example.ts';
-import { paymentResponseV1 } from '../dialects/v1.ts';
-import { paymentResponseV2, type SettleResult } from '../dialects/v2.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
+import { paidResponse } from '../formats/example.ts';
+import { paymentResponseV1 } from '../formats/v1.ts';
+import { paymentResponseV2, type SettleResult } from '../formats/v2.ts';
 import { paidHeaders } from '../routes/headers.ts';
 import { exampleError } from '../rules/example.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Caller, PaymentRow } from '../../ledger/payments.ts';
+import type { Caller, PaymentRow } from '../../ledger/x402/payments.ts';
 
 /** How long after it was served the same address alone makes the same caller. */
 const SAME_ADDRESS_MS = 120_000;

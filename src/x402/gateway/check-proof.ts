@@ -1,9 +1,9 @@
 import { base64 } from '@scure/base';
 import { messageOf } from '../../domain/errors.ts';
-import { sentTransaction } from '../../solana/adopted.ts';
-import { EXAMPLE_NETWORKS } from '../dialects/example.ts';
-import { memoOf, readQuoteToken } from '../dialects/quote-token.ts';
-import { acceptsTerms } from '../dialects/v2.ts';
+import { sentTransaction } from '../../solana/proof/adopted.ts';
+import { EXAMPLE_NETWORKS } from '../formats/example.ts';
+import { memoOf, readQuoteToken } from '../formats/quote-token.ts';
+import { acceptsTerms } from '../formats/v2.ts';
 import { checkExact } from '../rules/exact.ts';
 import { checkExample } from '../rules/example.ts';
 import { checkSubmitted, readBroken } from '../rules/submitted.ts';

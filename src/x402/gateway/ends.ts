@@ -1,4 +1,4 @@
-import type { PaymentRow } from '../../ledger/payments.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { signatureOf, voidReason } from '../record.ts';
 import type { PurchaseDeps } from './order.ts';
 import type { Outcome } from './outcome.ts';

@@ -1,4 +1,4 @@
-import { EXPOSED_HEADERS } from '../dialects/payment-required.ts';
+import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { clientAddress, isUntrustedForwarding, type TrustedProxies } from '../routes/client-address.ts';
 import { answerHeaders, askedHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';

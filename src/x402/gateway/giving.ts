@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PaymentRow } from '../../ledger/payments.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { askedOf, serveOwed } from '../obligation.ts';
 import { voided } from './ends.ts';
 import { type Ask, boundsOf, type PurchaseDeps } from './order.ts';

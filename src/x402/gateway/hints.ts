@@ -1,5 +1,5 @@
 import type { Chain } from '../../solana/chain.ts';
-import type { BlockhashHint } from '../dialects/v2.ts';
+import type { BlockhashHint } from '../formats/v2.ts';
 
 /** A blockhash for buyers, shared by all quotes of some seconds: a 402 costs no question to a node. */
 export class SharedBlockhash {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { paymentId } from '../../domain/payment.ts';
-import type { PaymentRow } from '../../ledger/payments.ts';
-import { messageHashOf } from '../../solana/message.ts';
-import { readSigned } from '../../solana/signed-transaction.ts';
-import { readQuoteToken } from '../dialects/quote-token.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
+import { messageHashOf } from '../../solana/tx/message.ts';
+import { readSigned } from '../../solana/tx/signed-transaction.ts';
+import { readQuoteToken } from '../formats/quote-token.ts';
 import type { Proof } from '../terms.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 

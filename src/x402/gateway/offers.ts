@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
-import type { OfferedTerms, Offers as OfferRows } from '../../ledger/offers.ts';
-import { deriveAta } from '../../solana/ata.ts';
+import type { OfferedTerms, Offers as OfferRows } from '../../ledger/x402/offers.ts';
 import type { Chain } from '../../solana/chain.ts';
-import { type MintInfo, readMint } from '../../solana/mint.ts';
-import { readTokenAccount } from '../../solana/token-account.ts';
+import { deriveAta } from '../../solana/tokens/ata.ts';
+import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
+import { readTokenAccount } from '../../solana/tokens/token-account.ts';
 import type { Network } from '../networks.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import { recipientRefusal } from '../rules/mint-policy.ts';

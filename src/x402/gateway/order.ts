@@ -1,5 +1,5 @@
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { BoughtRequest, Caller, NewPayment } from '../../ledger/payments.ts';
+import type { BoughtRequest, Caller, NewPayment } from '../../ledger/x402/payments.ts';
 import type { Chain } from '../../solana/chain.ts';
 import type { Budgets } from '../budgets.ts';
 import { MAX_ANSWER_BYTES, type UpstreamAsker } from '../obligation.ts';

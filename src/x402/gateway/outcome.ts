@@ -1,4 +1,4 @@
-import type { PaymentRow, StoredAnswer } from '../../ledger/payments.ts';
+import type { PaymentRow, StoredAnswer } from '../../ledger/x402/payments.ts';
 import type { UpstreamAnswer } from '../upstream.ts';
 
 /** An answer of the upstream: whole, or with a body that is still to come. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PaymentRow } from '../../ledger/payments.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { type Reached, signatureOf } from '../record.ts';
 import { admit, askFirst, listSecond } from './admission.ts';
 import { isSameCaller } from './callers.ts';

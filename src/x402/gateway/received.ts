@@ -1,6 +1,6 @@
+import { tokenChanges } from '../../solana/proof/spending.ts';
 import { getTransaction } from '../../solana/rpc/methods.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
-import { tokenChanges } from '../../solana/spending.ts';
 import { type Credited, receivedBy } from '../received.ts';
 
 /** Base units that a confirmed payment has brought to the seller's token account; null where no node shows the transaction. */

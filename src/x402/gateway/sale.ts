@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { BoughtRequest, Caller } from '../../ledger/payments.ts';
+import type { BoughtRequest, Caller } from '../../ledger/x402/payments.ts';
 import type { Network } from '../networks.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import type { Limits, Resource } from '../terms.ts';

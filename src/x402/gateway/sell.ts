@@ -1,7 +1,7 @@
-import { paymentRequired } from '../dialects/payment-required.ts';
-import { issueQuoteToken } from '../dialects/quote-token.ts';
-import { readPayment } from '../dialects/read-payment.ts';
-import { echoesExtensions, isPaymentIdentifier } from '../dialects/v2.ts';
+import { paymentRequired } from '../formats/payment-required.ts';
+import { issueQuoteToken } from '../formats/quote-token.ts';
+import { readPayment } from '../formats/read-payment.ts';
+import { echoesExtensions, isPaymentIdentifier } from '../formats/v2.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { listBroken, listLate } from './admission.ts';
 import { type GatewayAnswer, json } from './answer.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'lossless-json';
 import { DomainError, messageOf } from '../../domain/errors.ts';
-import type { StoredAnswer } from '../../ledger/obligations.ts';
+import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
 import type { Network } from '../networks.ts';
 import {
   faultsOfIssue,

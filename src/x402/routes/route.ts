@@ -1,4 +1,4 @@
-import type { StoredAnswer } from '../../ledger/obligations.ts';
+import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
 
 /**
  * Methods that a route may have. The gateway answers HEAD with 405, because an upstream may run a GET for it, and OPTIONS itself. It

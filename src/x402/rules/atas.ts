@@ -1,5 +1,5 @@
 import { isDomainError } from '../../domain/errors.ts';
-import { deriveAta } from '../../solana/ata.ts';
+import { deriveAta } from '../../solana/tokens/ata.ts';
 
 const MAX_ENTRIES = 4096;
 const known = new Map<string, string | null>();

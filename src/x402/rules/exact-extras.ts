@@ -1,5 +1,5 @@
-import type { DecodedInstruction } from '../../solana/message.ts';
-import { MEMO_PROGRAM } from '../../solana/programs.ts';
+import type { DecodedInstruction } from '../../solana/tx/message.ts';
+import { MEMO_PROGRAM } from '../../solana/tx/programs.ts';
 import { checkOnlyMemo } from './memos.ts';
 import { REASONS, type Reason, refuse } from './reasons.ts';
 

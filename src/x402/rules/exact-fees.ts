@@ -1,6 +1,6 @@
-import type { DecodedInstruction, DecodedMessage } from '../../solana/message.ts';
-import { priorityLamports } from '../../solana/priority-fee.ts';
-import { COMPUTE_BUDGET_PROGRAM } from '../../solana/programs.ts';
+import type { DecodedInstruction, DecodedMessage } from '../../solana/tx/message.ts';
+import { priorityLamports } from '../../solana/tx/priority-fee.ts';
+import { COMPUTE_BUDGET_PROGRAM } from '../../solana/tx/programs.ts';
 import type { ExactPayment, Limits, Terms } from '../terms.ts';
 import { REASONS, refuse } from './reasons.ts';
 

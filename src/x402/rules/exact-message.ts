@@ -1,4 +1,4 @@
-import type { DecodedInstruction, DecodedMessage } from '../../solana/message.ts';
+import type { DecodedInstruction, DecodedMessage } from '../../solana/tx/message.ts';
 import type { Limits, Terms } from '../terms.ts';
 import { ataOf } from './atas.ts';
 import { checkExtras } from './exact-extras.ts';

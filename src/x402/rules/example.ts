@@ -1,6 +1,6 @@
-import type { DecodedMessage } from '../../solana/message.ts';
-import { MAX_COMPUTE_UNITS } from '../../solana/priority-fee.ts';
-import { MEMO_PROGRAM } from '../../solana/programs.ts';
+import type { DecodedMessage } from '../../solana/tx/message.ts';
+import { MAX_COMPUTE_UNITS } from '../../solana/tx/priority-fee.ts';
+import { MEMO_PROGRAM } from '../../solana/tx/programs.ts';
 import type { Checked, ExactPayment, Refused, Terms } from '../terms.ts';
 import { type Fees, feesOf } from './exact-fees.ts';
 import { paymentOf } from './payments.ts';

@@ -1,5 +1,5 @@
-import type { DecodedInstruction } from '../../solana/message.ts';
-import { MEMO_PROGRAM } from '../../solana/programs.ts';
+import type { DecodedInstruction } from '../../solana/tx/message.ts';
+import { MEMO_PROGRAM } from '../../solana/tx/programs.ts';
 import { REASONS, refuse } from './reasons.ts';
 
 /** One of these instructions is a memo, and its text is `memo`, compared as UTF-8 bytes. @throws BrokenRule */

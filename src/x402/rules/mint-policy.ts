@@ -1,8 +1,8 @@
 import type { StatusReason } from '../../domain/settlement.ts';
 import type { TokenPolicy } from '../../domain/token-rules.ts';
-import type { MintInfo } from '../../solana/mint.ts';
-import type { TokenAccountInfo } from '../../solana/token-account.ts';
-import { tokenPolicy } from '../../solana/token-policy.ts';
+import type { MintInfo } from '../../solana/tokens/mint.ts';
+import type { TokenAccountInfo } from '../../solana/tokens/token-account.ts';
+import { tokenPolicy } from '../../solana/tokens/token-policy.ts';
 
 /**
  * Rules for what is sold, over those for what is paid out: a buyer pays an exact amount, and a paid amount must stay with the seller.

@@ -1,4 +1,4 @@
-import { messageHashOf } from '../../solana/message.ts';
+import { messageHashOf } from '../../solana/tx/message.ts';
 import type { ExactPayment } from '../terms.ts';
 import type { Fees } from './exact-fees.ts';
 import type { TransferInstruction } from './transfers.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lowest } from '../../domain/extremes.ts';
+import { lowest } from '../../domain/bigint.ts';
 import { X402 } from '../../domain/payment.ts';
 import { type Policy, readTerms, refused } from '../../signing/checks.ts';
 import type { SigningRules } from '../../signing/rules.ts';

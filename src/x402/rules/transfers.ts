@@ -1,5 +1,5 @@
-import type { DecodedInstruction, DecodedMessage } from '../../solana/message.ts';
-import { isTokenProgram } from '../../solana/programs.ts';
+import type { DecodedInstruction, DecodedMessage } from '../../solana/tx/message.ts';
+import { isTokenProgram } from '../../solana/tx/programs.ts';
 
 /** A token transfer as its instruction says it. Plain Transfer names no mint and no decimals. */
 export interface TransferInstruction {

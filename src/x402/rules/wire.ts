@@ -1,8 +1,8 @@
 import { base58 } from '@scure/base';
 import { isDomainError } from '../../domain/errors.ts';
 import { verifySignature } from '../../signing/verify.ts';
-import { type DecodedMessage, decodeMessage, hasNonceLifetime } from '../../solana/message.ts';
-import { readSigned, type SignedTransaction } from '../../solana/signed-transaction.ts';
+import { type DecodedMessage, decodeMessage, hasNonceLifetime } from '../../solana/tx/message.ts';
+import { readSigned, type SignedTransaction } from '../../solana/tx/signed-transaction.ts';
 import type { Checked, ExactPayment } from '../terms.ts';
 import { BrokenRule, REASONS, refuse } from './reasons.ts';
 import { payerOf } from './transfers.ts';

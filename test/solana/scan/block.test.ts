@@ -1,9 +1,9 @@
 import { createTransferInstruction } from '@solana/spl-token';
 import { TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { fetchTransaction } from '../../../src/solana/history/transaction.ts';
 import { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { readBlock, readTransactionsAt } from '../../../src/solana/scan/block.ts';
-import { fetchTransaction } from '../../../src/solana/scan/fetch.ts';
 import { signVersion1 } from '../../conformance/version-1.ts';
 import { ataOf, pay, useExchange } from '../../deposits/fakes-support.ts';
 import { shortBlock } from './short-block.ts';

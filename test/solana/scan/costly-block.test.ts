@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { SolanaNode } from '../../../src/solana/rpc/node.ts';
+import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { showBlock } from '../../../src/solana/scan/searched-block.ts';
-import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
 import { type ScriptedNode, startScriptedNode } from '../rpc-scripted-node.ts';
 import { ADDRESSES } from './block-text.ts';
 

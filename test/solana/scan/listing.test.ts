@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
+import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { listingOf } from '../../../src/solana/scan/listing.ts';
-import { searchParts } from '../../../src/solana/scan/long-block.ts';
 import { searchBlock } from '../../../src/solana/scan/search.ts';
-import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
 import { ADDRESSES } from './block-text.ts';
 
 const NODE = { name: 'node', maxTransactionVersion: 1 };

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { cutBlock } from '../../../src/solana/scan/cut.ts';
-import { searchParts } from '../../../src/solana/scan/long-block.ts';
-import { inTurn } from '../../../src/solana/scan/long-turns.ts';
-import { NameFilter } from '../../../src/solana/scan/name-filter.ts';
-import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
+import { NameFilter } from '../../../src/solana/scan/bytes/name-filter.ts';
+import { searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
+import { inTurn } from '../../../src/solana/scan/bytes/oversized-turns.ts';
+import { cutBlock } from '../../../src/solana/scan/bytes/splitter.ts';
+import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { ADDRESSES } from './block-text.ts';
 
 const MIB = 1_024 * 1_024;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { scanBlockBytes } from '../../../src/solana/scan/match-bytes.ts';
-import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
+import { scanBlockBytes } from '../../../src/solana/scan/bytes/match-bytes.ts';
+import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { BlockMaker, drawFrom, type Json, type JsonObject, OURS, write } from './block-text.ts';
 
 const watched = new WatchSet(OURS.length);

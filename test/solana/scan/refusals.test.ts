@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isDomainError } from '../../../src/domain/errors.ts';
 import { readBlock } from '../../../src/solana/scan/block.ts';
-import { searchParts } from '../../../src/solana/scan/long-block.ts';
+import { searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
+import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { searchBlock } from '../../../src/solana/scan/search.ts';
-import { WatchSet } from '../../../src/solana/scan/watch-set.ts';
 import { ADDRESSES, drawFrom, OURS } from './block-text.ts';
 import { blockOfLookups, type Changeable, changeableBlock, changes, textOf } from './changed-block.ts';
 

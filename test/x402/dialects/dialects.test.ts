@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHeaderJson, writeHeaderJson } from '../../../src/x402/dialects/header-json.ts';
-import { readPayment } from '../../../src/x402/dialects/read-payment.ts';
-import { paymentResponseV1 } from '../../../src/x402/dialects/v1.ts';
+import { readHeaderJson, writeHeaderJson } from '../../../src/x402/formats/header-json.ts';
+import { readPayment } from '../../../src/x402/formats/read-payment.ts';
+import { paymentResponseV1 } from '../../../src/x402/formats/v1.ts';
 import {
   acceptsTerms,
   echoesExtensions,
   isPaymentIdentifier,
   paymentResponseV2,
   requirementsV2,
-} from '../../../src/x402/dialects/v2.ts';
+} from '../../../src/x402/formats/v2.ts';
 import { TERMS } from '../rules/buyer.ts';
 
 const HINT = { blockhash: 'a hash', lastValidBlockHeight: 150n };

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { KINDS } from '../../../src/ledger/kinds.ts';
-import type { Claimed } from '../../../src/ledger/obligations.ts';
-import { enterStatus } from '../../../src/ledger/settlement-status.ts';
+import { KINDS } from '../../../src/ledger/settlements/kinds.ts';
+import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
+import type { Claimed } from '../../../src/ledger/x402/obligations.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
 

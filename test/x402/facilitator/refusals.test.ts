@@ -1,7 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { TOKEN_2022_PROGRAM } from '../../../src/solana/programs.ts';
+import { TOKEN_2022_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { LIMITS } from '../rules/buyer.ts';
 import { NETWORK, PRICE } from './selling-room.ts';
 import { post, server, useFacilitator } from './support.ts';

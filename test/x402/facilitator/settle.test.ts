@@ -4,8 +4,8 @@ import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { paymentId } from '../../../src/domain/payment.ts';
-import { messageHashOf } from '../../../src/solana/message.ts';
-import { readSigned } from '../../../src/solana/signed-transaction.ts';
+import { messageHashOf } from '../../../src/solana/tx/message.ts';
+import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { NETWORK, PRICE } from './selling-room.ts';
 import { type Answer, post, server, useFacilitator } from './support.ts';
 

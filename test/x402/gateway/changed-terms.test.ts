@@ -1,8 +1,8 @@
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { askTerms, FORMS, type PaymentForm, pay } from '../../../src/localstack/buyer.ts';
-import { issueQuoteToken, readQuoteToken } from '../../../src/x402/dialects/quote-token.ts';
+import { askTerms, FORMS, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
+import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
 import { answered, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';

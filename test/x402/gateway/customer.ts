@@ -10,8 +10,8 @@ import {
 import {
   createTransferCheckedInstruction,
   getAssociatedTokenAddressSync,
-} from '../../../src/packages/spl-token.ts';
-import { MEMO_PROGRAM } from '../../../src/solana/programs.ts';
+} from '../../../src/shims/spl-token.ts';
+import { MEMO_PROGRAM } from '../../../src/solana/tx/programs.ts';
 
 const DECIMALS = 6;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { PaymentRow } from '../../../src/ledger/payments.ts';
+import type { PaymentRow } from '../../../src/ledger/x402/payments.ts';
 import { answered, type Customer, settlementOf } from './customer.ts';
 import { expectPending, StandingShop } from './standing-shop.ts';
 

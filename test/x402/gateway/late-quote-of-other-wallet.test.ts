@@ -1,7 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { issueQuoteToken, readQuoteToken } from '../../../src/x402/dialects/quote-token.ts';
+import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
 import { Shop } from './shop.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Fault } from '../../../src/localnet/faults.ts';
+import type { Fault } from '../../../devkit/localnet/faults.ts';
 import { answered, settlementOf } from './customer.ts';
 import { expectPending, StandingShop } from './standing-shop.ts';
 

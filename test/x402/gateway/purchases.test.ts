@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { rpc } from '../../../src/localstack/rpc.ts';
+import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { fetchQuote, showPayment, signTransfer, submitTransfer } from '../../peers/example-client.ts';
 import { Customer, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';

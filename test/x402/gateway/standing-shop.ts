@@ -1,8 +1,8 @@
 import { expect, vi } from 'vitest';
-import type { PaymentRow } from '../../../src/ledger/payments.ts';
-import { rpc } from '../../../src/localstack/rpc.ts';
-import { deriveAta } from '../../../src/solana/ata.ts';
-import { TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
+import { rpc } from '../../../devkit/localstack/rpc.ts';
+import type { PaymentRow } from '../../../src/ledger/x402/payments.ts';
+import { deriveAta } from '../../../src/solana/tokens/ata.ts';
+import { TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { ChainClock } from '../../support/chain-clock.ts';
 import { Customer, type Requirements, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';

@@ -1,7 +1,7 @@
 import { Connection, Keypair, PublicKey, Transaction, TransactionInstruction } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createTransferInstruction, getAssociatedTokenAddressSync } from '../../../src/packages/spl-token.ts';
-import { MEMO_PROGRAM } from '../../../src/solana/programs.ts';
+import { createTransferInstruction, getAssociatedTokenAddressSync } from '../../../src/shims/spl-token.ts';
+import { MEMO_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { fetchQuote, memoOf, type Quote, showPayment } from '../../peers/example-client.ts';
 import { Shop } from './shop.ts';
 

@@ -8,8 +8,8 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { expect } from 'vitest';
-import { deriveAta } from '../../../src/solana/ata.ts';
-import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
+import { deriveAta } from '../../../src/solana/tokens/ata.ts';
+import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
 import type { Checked, Limits, Terms } from '../../../src/x402/terms.ts';
 

@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
 import { AddressLookupTableAccount, MessageV0, PublicKey, VersionedTransaction } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { readSigned } from '../../../src/solana/signed-transaction.ts';
+import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { checkExact } from '../../../src/x402/rules/exact.ts';
 import * as buyer from './buyer.ts';
 import { price, transferChecked, units, wireOf } from './buyer.ts';

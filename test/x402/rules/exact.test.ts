@@ -1,10 +1,14 @@
 import { base58 } from '@scure/base';
 import { ComputeBudgetProgram, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { deriveAta } from '../../../src/solana/ata.ts';
-import { messageHashOf } from '../../../src/solana/message.ts';
-import { COMPUTE_BUDGET_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
-import { readSigned } from '../../../src/solana/signed-transaction.ts';
+import { deriveAta } from '../../../src/solana/tokens/ata.ts';
+import { messageHashOf } from '../../../src/solana/tx/message.ts';
+import {
+  COMPUTE_BUDGET_PROGRAM,
+  TOKEN_2022_PROGRAM,
+  TOKEN_PROGRAM,
+} from '../../../src/solana/tx/programs.ts';
+import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { checkExact } from '../../../src/x402/rules/exact.ts';
 import { LIGHTHOUSE_PROGRAM } from '../../../src/x402/rules/exact-extras.ts';
 import type { Limits, Terms } from '../../../src/x402/terms.ts';

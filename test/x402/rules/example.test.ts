@@ -7,14 +7,14 @@ import {
   VersionedTransaction,
 } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { deriveAta } from '../../../src/solana/ata.ts';
+import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import {
   ATA_PROGRAM,
   SYSTEM_PROGRAM,
   TOKEN_2022_PROGRAM,
   TOKEN_PROGRAM,
-} from '../../../src/solana/programs.ts';
-import { readSigned } from '../../../src/solana/signed-transaction.ts';
+} from '../../../src/solana/tx/programs.ts';
+import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { checkExample, exampleError } from '../../../src/x402/rules/example.ts';
 import { checkSubmitted } from '../../../src/x402/rules/submitted.ts';
 import * as buyer from './buyer.ts';

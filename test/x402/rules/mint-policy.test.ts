@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { NATIVE_MINT } from '../../../src/packages/spl-token.ts';
-import type { MintInfo } from '../../../src/solana/mint.ts';
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/programs.ts';
+import { NATIVE_MINT } from '../../../src/shims/spl-token.ts';
+import type { MintInfo } from '../../../src/solana/tokens/mint.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { mintRefusal, recipientRefusal } from '../../../src/x402/rules/mint-policy.ts';
 import { MINT, SELLER, STRANGER } from './buyer.ts';
 

@@ -2,7 +2,7 @@ import { SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { isDomainError } from '../../../src/domain/errors.ts';
 import { maySign } from '../../../src/signing/rules.ts';
-import { readSigned } from '../../../src/solana/signed-transaction.ts';
+import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { paymentPolicy, x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
 import * as buyer from './buyer.ts';
 import { memo, price, transferChecked, units } from './buyer.ts';

@@ -1,0 +1,119 @@
+import type { DepositEvent } from '../../src/client/client.ts';
+import type { ChainArrival } from '../localstack/chain-truth.ts';
+import type { Gift } from './depositors.ts';
+import type { DemoRow } from './table.ts';
+
+/** A {@link Gift} and the transaction that made it. */
+export interface Given extends Gift {
+  readonly signature: string;
+}
+
+/** What users deposited, by the blocks, and what became of it, by the feed. */
+export interface DepositVerdict {
+  /** Genuine deposits that the blocks show. */
+  readonly made: number;
+  /** Events `final` of the feed. */
+  readonly credited: number;
+  /** Events `not_credited` of the feed, by reason. */
+  readonly notCredited: Readonly<Record<string, number>>;
+  /** What differs between the two, a line each. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * Holds the feed against `arrivals`, all that the blocks show to have come to the wallets of the users: each arrival has exactly one
+ * outcome, of the exact amount, and nothing else has one. That the arrivals are the gifts is proved, too.
+ *
+ * @param feed all its events, from the first
+ */
+export function judgeDeposits(
+  given: readonly Given[],
+  arrivals: readonly ChainArrival[],
+  feed: readonly DepositEvent[],
+): DepositVerdict {
+  const outcomes = feed.filter(({ kind }) => kind === 'final' || kind === 'not_credited');
+  const final = outcomes.filter(({ kind }) => kind === 'final');
+  const genuine = arrivals.filter((arrival) => giftOf(given, arrival)?.reason === null);
+  const strangers = outcomes.filter(({ deposit }) => !arrivals.some((arrival) => isOf(arrival, deposit)));
+  return {
+    made: genuine.length,
+    credited: final.length,
+    notCredited: countReasons(outcomes),
+    faults: [
+      ...given.flatMap((gift) => giftFault(gift, arrivals)),
+      ...arrivals.flatMap((arrival) => arrivalFault(arrival, giftOf(given, arrival), outcomes)),
+      ...strangers.map(({ kind, deposit }) => `${kind}, and not in the blocks: ${deposit.signature}`),
+      ...gapsOf(feed),
+    ],
+  };
+}
+
+/** A line for each gift: what the chain shows of it, and what became of it. */
+export function depositRows(
+  given: readonly Given[],
+  arrivals: readonly ChainArrival[],
+  feed: readonly DepositEvent[],
+): readonly DemoRow[] {
+  return given.map((gift) => {
+    const arrival = arrivals.find((one) => giftOf([gift], one) !== undefined);
+    const last = feed.findLast(({ deposit }) => arrival !== undefined && isOf(arrival, deposit));
+    return {
+      what: gift.what,
+      status: last?.deposit.reason ?? last?.kind ?? 'not shown',
+      sent: gift.sent.toString(),
+      onChain: (arrival?.amount ?? 0n).toString(),
+      note: gift.signature,
+    };
+  });
+}
+
+function giftOf(given: readonly Given[], arrival: ChainArrival): Given | undefined {
+  return given.find(
+    (gift) =>
+      gift.signature === arrival.signature && gift.wallet === arrival.wallet && gift.asset === arrival.asset,
+  );
+}
+
+function giftFault(gift: Given, arrivals: readonly ChainArrival[]): readonly string[] {
+  const found = arrivals.filter((arrival) => giftOf([gift], arrival) !== undefined);
+  const amounts = found.map(({ amount }) => amount).join(' + ');
+  const expected = gift.arrives === 0n ? '' : gift.arrives.toString();
+  return amounts === expected ? [] : [`${gift.what}: the blocks show ${amounts || 'nothing'}`];
+}
+
+function arrivalFault(
+  arrival: ChainArrival,
+  gift: Given | undefined,
+  outcomes: readonly DepositEvent[],
+): readonly string[] {
+  const { signature, amount, asset } = arrival;
+  if (gift === undefined) return [`${amount} ${asset} came by ${signature}, which nobody in the demo sent`];
+  const told = outcomes.filter(({ deposit }) => isOf(arrival, deposit));
+  const right = told.filter(
+    ({ deposit }) => BigInt(deposit.amount) === amount && deposit.reason === gift.reason,
+  );
+  if (told.length === 1 && right.length === 1) return [];
+  const seen = told.map(({ kind, deposit }) => `${kind} ${deposit.amount} ${deposit.reason ?? ''}`.trimEnd());
+  return [`${gift.what}: ${amount} came, the feed shows ${seen.join(', ') || 'nothing'}`];
+}
+
+function isOf(arrival: ChainArrival, deposit: DepositEvent['deposit']): boolean {
+  return (
+    deposit.signature === arrival.signature &&
+    deposit.account === arrival.account &&
+    deposit.asset === arrival.asset
+  );
+}
+
+function countReasons(outcomes: readonly DepositEvent[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { deposit } of outcomes)
+    if (deposit.reason !== null) counts[deposit.reason] = (counts[deposit.reason] ?? 0) + 1;
+  return counts;
+}
+
+function gapsOf(feed: readonly DepositEvent[]): readonly string[] {
+  return feed.flatMap(({ sequence }, index) =>
+    sequence === String(index + 1) ? [] : [`the feed has ${sequence} in the place of ${index + 1}`],
+  );
+}

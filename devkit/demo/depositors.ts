@@ -1,0 +1,148 @@
+import type { NotCreditedReason } from '../../src/client/client.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
+import { mintsOf } from '../localstack/chain.ts';
+import { Payer, type Steps, type Token } from '../localstack/payer.ts';
+import { openDeposits } from './development-pool.ts';
+import type { Stage } from './stage.ts';
+
+/** What one transaction is to bring to one user. Amounts in base units. */
+export interface Gift {
+  readonly what: string;
+  readonly wallet: string;
+  /** `SOL` or the mint. */
+  readonly asset: string;
+  readonly sent: bigint;
+  /** Less than `sent` where the token withholds a fee; 0 where the transaction fails. */
+  readonly arrives: bigint;
+  /** Why it is not the user's to have; null where it is. */
+  readonly reason: NotCreditedReason | null;
+}
+
+/** One transaction of somebody who pays, or pretends to. */
+export interface Payment {
+  readonly from: Payer;
+  readonly steps: readonly Steps[];
+  readonly gifts: readonly Gift[];
+}
+
+/** The deposits and fakes of one run. */
+export interface Depositors {
+  /** In this order. */
+  readonly payments: readonly Payment[];
+  /** The deposit that loses the scanner; each attempt pays another amount. */
+  readonly crash: (attempt: number) => Payment;
+  /** All wallets that were given to users. */
+  readonly wallets: ReadonlySet<string>;
+}
+
+const LAMPORTS = 2_000_000_000n;
+const UNITS = 100_000_000n;
+/** The least deposit of the demo's token: one of it. */
+const LEAST = 1_000_000n;
+/** The Token-2022 token of both chains withholds 1 %. */
+const FEE_DIVISOR = 100n;
+
+/** Imports the pool, lists the assets, gives three users an address each, and funds those who pay. */
+export async function meetDepositors(stage: Stage): Promise<Depositors> {
+  const { sluice, stack, node } = stage;
+  const { mint = '', feeMint = '' } = mintsOf(stack.chainInfo);
+  const token: Token = { mint, program: TOKEN_PROGRAM };
+  const feeToken: Token = { mint: feeMint, program: TOKEN_2022_PROGRAM };
+  const [payer, thief] = [new Payer(node), new Payer(node)];
+  await Promise.all([
+    openDeposits(sluice, stage.pool, stack.chainInfo, stage.signal),
+    payer.fund(LAMPORTS, [token, feeToken], UNITS, stack.mintTo ?? undefined),
+    thief.fund(LAMPORTS, [token], UNITS, stack.mintTo ?? undefined),
+  ]);
+  await sluice.assets.put(mint, { minimumDeposit: LEAST.toString() });
+  const run = Date.now().toString(36);
+  const users = ['alice', 'bob', 'carol'].map((name) => sluice.depositAddresses.assign(`${name}-${run}`));
+  const [alice = '', bob = '', carol = ''] = (await Promise.all(users)).map(({ address }) => address);
+  return {
+    payments: [
+      ...honest(payer, token, feeToken, { alice, bob, carol }),
+      ...fakes(thief, token, { alice, bob }),
+    ],
+    crash: (attempt) =>
+      sol(payer, 'SOL, scanner killed before the credit', bob, 40_000_000n + BigInt(attempt)),
+    wallets: new Set([alice, bob, carol]),
+  };
+}
+
+type Users<Name extends string> = Readonly<Record<Name, string>>;
+
+function honest(
+  from: Payer,
+  token: Token,
+  feeToken: Token,
+  { alice, bob, carol }: Users<'alice' | 'bob' | 'carol'>,
+): readonly Payment[] {
+  const sent = 50_000_000n;
+  const together: readonly Gift[] = [
+    gift('SOL, one transaction for two: bob', bob, 'SOL', 30_000_000n),
+    gift('SOL, one transaction for two: carol', carol, 'SOL', 30_000_001n),
+    gift('token, in the same transaction: carol', carol, token.mint, LEAST),
+  ];
+  return [
+    sol(from, 'SOL', alice, 1_500_000_000n),
+    sol(from, 'SOL, the same user again', alice, 2_000_000n),
+    {
+      from,
+      steps: [from.tokens(token, alice, 12_500_000n)],
+      gifts: [gift('token, account made on the way', alice, token.mint, 12_500_000n)],
+    },
+    {
+      from,
+      steps: [from.tokens(feeToken, bob, sent)],
+      gifts: [
+        {
+          ...gift('Token-2022 with a transfer fee', bob, feeToken.mint, sent),
+          arrives: sent - sent / FEE_DIVISOR,
+        },
+      ],
+    },
+    {
+      from,
+      steps: [
+        from.lamports(bob, 30_000_000n),
+        from.lamports(carol, 30_000_001n),
+        from.tokens(token, carol, LEAST),
+      ],
+      gifts: together,
+    },
+  ];
+}
+
+/** The account that is handed over comes last: it is the one that the thief pays from. */
+function fakes(from: Payer, token: Token, { alice, bob }: Users<'alice' | 'bob'>): readonly Payment[] {
+  const counterfeit = from.counterfeit(alice, UNITS);
+  const fake = (what: string, reason: NotCreditedReason, steps: Steps, sent: bigint, mint = token.mint) => ({
+    from,
+    steps: [steps],
+    gifts: [{ ...gift(what, alice, mint, sent), reason }],
+  });
+  const failing = { ...gift('SOL, by a transaction that fails', bob, 'SOL', 5_000_000n), arrives: 0n };
+  const few = LEAST - 1n;
+  const aside = 3_000_000n;
+  const rest = UNITS - few - aside;
+  return [
+    fake('counterfeit of the token', 'unknown_mint', counterfeit, UNITS, counterfeit.token.mint),
+    fake('token, too few', 'below_minimum', from.tokens(token, alice, few), few),
+    fake(
+      'token, beside the right account',
+      'not_associated_account',
+      from.tokensBeside(token, alice, aside),
+      aside,
+    ),
+    { from, steps: [from.lamports(bob, failing.sent), from.lamports(bob, LAMPORTS)], gifts: [failing] },
+    fake('token account that changes hands', 'owner_changed', from.handOver(token, alice), rest),
+  ];
+}
+
+function sol(from: Payer, what: string, wallet: string, lamports: bigint): Payment {
+  return { from, steps: [from.lamports(wallet, lamports)], gifts: [gift(what, wallet, 'SOL', lamports)] };
+}
+
+function gift(what: string, wallet: string, asset: string, sent: bigint): Gift {
+  return { what, wallet, asset, sent, arrives: sent, reason: null };
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DepositEvent } from '../../src/client/client.ts';
+import { arrivalsOnChain } from '../localstack/chain-truth.ts';
+import { slotOf } from '../localstack/payer.ts';
+import { type DepositVerdict, depositRows, type Given, judgeDeposits } from './deposit-verdict.ts';
+import type { Payment } from './depositors.ts';
+import type { ScannerKill } from './kill-scanner.ts';
+import type { Stage } from './stage.ts';
+import type { DemoRow } from './table.ts';
+
+/** What the demo has shown of deposits. */
+export interface DepositsReport extends DepositVerdict {
+  readonly kill: ScannerKill | null;
+  readonly rows: readonly DemoRow[];
+}
+
+const PAUSE_MS = 200;
+
+/** Sends each payment when the one before is in a block. */
+export async function makeAll(stage: Stage, payments: readonly Payment[]): Promise<readonly Given[]> {
+  const given: Given[] = [];
+  for (const payment of payments) given.push(...(await make(stage, payment)));
+  return given;
+}
+
+/** Sends a payment; resolves when it is in a block. */
+export async function make({ say }: Stage, { from, steps, gifts }: Payment): Promise<readonly Given[]> {
+  const signature = await from.send(...steps);
+  for (const { what } of gifts) say(`deposit: ${what}`);
+  return gifts.map((gift) => ({ ...gift, signature }));
+}
+
+/** Resolves when the cursor on record moves: some worker scans now. */
+export async function scanning({ sluice, signal }: Stage): Promise<void> {
+  const slot = async () => (await sluice.scan.status()).cursor?.slot;
+  const before = await slot();
+  while ((await slot()) === before) await sleep(PAUSE_MS, undefined, { signal });
+}
+
+/** Waits for the scan, and holds the feed against the blocks. `wallets` are all that users have. */
+export async function auditDeposits(
+  stage: Stage,
+  wallets: ReadonlySet<string>,
+  given: readonly Given[],
+  kill: ScannerKill | null,
+): Promise<DepositsReport> {
+  await waitUntilScanned(stage, given);
+  const feed = await readFeed(stage);
+  const arrivals = await arrivalsOnChain(stage.node, wallets);
+  const verdict = judgeDeposits(given, arrivals, feed);
+  const killFaults = kill === null ? ['no scanner was killed between a block and its credit'] : [];
+  return {
+    ...verdict,
+    faults: [...verdict.faults, ...killFaults],
+    kill,
+    rows: depositRows(given, arrivals, feed),
+  };
+}
+
+/** Resolves when the scan has passed the block of every payment, and a second node has confirmed all that was found. */
+async function waitUntilScanned(
+  { sluice, node, say, signal }: Stage,
+  given: readonly Given[],
+): Promise<void> {
+  const slots = await Promise.all(
+    given.map(async ({ what, signature }) => {
+      const slot = await slotOf(node, signature);
+      if (slot === null) throw new Error(`${what}: ${signature} is in no block any more`);
+      return slot;
+    }),
+  );
+  const last = Math.max(...slots);
+  say(`the scan is to pass slot ${last}, the newest with a deposit`);
+  let shown: string | null = null;
+  for (;;) {
+    const status = await sluice.scan.status();
+    const { cursor } = status;
+    const why = 'why' in status ? status.why : null;
+    const passed = cursor !== null && BigInt(cursor.slot) >= BigInt(last);
+    if (passed && (await sluice.deposits.list({ state: 'pending' }).next()).done === true) return;
+    if (why !== null && why !== shown) say(`the scan stands: ${why}`);
+    shown = why;
+    await sleep(PAUSE_MS, undefined, { signal });
+  }
+}
+
+/** The whole feed, from its first event to its present end. */
+async function readFeed({ sluice, signal }: Stage): Promise<readonly DepositEvent[]> {
+  const events: DepositEvent[] = [];
+  for await (const event of sluice.deposits.events({ follow: false, signal })) events.push(event);
+  return events;
+}

@@ -1,0 +1,215 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from '@commander-js/extra-typings';
+import { inColumns } from '../../src/cli/columns.ts';
+import { DEV_FILE } from '../../src/cli/dev-file.ts';
+import { EXIT, UsageError } from '../../src/cli/exit.ts';
+import { stoppedBy } from '../../src/cli/interruption.ts';
+import { type Output, run } from '../../src/cli/output.ts';
+import { SluiceClient } from '../../src/client/client.ts';
+import { aborted, shutdownSignal } from '../../src/platform/shutdown.ts';
+import type { ChainKind } from '../localstack/chain.ts';
+import type { DevFacts } from '../localstack/dev-file.ts';
+import { isFree } from '../localstack/ports.ts';
+import type { RoutesOf, SalesOptions } from '../localstack/sales.ts';
+import { chainOption } from './chain-option.ts';
+import { holdFolder } from './dev-folder.ts';
+import type { DevelopmentPool } from './development-pool.ts';
+
+const HTTP_PORT = '3402';
+const UI_PORT = 8233;
+const GATEWAY_PORT = 4021;
+const KEYS = '.sluice/keys';
+/** What Temporal is started again with where it dies; gone with the stack. */
+const TEMPORAL_DATA = '.sluice/temporal';
+
+/** `sluice dev`: the whole stack, until Ctrl-C. */
+export function registerDev(program: Command): void {
+  program
+    .command('dev')
+    .description('Run Temporal, PostgreSQL, a chain, workers, the API and an x402 gateway until Ctrl-C')
+    .addOption(chainOption())
+    .option('--json', 'Print progress to stderr, and the addresses as one JSON line to stdout')
+    .action((options) => run(options, (output) => keepStack(output, options.chain)));
+}
+
+async function keepStack(output: Output, chainKind: ChainKind | undefined): Promise<number> {
+  const leaveFolder = holdFolder();
+  forgetTemporal();
+  const { signal } = shutdownSignal();
+  signal.addEventListener('abort', () => output.progress('stopping'));
+  try {
+    await runStack(output, signal, chainKind);
+  } catch (error) {
+    throw stoppedBy(signal, error);
+  } finally {
+    forgetTemporal();
+    leaveFolder();
+  }
+  output.progress('stopped');
+  return EXIT.ok;
+}
+
+/** Until `signal` is aborted. Throws where that comes before all is up. */
+async function runStack(
+  output: Output,
+  signal: AbortSignal,
+  chainKind: ChainKind | undefined,
+): Promise<void> {
+  const httpPort = await httpPortOf(process.env.SLUICE_HTTP_PORT || HTTP_PORT);
+  // Loaded here, so that the other commands start without the whole stack.
+  const [{ startStack }, { devFacts, writeDevFile }, { processesOf, supervise }, development] =
+    await Promise.all([
+      import('../localstack/stack.ts'),
+      import('../localstack/dev-file.ts'),
+      import('../localstack/supervision.ts'),
+      import('./development-pool.ts'),
+    ]);
+  const say = (line: string): void => output.progress(line);
+  // Somebody's own Temporal may have the usual port of the Web UI.
+  const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
+  const deposits = bringsAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
+  const env = settingsWith(deposits, process.env);
+  mkdirSync(TEMPORAL_DATA, { recursive: true });
+  const dbFile = join(TEMPORAL_DATA, 'temporal.sqlite');
+  const stack = await startStack({
+    ...(chainKind === undefined ? {} : { chainKind }),
+    httpPort,
+    ...uiPort,
+    dbFile,
+    sales: await salesOptions(process.env),
+    env,
+    signal,
+    say,
+  });
+  let removeDevFile = (): void => undefined;
+  try {
+    const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
+    if (deposits !== null) await development.openDeposits(sluice, deposits, stack.chainInfo, signal);
+    signal.throwIfAborted();
+    const webhooksToPrivate = env.SLUICE_WEBHOOK_ALLOW_PRIVATE === 'true';
+    const facts = devFacts(stack, { deposits, webhooksToPrivate });
+    removeDevFile = writeDevFile(facts, DEV_FILE);
+    output.result(facts, describe(facts));
+    await Promise.all([aborted(signal), supervise(processesOf(stack), timed(say), signal)]);
+  } finally {
+    removeDevFile();
+    await stack.close();
+  }
+}
+
+async function salesOptions({ SLUICE_X402_PORT }: NodeJS.ProcessEnv): Promise<SalesOptions> {
+  const port = Number(SLUICE_X402_PORT || GATEWAY_PORT);
+  return { routesOf: developmentRoutes, ...((await isFree(port)) ? { port } : {}) };
+}
+
+/** A static answer, one of an upstream (the API itself, so that no other process is needed), and a free one. */
+const developmentRoutes: RoutesOf = ({ seller, asset, apiUrl }) => {
+  const price = { amount: '1000', asset };
+  return {
+    payTo: seller,
+    routes: [
+      { path: '/hello', price, description: 'A greeting', answer: { body: { hello: 'world' } } },
+      { path: '/openapi.json', price, description: 'A document of an upstream', upstream: apiUrl },
+      { path: '/about', free: true, answer: { body: 'GET /hello and GET /openapi.json are sold here.' } },
+    ],
+  };
+};
+
+function forgetTemporal(): void {
+  rmSync(TEMPORAL_DATA, { recursive: true, force: true });
+}
+
+/** Whether the chain, or the key of the manifests, is somebody's own: then their deposit addresses are, too. */
+function bringsAddresses({ SLUICE_RPC_URLS, SLUICE_ADDRESS_MANIFEST_KEY }: NodeJS.ProcessEnv): boolean {
+  return Boolean(SLUICE_RPC_URLS || SLUICE_ADDRESS_MANIFEST_KEY);
+}
+
+/** Webhooks of a developer go to programs on the same machine. */
+function settingsWith(deposits: DevelopmentPool | null, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return {
+    ...env,
+    SLUICE_WEBHOOK_ALLOW_PRIVATE: env.SLUICE_WEBHOOK_ALLOW_PRIVATE || 'true',
+    ...(deposits === null ? {} : { SLUICE_ADDRESS_MANIFEST_KEY: deposits.manifest.publicKey }),
+  };
+}
+
+/** Minutes or days may lie between two lines of supervision. */
+function timed(say: (line: string) => void): (line: string) => void {
+  return (line) => say(`${new Date().toISOString()}  ${line}`);
+}
+
+async function httpPortOf(text: string): Promise<number> {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
+    throw new UsageError(`SLUICE_HTTP_PORT must be a port number, not ${text}`);
+  if (!(await isFree(port)))
+    throw new UsageError(`port ${port} is taken: stop what listens there, or set SLUICE_HTTP_PORT`);
+  return port;
+}
+
+const MINT_NOTES: Readonly<Record<string, string>> = {
+  mint: 'a token with 6 decimals',
+  feeMint: 'a Token-2022 token that takes a fee of each transfer',
+  plantedMint: 'a token at the address of USDC on devnet',
+};
+
+const DEPOSIT_FILES: Readonly<Record<string, string>> = {
+  manifestFile: 'deposit addresses',
+  mnemonicFile: 'their words',
+};
+
+/** The same facts as in the file, as a table. */
+function describe(facts: DevFacts): string {
+  const rows: readonly (readonly [string, string])[] = [
+    ['API', facts.apiUrl],
+    ['OpenAPI', facts.openapiUrl],
+    ['API key', noted(facts.apiKey, `orders by it are on record as ${facts.apiKeyName}`)],
+    ['Temporal Web UI', noted(facts.temporalUi ?? 'none', facts.temporalUiNote)],
+    ['the same, deposits', facts.temporalUiDeposits ?? 'none'],
+    ['Temporal gRPC', `${facts.temporalAddress}   (namespace ${facts.temporalNamespace})`],
+    ['PostgreSQL', facts.databaseUrl],
+    ...facts.rpcUrls.map((url, index) => [`Solana RPC ${index + 1}`, url] as const),
+    ['hot wallet', facts.hotWallet],
+    ['its key file', facts.signerKeyFile],
+    ...Object.entries(facts.mints).map(
+      ([name, mint]) => [name, noted(mint, MINT_NOTES[name] ?? null)] as const,
+    ),
+    ...Object.entries(facts.deposits ?? {}).map(
+      ([name, file]) => [DEPOSIT_FILES[name] ?? name, file] as const,
+    ),
+    ...salesRows(facts.sales),
+    ['webhooks', facts.webhooksToPrivate ? 'to this machine, too' : 'to public addresses only'],
+    ['logs', facts.logs],
+  ];
+  const hints = facts.sales === null ? [] : salesHints(facts.sales);
+  const table = inColumns(rows, '   ').map((line) => `  ${line}`);
+  return [
+    '',
+    ...table,
+    '',
+    ...hints,
+    `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything but ${KEYS} and the logs.`,
+  ].join('\n');
+}
+
+function salesRows(sales: DevFacts['sales']): readonly (readonly [string, string])[] {
+  if (sales === null) return [];
+  return [
+    ['x402 gateway', sales.gatewayUrl],
+    ['its routes', sales.routesFile],
+    ["a buyer's key file", sales.buyerKeyFile],
+  ];
+}
+
+function salesHints({ gatewayUrl }: NonNullable<DevFacts['sales']>): readonly string[] {
+  return [
+    `  See a 402:  curl -i ${gatewayUrl}/hello`,
+    `  Buy once:   npm run sluice -- x402 buy ${gatewayUrl}/hello`,
+    '',
+  ];
+}
+
+function noted(value: string, note: string | null): string {
+  return note === null ? value : `${value}   (${note})`;
+}

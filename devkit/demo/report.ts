@@ -1,0 +1,138 @@
+import type { Withdrawal } from '../../src/client/client.ts';
+import type { ChainKind } from '../localstack/chain.ts';
+import type { ChainPayment } from '../localstack/chain-truth.ts';
+import type { Stack } from '../localstack/stack.ts';
+import { claimOf, judge, strangersTo } from '../localstack/verdict.ts';
+import type { Case } from './customers.ts';
+import type { DepositsReport } from './deposits.ts';
+import type { Kill } from './kill.ts';
+import type { ScannerKill } from './kill-scanner.ts';
+import type { SalesReport } from './sales.ts';
+import type { GatewayKill } from './shopping.ts';
+import type { DemoRow } from './table.ts';
+
+/** What the demo has shown. */
+export interface DemoReport {
+  /** All that should be paid or credited is, exactly once, nothing else is, and workers were killed when it hurts. */
+  readonly ok: boolean;
+  /** The chain that was started, and what it cannot show, a line each. */
+  readonly chain: { readonly kind: ChainKind; readonly nodes: number; readonly leftOut: readonly string[] };
+  readonly withdrawals: {
+    readonly requested: number;
+    readonly finalized: number;
+    readonly transfersOnChain: number;
+  };
+  readonly rejected: { readonly code: string; readonly message: string } | null;
+  readonly workerKilled: boolean;
+  readonly kill: Kill | null;
+  /** Deposits that the blocks show, and what the feed says of them and of what only seemed to be one. */
+  readonly deposits: {
+    readonly made: number;
+    readonly credited: number;
+    /** By reason; a transaction that failed brought nothing, and is not among them. */
+    readonly notCredited: Readonly<Record<string, number>>;
+    readonly scannerKilled: boolean;
+    readonly kill: ScannerKill | null;
+  };
+  /** Payments of buyers that the blocks show, and what the upstream has answered for them. */
+  readonly x402: Pick<SalesReport, 'paid' | 'served' | 'replayed' | 'refusedDuplicates'> & {
+    readonly gatewayKilled: boolean;
+    readonly kill: GatewayKill | null;
+  };
+  /** What is missing for `ok`, a line each. */
+  readonly faults: readonly string[];
+  readonly rows: readonly DemoRow[];
+  readonly depositRows: readonly DemoRow[];
+  readonly saleRows: readonly DemoRow[];
+}
+
+/** A withdrawal and how it ended. */
+export interface Ended {
+  readonly asked: Case;
+  readonly result: Withdrawal;
+}
+
+/**
+ * Holds what the API says of each withdrawal against `payments`, all that left the hot wallet as the blocks show it. What is said of
+ * `deposits` and `sales` has been held against the blocks already.
+ */
+export function report(
+  chain: DemoReport['chain'],
+  paid: readonly Ended[],
+  rejected: Ended,
+  kill: Kill | null,
+  payments: readonly ChainPayment[],
+  { faults: depositFaults, rows: depositRows, ...deposits }: DepositsReport,
+  { faults: saleFaults, rows: saleRows, ...x402 }: SalesReport,
+): DemoReport {
+  const claims = paid.map(({ asked, result }) => claimOf(asked.terms, result));
+  const verdicts = claims.map((claim) => judge(claim, payments));
+  const unpaid = paid.filter(({ result }) => result.status !== 'finalized');
+  const faults = [
+    ...verdicts.flatMap(({ fault }) => (fault === null ? [] : [fault])),
+    ...unpaid.map(({ asked, result }) => `${asked.what}: ${result.status}, not finalized`),
+    ...strangersTo(claims, payments).map(({ signature }) => `no withdrawal has the transfer ${signature}`),
+    ...(rejected.result.status === 'rejected' ? [] : [`${rejected.asked.what}: not rejected`]),
+    ...killFault(paid.at(-1), kill),
+    ...depositFaults,
+    ...saleFaults,
+  ];
+  return {
+    ok: faults.length === 0,
+    chain,
+    withdrawals: {
+      requested: paid.length,
+      finalized: paid.length - unpaid.length,
+      transfersOnChain: payments.length,
+    },
+    rejected: rejected.result.reason,
+    workerKilled: kill !== null,
+    kill,
+    deposits: { ...deposits, scannerKilled: deposits.kill !== null },
+    x402: { ...x402, gatewayKilled: x402.kill !== null },
+    faults,
+    rows: [
+      ...paid.map((ended, index) => paidRow(ended, verdicts[index]?.transfers ?? [])),
+      { ...row(rejected), onChain: '0', note: rejected.result.reason?.message ?? '' },
+    ],
+    depositRows,
+    saleRows,
+  };
+}
+
+/** A validator is one node, and takes no orders to fail. */
+const LEFT_OUT: Readonly<Record<ChainKind, readonly string[]>> = {
+  localnet: [],
+  validator: [
+    'agreement of two nodes: one validator on loopback is a quorum of one',
+    'faults that localnet has on order, such as lost sends, forks, gaps and lying nodes: `npm run chaos` shows them on localnet',
+  ],
+};
+
+/** The chain of a stack, as the report names it. */
+export function chainOf({ chainKind, rpcUrls }: Pick<Stack, 'chainKind' | 'rpcUrls'>): DemoReport['chain'] {
+  const kind = chainKind ?? 'localnet';
+  return { kind, nodes: rpcUrls.length, leftOut: LEFT_OUT[kind] };
+}
+
+/** The payment that lost its worker must be the transaction that was under way, and no later one. */
+function killFault(last: Ended | undefined, kill: Kill | null): readonly string[] {
+  if (kill === null) return ['no worker was killed between send and confirmation'];
+  const signatures = last?.result.attempts.map(({ signature }) => signature) ?? [];
+  return signatures.length === 1 && signatures[0] === kill.signature
+    ? []
+    : ['the withdrawal whose worker was killed was not paid by the transaction that was under way'];
+}
+
+function paidRow(ended: Ended, payments: readonly ChainPayment[]): DemoRow {
+  const received = payments.map((payment) => payment.received.toString()).join(' + ');
+  return {
+    ...row(ended),
+    onChain: `${payments.length} x ${received}`,
+    note: payments[0]?.signature ?? '',
+  };
+}
+
+function row({ asked, result }: Ended): Pick<DemoRow, 'what' | 'status' | 'sent'> {
+  return { what: asked.what, status: result.status, sent: asked.terms.amount };
+}

@@ -1,0 +1,100 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MintTo } from './payer.ts';
+import { ManagedProcess } from './process.ts';
+import { type Compiled, nodeProgram } from './program.ts';
+import { rpc } from './rpc.ts';
+
+/** How the development chain runs; see `devkit/localnet/main.ts`. */
+export interface ChainOptions extends Compiled {
+  /** Default 400. */
+  readonly slotMs?: number;
+  /** Slots from processed to finalized. Default 32. */
+  readonly finalityLag?: number;
+  /** Views of the chain, each a node of its own port. Default 2. */
+  readonly nodes?: number;
+  /** Port of the first node. Default: a free one. */
+  readonly rpcPort?: number;
+}
+
+/** What the chain said when it was ready. */
+export interface ChainInfo {
+  readonly rpcUrls: readonly string[];
+  /** Everything else of its ready line: websocket addresses, mints. */
+  readonly [key: string]: unknown;
+}
+
+/** `localnet`: Sluice's own, with faults on order; `validator`: a real solana-test-validator, one node. */
+export type ChainKind = 'localnet' | 'validator';
+
+export interface LocalChain {
+  readonly kind: ChainKind;
+  readonly process: ManagedProcess;
+  readonly info: ChainInfo;
+  readonly mintTo: MintTo;
+  stop(): Promise<void>;
+}
+
+/** Addresses of the mints that the chain was started with, by name; none on a chain of `SLUICE_RPC_URLS`. */
+export function mintsOf(chain: ChainInfo | null): Readonly<Record<string, string>> {
+  const mints: Record<string, string> = {};
+  for (const [name, value] of Object.entries(chain ?? {})) {
+    if (typeof value === 'object' && value !== null && 'address' in value)
+      mints[name] = String(value.address);
+  }
+  return mints;
+}
+
+function readInfo(file: string): ChainInfo | null {
+  if (!existsSync(file)) return null;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ChainInfo;
+  } catch {
+    return null;
+  }
+}
+
+/** Starts localnet as a process of its own, with `hotWallet` funded. */
+export async function startChain(
+  options: ChainOptions & {
+    readonly hotWallet: string;
+    readonly stateDir: string;
+    readonly env: NodeJS.ProcessEnv;
+    readonly signal?: AbortSignal;
+  },
+): Promise<LocalChain> {
+  const readyFile = join(options.stateDir, 'localnet.json');
+  rmSync(readyFile, { force: true });
+  const flags = {
+    '--port': options.rpcPort ?? 0,
+    '--slot-ms': options.slotMs ?? 400,
+    '--finality-lag': options.finalityLag ?? 32,
+    '--nodes': options.nodes ?? 2,
+    '--hot-wallet': options.hotWallet,
+    '--ready-file': readyFile,
+  };
+  const chain = new ManagedProcess({
+    name: 'localnet',
+    ...nodeProgram(
+      new URL('../localnet/main.ts', import.meta.url),
+      Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)]),
+      { compiledIn: options.compiledIn },
+    ),
+    env: options.env,
+    logFile: join(options.stateDir, 'logs', 'localnet.log'),
+    ready: async () => readInfo(readyFile) !== null,
+  });
+  await chain.start(options.signal);
+  const info = readInfo(readyFile);
+  if (info === null) throw new Error('localnet took its ready file back');
+  // It tells of this chain alone.
+  rmSync(readyFile);
+  const [url = ''] = info.rpcUrls;
+  return {
+    kind: 'localnet',
+    process: chain,
+    info,
+    mintTo: ({ mint }, owner, units) => rpc(url, 'localnet_mintTo', [mint, owner, units.toString()]),
+    stop: () => chain.stop(),
+  };
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TOKEN_PROGRAM_ID } from '../../src/shims/spl-token.ts';
+import { type LocalChain, mintsOf } from './chain.ts';
+import { keptFile } from './kept-file.ts';
+import { type KeypairFile, keypairFile } from './keypair.ts';
+import { freePort } from './ports.ts';
+import { rpc } from './rpc.ts';
+
+/** What a development gateway sells: the routes file, made from what there is. */
+export type RoutesOf = (facts: {
+  /** The wallet that is paid. */
+  readonly seller: string;
+  /** The mint of the price. */
+  readonly asset: string;
+  readonly apiUrl: string;
+}) => object;
+
+/** A gateway of the development stack, and who buys there. Paths, never contents, of key files. */
+export interface Sales {
+  readonly gatewayUrl: string;
+  readonly routesFile: string;
+  readonly asset: string;
+  readonly seller: string;
+  readonly feePayer: string;
+  /** A wallet with tokens, and its key file. */
+  readonly buyer: KeypairFile;
+  /** Settings of the API and of the x402 worker. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Where the keys are: for the x402 worker alone. */
+  readonly keys: NodeJS.ProcessEnv;
+}
+
+export interface SalesOptions {
+  readonly routesOf: RoutesOf;
+  /** Default: a free one. */
+  readonly port?: number;
+}
+
+const FEE_PAYER_LAMPORTS = 10_000_000_000;
+const BUYER_LAMPORTS = 1_000_000_000;
+const BUYER_UNITS = 1_000_000_000n;
+const LOOK_MS = 100;
+
+/** Makes the wallets of a seller, a buyer and a fee payer, funds them on the chain, and writes the routes file. */
+export async function prepareSales(
+  { routesOf, port }: SalesOptions,
+  chain: LocalChain,
+  dir: string,
+  apiUrl: string,
+): Promise<Sales> {
+  const key = (name: string) => keypairFile(join(dir, 'keys', `${name}.json`));
+  const [seller, buyer, feePayer] = [key('seller'), key('buyer'), key('fee-payer-1')];
+  const asset = assetOf(chain);
+  await fund(chain, asset, { seller, buyer, feePayer });
+  const routesFile = join(dir, 'x402.routes.json');
+  mkdirSync(dir, { recursive: true });
+  const routes = routesOf({ seller: seller.address, asset: asset.mint, apiUrl });
+  writeFileSync(routesFile, `${JSON.stringify(routes, null, 2)}\n`);
+  const gatewayPort = port ?? (await freePort());
+  return {
+    gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
+    routesFile,
+    asset: asset.mint,
+    seller: seller.address,
+    feePayer: feePayer.address,
+    buyer,
+    env: {
+      SLUICE_X402_ROUTES: routesFile,
+      SLUICE_X402_PORT: String(gatewayPort),
+      SLUICE_X402_QUOTE_SECRET: keptFile(join(dir, 'keys', 'quote-secret'), newSecret).trim(),
+      SLUICE_FEE_PAYERS: feePayer.address,
+    },
+    keys: { SLUICE_FEE_PAYER_KEY_FILES: feePayer.path },
+  };
+}
+
+function newSecret(): string {
+  return `${randomBytes(32).toString('hex')}\n`;
+}
+
+/** The token that official clients pay with by default, where the chain has it. */
+function assetOf({ info }: LocalChain): { readonly mint: string; readonly program: string } {
+  const { plantedMint, mint } = mintsOf(info);
+  const address = plantedMint ?? mint;
+  if (address === undefined) throw new Error('the chain was started without a mint');
+  return { mint: address, program: TOKEN_PROGRAM_ID.toBase58() };
+}
+
+async function fund(
+  { info, mintTo }: LocalChain,
+  asset: { readonly mint: string; readonly program: string },
+  { seller, buyer, feePayer }: Record<'seller' | 'buyer' | 'feePayer', KeypairFile>,
+): Promise<void> {
+  const [url = ''] = info.rpcUrls;
+  await rpc(url, 'requestAirdrop', [feePayer.address, FEE_PAYER_LAMPORTS]);
+  await rpc(url, 'requestAirdrop', [buyer.address, BUYER_LAMPORTS]);
+  // A unit, so that the seller's token account exists.
+  await mintTo(asset, seller.address, 1n);
+  await mintTo(asset, buyer.address, BUYER_UNITS);
+  const isThere = async (): Promise<boolean> => {
+    const options = { commitment: 'confirmed' };
+    const { value } = await rpc<{ value: number }>(url, 'getBalance', [feePayer.address, options]);
+    return value >= FEE_PAYER_LAMPORTS;
+  };
+  while (!(await isThere())) await sleep(LOOK_MS);
+}

@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aborted } from '../../src/platform/shutdown.ts';
+import type { ManagedProcess } from './process.ts';
+import type { Stack } from './stack.ts';
+
+/** A process, and what is lost for ever when it ends; null where the next run goes on from where this one ended. */
+export interface Supervised {
+  readonly process: ManagedProcess;
+  readonly loss: string | null;
+}
+
+const PAUSE_MS = 2_000;
+
+/** Every process that `stack` started. Localnet lives in memory only, and so does its Temporal where it has no `dbFile`. */
+export function processesOf(stack: Stack): readonly Supervised[] {
+  const { temporalServer, dbFile, chain, chainKind, postgres, signer, worker, api, x402 } = stack;
+  const all = [
+    { process: temporalServer, loss: dbFile === null ? 'all workflows were in its memory' : null },
+    { process: chain, loss: chainKind === 'validator' ? null : 'all blocks were in its memory' },
+    ...[postgres, signer, worker, api, x402].map((process) => ({ process, loss: null })),
+  ];
+  return all.flatMap(({ process, loss }) => (process === null ? [] : [{ process, loss }]));
+}
+
+/**
+ * Says when a process ends that nobody stopped, and starts it again; of one that would come back empty it says only that.
+ * Settles when `signal` is aborted, which must come before the processes are stopped.
+ */
+export async function supervise(
+  processes: readonly Supervised[],
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(processes.map((each) => keepUp(each, say, signal)));
+}
+
+async function keepUp(
+  { process, loss }: Supervised,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const stopped = aborted(signal);
+  while (!signal.aborted) {
+    await Promise.race([process.exited, stopped]);
+    if (signal.aborted) return;
+    const next = loss === null ? 'it is started again; ' : '';
+    say(`${process.name} ended (${process.ending}); ${next}its log is ${process.logFile}`);
+    if (loss !== null) {
+      say(`${process.name} is not started again, for ${loss}: Ctrl-C, and run this again`);
+      return;
+    }
+    await revive(process, say, signal);
+  }
+}
+
+async function revive(
+  process: ManagedProcess,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await process.start(signal);
+      say(`${process.name} is up again`);
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      const [why = ''] = String(error instanceof Error ? error.message : error).split('\n');
+      say(`${why} It is tried again`);
+      await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}

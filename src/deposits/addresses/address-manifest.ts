@@ -1,0 +1,105 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { base58 } from '@scure/base';
+import { isAddress } from '../../domain/address.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { classifyDestination } from '../../solana/tokens/addresses.ts';
+
+/** A wallet whose key was derived where nobody else reads, and the path of its key there, as `m/44'/501'/7'/0'`. */
+export interface AddressEntry {
+  readonly path: string;
+  readonly address: string;
+}
+
+/** Wallets for depositors as the place of their keys lists them. Key and signature are base58, of 32 and of 64 bytes. */
+export interface AddressManifest {
+  readonly version: 1;
+  /** Of the key that signed; it signs manifests and nothing else. */
+  readonly publicKey: string;
+  readonly entries: readonly AddressEntry[];
+  /** Ed25519 over {@link manifestBytes}. */
+  readonly signature: string;
+}
+
+/** The most wallets that one manifest lists: a second of work to check. */
+export const MANIFEST_ENTRIES = 10_000;
+
+const HARDENED_PATH = /^m(\/(0|[1-9]\d{0,9})'){1,10}$/;
+/** So many points of the curve are a few milliseconds of work: others get their turn in between. */
+const POINTS_A_TURN = 100;
+
+/** What the signature of a manifest is over: UTF-8 lines for the format, the public key and each entry, each ended by a line feed. */
+export function manifestBytes({ publicKey, entries }: Omit<AddressManifest, 'signature'>): Uint8Array {
+  const lines = entries.map(({ path, address }) => `${path} ${address}`);
+  return new TextEncoder().encode(`${['sluice deposit addresses 1', publicKey, ...lines].join('\n')}\n`);
+}
+
+/** Whose manifests are believed: those of `manifestKey` (base58) alone; where none is set, those of any key, but not on mainnet. */
+export interface ManifestTrust {
+  readonly manifestKey?: string | undefined;
+  readonly cluster: string;
+}
+
+/**
+ * Resolves where the manifest can be believed: signed by a key that is trusted, and every entry a wallet that a key can belong to,
+ * listed once. Throws DomainError ManifestRejected.
+ */
+export async function checkManifest(
+  manifest: AddressManifest,
+  { manifestKey: trustedKey, cluster }: ManifestTrust,
+): Promise<void> {
+  const { publicKey, entries } = manifest;
+  if (trustedKey === undefined && cluster === 'mainnet-beta')
+    throw rejected(
+      'publicKey',
+      'on mainnet only one key may say which wallets are ours: set SLUICE_ADDRESS_MANIFEST_KEY',
+    );
+  if (entries.length === 0) throw rejected('entries', 'it lists no address');
+  if (entries.length > MANIFEST_ENTRIES)
+    throw rejected('entries', `it lists more than ${MANIFEST_ENTRIES} addresses: import them in several`);
+  if (trustedKey !== undefined && publicKey !== trustedKey)
+    throw rejected(
+      'publicKey',
+      `it is signed by ${publicKey}, and only manifests of ${trustedKey} are taken: make it from the words of that key, or set SLUICE_ADDRESS_MANIFEST_KEY of the API to the new one`,
+    );
+  checkOnce(entries, 'path');
+  checkOnce(entries, 'address');
+  for (const [index, entry] of entries.entries()) {
+    checkEntry(entry, `entries.${index}`);
+    if (index % POINTS_A_TURN === 0) await nextTurn();
+  }
+  if (!isSigned(manifest))
+    throw rejected('signature', `it is not a signature of ${publicKey} over this list`);
+}
+
+function checkOnce(entries: readonly AddressEntry[], name: 'path' | 'address'): void {
+  const seen = new Set<string>();
+  for (const [index, { [name]: value }] of entries.entries()) {
+    if (seen.has(value)) throw rejected(`entries.${index}.${name}`, `${value} stands twice`);
+    seen.add(value);
+  }
+}
+
+function checkEntry({ path, address }: AddressEntry, field: string): void {
+  if (!HARDENED_PATH.test(path)) throw rejected(`${field}.path`, `${path} is not a path of hardened steps`);
+  if (!isAddress(address)) throw rejected(`${field}.address`, `${address} is not base58 of 32 bytes`);
+  const found = classifyDestination(address, null);
+  if (found.kind === 'rejected') throw rejected(`${field}.address`, `${address}: ${found.reason.message}`);
+}
+
+function isSigned(manifest: AddressManifest): boolean {
+  if (!isAddress(manifest.publicKey)) return false;
+  try {
+    const [signature, key] = [base58.decode(manifest.signature), base58.decode(manifest.publicKey)];
+    // Strict rules: the lax ones have keys under which one signature holds for every message.
+    return ed25519.verify(signature, manifestBytes(manifest), key, { zip215: false });
+  } catch {
+    return false;
+  }
+}
+
+function rejected(field: string, why: string): DomainError {
+  return new DomainError('ManifestRejected', `the manifest of addresses: ${why}`, {
+    field: `manifest.${field}`,
+  });
+}

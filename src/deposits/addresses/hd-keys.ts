@@ -1,0 +1,53 @@
+import { base58 } from '@scure/base';
+import { mnemonicToSeed, validateMnemonic } from '@scure/bip39';
+import { wordlist } from '@scure/bip39/wordlists/english.js';
+import { HARDENED_OFFSET, HDKey } from 'micro-key-producer/slip10.js';
+import { DomainError } from '../../domain/errors.ts';
+import { type AddressEntry, type AddressManifest, manifestBytes } from './address-manifest.ts';
+
+/** Where wallets keep the accounts of Solana; account i of them is `m/44'/501'/i'/0'`. */
+const ACCOUNTS = "m/44'/501'";
+/** `SLUC` in ASCII: a purpose of our own, under which no wallet looks for money. */
+const MANIFEST_KEY = "m/1397511491'/0'";
+
+/** The seed (64 bytes) of English BIP-39 words, without a passphrase. Throws DomainError InvalidRequest, which quotes no word. */
+export async function seedOf(mnemonic: string): Promise<Uint8Array> {
+  const words = mnemonic.trim().toLowerCase().split(/\s+/).join(' ');
+  if (!validateMnemonic(words, wordlist))
+    throw new DomainError('InvalidRequest', 'the mnemonic is not 12 to 24 English words of BIP-39', {
+      field: 'mnemonic',
+    });
+  return mnemonicToSeed(words);
+}
+
+/** The ed25519 key at a path of hardened steps under a seed. Source: SLIP-0010. */
+export function keyAt(seed: Uint8Array, path: string): HDKey {
+  return HDKey.fromMasterSeed(seed).derive(path);
+}
+
+/** The wallets of depositors under one seed, and the key that signs their manifests. */
+export class DepositKeys {
+  readonly #accounts: HDKey;
+  readonly #manifestKey: HDKey;
+
+  constructor(seed: Uint8Array) {
+    this.#accounts = keyAt(seed, ACCOUNTS);
+    this.#manifestKey = keyAt(seed, MANIFEST_KEY);
+  }
+
+  /** base58 public key under which {@link manifest} signs. */
+  get manifestKey(): string {
+    return base58.encode(this.#manifestKey.publicKeyRaw);
+  }
+
+  /** Wallet number `index`, 0 to 2^31-1, as Phantom and `solana-keygen` derive it. */
+  entry(index: number): AddressEntry {
+    const key = this.#accounts.deriveChild(HARDENED_OFFSET + index).deriveChild(HARDENED_OFFSET);
+    return { path: `${ACCOUNTS}/${index}'/0'`, address: base58.encode(key.publicKeyRaw) };
+  }
+
+  manifest(entries: readonly AddressEntry[]): AddressManifest {
+    const listed = { version: 1, publicKey: this.manifestKey, entries } as const;
+    return { ...listed, signature: base58.encode(this.#manifestKey.sign(manifestBytes(listed))) };
+  }
+}

@@ -1,0 +1,120 @@
+import { activityInfo } from '@temporalio/activity';
+import pLimit from 'p-limit';
+import type { Alarm } from '../../domain/alerts.ts';
+import { type AuditedPage, allOf, type GapAuditOrder, UNSHOWN } from '../../domain/audit.ts';
+import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
+import { type Slots, slotsOf } from '../../domain/slots.ts';
+import type { GapAudit, Walk } from '../../ledger/scan/gap-audits.ts';
+import { type AuditDeps, auditAddress, reportOf, whyUnread } from './audit-one-address.ts';
+
+const WALLETS_AT_ONCE = 4;
+const WALLETS_OF_A_PAGE = 20;
+/** So long, over all tries of a page, nodes that do not answer are waited for without a word. */
+const PATIENT_MS = 120_000;
+
+/**
+ * Audits some wallets over a closed gap, those behind `after`. May be repeated. One that nodes do not show whole keeps no other from
+ * being audited. Throws NoHealthyNode where nodes that do not answer may show the blocks: the page is to be tried again.
+ */
+export async function auditGapPage(
+  deps: AuditDeps,
+  order: GapAuditOrder,
+  after: string | null,
+): Promise<AuditedPage> {
+  try {
+    const walk = await beginOrResumeWalk(deps, order, after);
+    return await auditWallets(deps, order, after, walk);
+  } catch (error) {
+    if (isDomainError(error, 'NoHealthyNode') && !isPatient())
+      await deps.ledger.alerts.raise(incomplete(order, `waits for nodes: ${messageOf(error)}`));
+    throw error;
+  }
+}
+
+async function auditWallets(
+  deps: AuditDeps,
+  order: GapAuditOrder,
+  after: string | null,
+  walk: Walk,
+): Promise<AuditedPage> {
+  const { gapAudits } = deps.ledger;
+  const slots = slotsOf(order);
+  const wallets = await gapAudits.wallets(slots, after, WALLETS_OF_A_PAGE);
+  const parts = await pLimit(WALLETS_AT_ONCE).map(wallets, async (wallet) => {
+    const audit = await auditAddress(deps, wallet, order);
+    const isEnough = audit.kind === 'read' && (audit.isShown || walk === 'in vain');
+    return { wallet, report: reportOf(audit), isRead: isEnough && whyUnread(audit) === null };
+  });
+  const named = (isMeant: boolean) =>
+    parts.filter(({ isRead }) => isRead === isMeant).map(({ wallet }) => wallet);
+  const noted = { audited: named(true), unread: named(false) };
+  await gapAudits.noteWallets(slots, noted, walk, order.record);
+  const next = wallets.length === WALLETS_OF_A_PAGE ? (wallets.at(-1) ?? null) : null;
+  return { ...allOf(parts.map(({ report }) => report)), next };
+}
+
+/**
+ * Begins the walk, also anew once nodes show the blocks, or goes on with it. One that ever met blocks that no quorum shows is in vain from
+ * then to its end, and on record as that.
+ */
+async function beginOrResumeWalk(deps: AuditDeps, order: GapAuditOrder, after: string | null): Promise<Walk> {
+  const { gapAudits } = deps.ledger;
+  const slots = slotsOf(order);
+  const isShown = await quorumShows(deps, slots);
+  const gap = await gapAudits.of(slots);
+  if (gap === undefined) return 'in vain';
+  if (isShown && gap.unshownSince !== null && after === null) {
+    await gapAudits.begin(slots, order.record);
+    return 'counts';
+  }
+  // Once each has been asked for, what is not shown now leaves unread only those that are asked for again.
+  if (isShown || gap.walkedAt !== null) return gap.unshownSince === null ? 'counts' : 'in vain';
+  await gapAudits.noteUnshown(slots, order.record);
+  return 'in vain';
+}
+
+/** Asks all nodes: true where a quorum shows the blocks. Throws NoHealthyNode where others that do not answer might, and are waited for. */
+async function quorumShows({ pool, held }: AuditDeps, slots: Slots): Promise<boolean> {
+  const { quorum, nodes } = pool;
+  const { holding, silent } = await held.holdersOf(pool, slots);
+  if (holding.size >= quorum) return true;
+  const isWaitedFor = holding.size + silent.size >= quorum && isPatient();
+  if (!isWaitedFor && nodes.length - silent.size >= quorum) return false;
+  const message = `${[...silent].join(', ')} may have the blocks of slots ${slots.from} to ${slots.to}, and does not answer`;
+  throw new DomainError('NoHealthyNode', message);
+}
+
+function isPatient(): boolean {
+  return Date.now() - activityInfo().scheduledTimestampMs < PATIENT_MS;
+}
+
+/**
+ * Every wallet has been asked for: tells people, once for the gap, what keeps it from being audited. A run that began in another record
+ * tells nothing.
+ */
+export async function closeGapAudit(
+  { ledger }: Pick<AuditDeps, 'ledger'>,
+  order: GapAuditOrder,
+): Promise<void> {
+  const audit = await ledger.gapAudits.end(slotsOf(order), order.record);
+  if (audit === null) return;
+  const why = whyNotAudited(audit);
+  if (why === null) await ledger.alerts.close('audit_incomplete', subjectOf(order));
+  else await ledger.alerts.raise(incomplete(order, why));
+}
+
+function whyNotAudited({ auditedAt, unshownSince, unread, wallets }: GapAudit): string | null {
+  if (auditedAt !== null) return null;
+  const hidden = `nodes do not show all of ${unread} wallets (${wallets.join(', ')})`;
+  return [...(unshownSince === null ? [] : [UNSHOWN]), ...(unread === 0 ? [] : [hidden])].join('; ');
+}
+
+function incomplete(order: GapAuditOrder, why: string): Alarm {
+  const { from, to } = order;
+  const message = `the closed gap of slots ${from} to ${to} is not audited whole: ${why}`;
+  return { kind: 'audit_incomplete', subject: subjectOf(order), message, details: { from, to } };
+}
+
+function subjectOf({ from, to }: GapAuditOrder): string {
+  return `${from}-${to}`;
+}

@@ -1,0 +1,152 @@
+import { activityInfo, CancelledFailure, cancellationSignal } from '@temporalio/activity';
+import { highest, lowest } from '../../domain/bigint.ts';
+import type { BlockName } from '../../domain/block-link.ts';
+import type { BlockHeader } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { RescanOrder, RescanResult } from '../../domain/rescan.ts';
+import type { ScanRange } from '../../domain/scan.ts';
+import { rangeOf, slotsOf } from '../../domain/slots.ts';
+import type { ClosedGap } from '../../ledger/scan/gaps.ts';
+import type { RescanProgress, RescanRow, RescanTry } from '../../ledger/scan/rescans.ts';
+import { HeaderBook, type ListedHeader } from '../../solana/scan/header-quorum.ts';
+import { haltAfter } from '../scan/failure-alerts.ts';
+import type { WatchedBlock } from '../scan/matcher.ts';
+import { openReader, type ScannerDeps } from '../scan/scanner.ts';
+import { WitnessBatches } from './agreed-block-batches.ts';
+
+/** The record says after so many how far it is. */
+const SLOTS_AT_ONCE = 8n;
+const BUDGET_BYTES = 16 * 1024 * 1024;
+
+/** Those of one try. */
+interface RescanDeps extends ScannerDeps {
+  readonly witnesses: WitnessBatches;
+}
+
+/** Reads committed blocks again. */
+export function createDepositRescan(deps: ScannerDeps) {
+  const { rescans } = deps.ledger;
+  return {
+    /**
+     * Puts on record what was missed in these blocks, which stay where they are, with an alarm; another amount than the one on record is
+     * one, too. Of a gap that was closed it reads what nodes have by now, as far as that links to the block before; the rest is `unread`.
+     * Goes on from where the record says that a try before it has come to. Throws InvalidRequest as `Rescans.begin` does, and as
+     * `blockWitnesses`: the record then says what stands in the way.
+     */
+    async rescan({ who, why, ...range }: RescanOrder): Promise<RescanResult> {
+      const order = { ...slotsOf(range), who, why };
+      const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
+      // A try before put its end on record, and nobody heard of it.
+      if (run.endedAt !== null) return resultOf(run);
+      try {
+        return await readAll({ ...deps, witnesses: new WitnessBatches(deps) }, run);
+      } catch (error) {
+        // What this try failed by counts, also where the record cannot be told.
+        if (!(error instanceof CancelledFailure))
+          await rescans.note(run, haltAfter(error).why).catch(() => undefined);
+        throw error;
+      }
+    },
+  };
+}
+
+async function readAll(deps: RescanDeps, run: RescanRow & RescanTry): Promise<RescanResult> {
+  const { fromSlot, toSlot, readTo } = run;
+  const { ledger } = deps;
+  for (let next = readTo === null ? fromSlot : readTo + 1n; next <= toSlot; next += SLOTS_AT_ONCE) {
+    cancellationSignal().throwIfAborted();
+    await readAgain(deps, run, next, lowest([toSlot, next + SLOTS_AT_ONCE - 1n]));
+  }
+  let blocks = 0;
+  const unread: ScanRange[] = [];
+  for (const gap of await ledger.gaps.closedBetween(fromSlot, toSlot)) {
+    const read = await readGap(deps, run, gap);
+    blocks += read.blocks;
+    const from = highest([read.readTo + 1n, fromSlot]);
+    const to = lowest([gap.toSlot, toSlot]);
+    if (from <= to) unread.push(rangeOf({ from, to }));
+  }
+  return resultOf(await ledger.rescans.end(run, { blocks, unread }));
+}
+
+function resultOf({ blocks, found, unread }: RescanRow): RescanResult {
+  return { blocks, found, unread };
+}
+
+/** The blocks of these slots whose headers are on record. */
+async function readAgain(deps: RescanDeps, rescan: RescanTry, from: bigint, to: bigint): Promise<void> {
+  const { ledger, pool } = deps;
+  const headers = await ledger.scan.headersBetween(from, to);
+  const listed = new HeaderBook(pool);
+  await listed.learn(headers.map(({ slot }) => slot));
+  await putOnRecord(
+    deps,
+    rescan,
+    headers.map((header) => listedAs(header, listed)),
+    { blocks: headers.length, readTo: to },
+  );
+}
+
+/**
+ * The block of a header on record with its transactions as a quorum lists them, or all nodes that have it. Throws NoHealthyNode where
+ * one that does not answer now may know better: what one node leaves out would be read again, and missed again.
+ */
+function listedAs(header: BlockHeader, listed: HeaderBook): ListedHeader {
+  const known = listed.named(header);
+  if (known !== undefined) return known;
+  const what = `block ${header.blockhash} of slot ${header.slot}`;
+  throw new DomainError('NoHealthyNode', `too few nodes agree on the transactions of ${what}`);
+}
+
+/** What nodes have by now of a gap; how many blocks it is, and up to which slot. */
+async function readGap(
+  deps: RescanDeps,
+  rescan: RescanTry,
+  { below, fromSlot, toSlot, above }: ClosedGap,
+): Promise<RescanProgress> {
+  const reader = openReader(deps, BUDGET_BYTES, cancellationSignal());
+  let [blocks, readTo] = [0, fromSlot - 1n];
+  for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
+    cancellationSignal().throwIfAborted();
+    const reading = await reader.after(last, above);
+    if (reading.kind !== 'linked') break;
+    const headers: readonly ListedHeader[] = reading.blocks
+      .filter(({ header }) => header.slot <= toSlot)
+      .map(({ header, listed }) => ({ ...header, listed }));
+    await putOnRecord(deps, rescan, headers);
+    blocks += headers.length;
+    last = headers.at(-1);
+    // Where none of them is in the gap, the rest of it is skipped slots.
+    readTo = last?.slot ?? toSlot;
+  }
+  return { blocks, readTo };
+}
+
+/** What these blocks brought, and with the last of it how far the rescan is then. */
+async function putOnRecord(
+  deps: RescanDeps,
+  rescan: RescanTry,
+  headers: readonly ListedHeader[],
+  progress?: RescanProgress,
+): Promise<void> {
+  for (let unread = headers; unread.length > 0; ) {
+    const shown = await deps.witnesses.first(unread);
+    unread = unread.slice(shown.length);
+    await commit(deps, rescan, shown.flat(), unread.length === 0 ? progress : undefined);
+  }
+}
+
+async function commit(
+  { ledger, matcher }: RescanDeps,
+  rescan: RescanTry,
+  blocks: readonly WatchedBlock[],
+  progress?: RescanProgress,
+): Promise<void> {
+  for (let left = blocks; left.length > 0; ) {
+    const matched = await matcher.match(left);
+    const rest = left.slice(matched.blocks.length);
+    const result = await ledger.rescans.record(rescan, matched, rest.length === 0 ? progress : undefined);
+    if (result === 'committed') left = rest;
+    else matcher.forget();
+  }
+}

@@ -1,0 +1,95 @@
+import type { BlockFinding, Inflow } from '../../domain/deposit.ts';
+import { depositKey } from '../../domain/deposit-key.ts';
+import { isAlike } from '../../domain/quorum-result.ts';
+import { type FetchTransaction, fetchTransaction } from '../../solana/history/transaction.ts';
+import type { SolanaNode } from '../../solana/rpc/node.ts';
+import type { NodePool } from '../../solana/rpc/pool.ts';
+import type { Judge } from '../scan/matcher.ts';
+
+/** A finalized transaction, the slot and time (Unix seconds) of its block, and what it means for the wallets on record. */
+export interface Shown {
+  readonly slot: bigint;
+  readonly time: bigint | null;
+  readonly finding: BlockFinding;
+}
+
+/** A transaction as some nodes show it alike. */
+export interface Agreed {
+  readonly shown: Shown;
+  readonly nodes: readonly string[];
+}
+
+/** A transaction as one node shows it; null where it shows none. Throws as `fetchTransaction` does. */
+export async function shownBy(
+  node: SolanaNode,
+  signature: string,
+  judge: Judge,
+  fetch: FetchTransaction = fetchTransaction,
+): Promise<Shown | null> {
+  const shown = await fetch(node, signature);
+  if (shown === null) return null;
+  const { slot, time, transaction } = shown;
+  return { slot, time, finding: await judge(transaction) };
+}
+
+/**
+ * A transaction as a quorum of nodes shows it, each asked for it by itself; null where too few agree. Its time is what a quorum tells, too,
+ * else null: nodes may forget it, and that keeps nothing from being agreed on.
+ */
+export async function agreedTransaction(
+  pool: NodePool,
+  signature: string,
+  judge: Judge,
+  fetch?: FetchTransaction,
+): Promise<Agreed | null> {
+  let heard = 0;
+  const ask = async (node: SolanaNode) => {
+    const shown = await shownBy(node, signature, judge, fetch);
+    if (shown !== null) heard += 1;
+    return shown;
+  };
+  const timed = await pool.agreed(ask, (one, other) => isSameShown(one, other) && one?.time === other?.time);
+  if (timed === null && heard < pool.quorum) return null;
+  const agreed = timed ?? (await pool.agreed(ask, isSameShown));
+  if (agreed === null || agreed.answer === null) return null;
+  const { answer, nodes } = agreed;
+  return { shown: timed === null ? { ...answer, time: null } : answer, nodes };
+}
+
+/** What was shown in the place of an arrival: in its slot and transaction, at its account. */
+export function arrivalIn(
+  { slot, finding }: Shown,
+  sought: Inflow & { readonly slot: bigint },
+): Inflow | null {
+  const key = depositKey(sought);
+  return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
+}
+
+/** The same in the same slot. */
+function isSameShown(one: Shown | null, other: Shown | null): boolean {
+  if (one === null || other === null || one.slot !== other.slot) return false;
+  return isSameFinding(one.finding, other.finding);
+}
+
+/** True where both say that the same came and left. Nodes may word an error each as it likes. */
+export function isSameFinding(a: BlockFinding, b: BlockFinding): boolean {
+  return (
+    areSame(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&
+    areSame(a.outflows, b.outflows, (x, y) => isSamePlace(x, y) && x.amount === y.amount) &&
+    areSame(a.spends, b.spends, (x, y) => x.wallet === y.wallet && (x.error === null) === (y.error === null))
+  );
+}
+
+function areSame<T>(
+  ones: readonly T[],
+  others: readonly T[],
+  isSame: (one: T, other: T) => boolean,
+): boolean {
+  return ones.length === others.length && ones.every((one) => others.some((other) => isSame(one, other)));
+}
+
+function isSamePlace(one: Place, other: Place): boolean {
+  return one.account === other.account && one.asset === other.asset && one.wallet === other.wallet;
+}
+
+type Place = Pick<Inflow, 'account' | 'asset' | 'wallet'>;

@@ -1,0 +1,45 @@
+import type { Inflow } from '../../domain/deposit.ts';
+import { depositKey } from '../../domain/deposit-key.ts';
+import type { FoundBlock } from '../../ledger/scan/findings.ts';
+
+/** An arrival as one node's block shows it. */
+type Showing = Pick<Inflow, 'signature' | 'account' | 'asset' | 'wallet' | 'amount'> & {
+  readonly slot: bigint;
+};
+
+const REMEMBERED = 20_000;
+
+/**
+ * Which nodes showed an arrival just so, of the newest arrivals: whoever showed what a quorum denies has lied, whether its block is the
+ * one on record or not. Kept in memory: a process that starts anew blames nobody for what was shown before.
+ */
+export class Showings {
+  readonly #nodes = new Map<string, ReadonlySet<string>>();
+  readonly #most: number;
+
+  constructor(most = REMEMBERED) {
+    this.#most = most;
+  }
+
+  note(node: string, { header: { slot }, finding }: FoundBlock): void {
+    for (const inflow of finding.inflows) {
+      const key = keyOf({ ...inflow, slot });
+      const nodes = new Set([...(this.#nodes.get(key) ?? []), node]);
+      this.#nodes.delete(key);
+      this.#nodes.set(key, nodes);
+    }
+    for (const oldest of this.#nodes.keys()) {
+      if (this.#nodes.size <= this.#most) break;
+      this.#nodes.delete(oldest);
+    }
+  }
+
+  /** The nodes that showed it with this owner and amount, as far as is remembered. */
+  by(showing: Showing): readonly string[] {
+    return [...(this.#nodes.get(keyOf(showing)) ?? [])];
+  }
+}
+
+function keyOf(showing: Showing): string {
+  return `${depositKey(showing)}/${showing.wallet}/${showing.amount}`;
+}

@@ -1,0 +1,204 @@
+import pLimit from 'p-limit';
+import type { Alarm } from '../../domain/alerts.ts';
+import { inWords, isAlike, type Testimony, verdictOn } from '../../domain/quorum-result.ts';
+import { depositId } from '../../ledger/deposits/deposit-id.ts';
+import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
+import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { type FetchTransaction, fetchFromBlock } from '../../solana/history/transaction.ts';
+import type { NodePool } from '../../solana/rpc/pool.ts';
+import { type DepositMatcher, type Judge, withNested } from '../scan/matcher.ts';
+import { type Agreed, agreedTransaction, arrivalIn, type Shown, shownBy } from './agreed-transaction.ts';
+import { Backoff } from './backoff.ts';
+import { addHiddenArrivals } from './hidden-arrivals.ts';
+
+export interface ConfirmDeps {
+  readonly ledger: Ledger;
+  readonly pool: NodePool;
+  readonly matcher: DepositMatcher;
+  /** A deposit that is final for so long and still unconfirmed is an alarm. Default two minutes. */
+  readonly patienceMs?: number;
+}
+
+interface Heard {
+  readonly node: string;
+  readonly shown: Shown;
+}
+
+/** Few, so that whoever is new never waits long for those that are asked for in vain. */
+const PAGE = 128;
+const AT_ONCE = 32;
+/** So many transactions of one slot are read from its block: each node is asked once for all of them. */
+const BLOCK_FROM = 4;
+/** A block of mainnet takes megabytes of memory for each node of a quorum. */
+const BLOCKS_AT_ONCE = 4;
+const PATIENCE_MS = 120_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 60_000;
+
+/**
+ * The second witness: a quorum of nodes, each asked for the transaction itself, says what a block brought, and whether it is a user's.
+ * The node that showed the block is believed in neither. One for a process: it knows what it has asked for in vain.
+ */
+export class DepositConfirmer {
+  readonly #deps: ConfirmDeps;
+  readonly #backoff = new Backoff<bigint>(FIRST_WAIT_MS, LONGEST_WAIT_MS);
+
+  constructor(deps: ConfirmDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Asks about every finalized deposit that is still pending, until `end`: at once about a new one, ever less often about one that no
+   * quorum shows. What a quorum shows is told. Answers how many ended so.
+   */
+  async confirm(end?: AbortSignal): Promise<number> {
+    let judge: Judge | undefined;
+    let confirmed = 0;
+    while (end?.aborted !== true) {
+      const { asked, rows } = await this.#next();
+      if (asked.length === 0) break;
+      judge ??= await this.#deps.matcher.judge();
+      confirmed += await this.#witness(judge, asked, rows, end);
+    }
+    return confirmed;
+  }
+
+  /** The next to ask about, new ones first; those of `asked` that are not among the rows have ended meanwhile. */
+  async #next(): Promise<{ readonly asked: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
+    const { deposits } = this.#deps.ledger;
+    const fresh = await deposits.unconfirmed(PAGE, this.#backoff.known);
+    if (fresh.length > 0) return { asked: fresh.map(({ id }) => id), rows: fresh };
+    const asked = this.#backoff.due(performance.now(), PAGE);
+    return { asked, rows: await deposits.unconfirmedAmong(asked) };
+  }
+
+  async #witness(
+    judge: Judge,
+    asked: readonly bigint[],
+    rows: readonly DepositRow[],
+    end: AbortSignal | undefined,
+  ): Promise<number> {
+    const left = new Set<bigint>();
+    const turn = pLimit(AT_ONCE);
+    const hearAll = (groups: readonly OfSignature[], fetch?: FetchTransaction) =>
+      turn.map(groups, async ([signature, group]) => {
+        if (end?.aborted !== true) return this.#hear(judge, signature, group, fetch);
+        for (const { id } of group) left.add(id);
+        return [];
+      });
+    const slots = [...bySlot(bySignature(rows))];
+    const single = slots.flatMap(([, groups]) => (groups.length < BLOCK_FROM ? groups : []));
+    const blocks = slots.filter(([, groups]) => groups.length >= BLOCK_FROM);
+    const found = await Promise.all([
+      hearAll(single),
+      pLimit(BLOCKS_AT_ONCE).map(blocks, async ([slot, groups]) =>
+        (await hearAll(groups, fetchFromBlock(slot, (await this.#deps.matcher.watch()).set, end))).flat(),
+      ),
+    ]);
+    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat(2)));
+    const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
+    const heard = asked.filter((id) => !left.has(id));
+    this.#backoff.note(heard, new Set(failed), performance.now());
+    return ended.size;
+  }
+
+  async #hear(
+    judge: Judge,
+    signature: string,
+    rows: readonly DepositRow[],
+    fetch?: FetchTransaction,
+  ): Promise<readonly Confirmation[]> {
+    const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
+    const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
+    const heard = await this.#ask(withNested(judge, nested), signature, rows, fetch);
+    const confirmations: Confirmation[] = [];
+    for (const row of rows) {
+      const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
+      const verdict = verdictOn(row, testimonies, pool.quorum);
+      if (verdict !== null) {
+        confirmations.push({ row, verdict });
+        continue;
+      }
+      const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
+      const denied = testimonies.some(({ arrival }) => arrival === null || !isAlike(arrival, row));
+      if (denied || waitedMs > patienceMs) await ledger.alerts.raise(alarmOf(row, testimonies));
+    }
+    return confirmations;
+  }
+
+  /** Nodes whose blocks showed what a quorum denies are asked last from now on. */
+  #blame(rows: readonly DepositRow[], { shown, nodes }: Agreed): void {
+    const { pool, matcher } = this.#deps;
+    for (const row of rows.filter((one) => !isShownAs(one, shown)))
+      for (const liar of matcher.showings.by(row))
+        pool.distrust(liar, `showed ${inWords(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`);
+  }
+
+  /**
+   * What nodes show of the transaction of these rows: no more of them than agree in all, where a quorum does. Those that show nothing are
+   * not among them. Where blocks show no agreement, each node is asked for the transaction alone.
+   */
+  async #ask(
+    judge: Judge,
+    signature: string,
+    rows: readonly DepositRow[],
+    fetch?: FetchTransaction,
+  ): Promise<readonly Heard[]> {
+    const { pool } = this.#deps;
+    const inBlock = fetch && (await agreedTransaction(pool, signature, judge, fetch));
+    const agreed = inBlock ?? (await agreedTransaction(pool, signature, judge));
+    if (agreed !== null) {
+      this.#blame(rows, agreed);
+      await addHiddenArrivals(this.#deps, rows, agreed.shown);
+      return agreed.nodes.map((node) => ({ node, shown: agreed.shown }));
+    }
+    const answers = await pool.all((node) => shownBy(node, signature, judge));
+    return answers.flatMap(({ node, result }) =>
+      result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
+    );
+  }
+}
+
+/**
+ * True where the chain has an arrival of this amount in its place, to the same wallet: in whatever else they differ, our own record may.
+ */
+function isShownAs(row: DepositRow, shown: Shown): boolean {
+  const arrival = arrivalIn(shown, row);
+  return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
+}
+
+type OfSignature = readonly [string, readonly DepositRow[]];
+
+function bySlot(groups: readonly OfSignature[]): ReadonlyMap<bigint, readonly OfSignature[]> {
+  const slots = new Map<bigint, OfSignature[]>();
+  for (const group of groups) {
+    const slot = group[1][0]?.slot ?? 0n;
+    slots.set(slot, [...(slots.get(slot) ?? []), group]);
+  }
+  return slots;
+}
+
+function bySignature(rows: readonly DepositRow[]): readonly OfSignature[] {
+  const groups = new Map<string, DepositRow[]>();
+  for (const row of rows) groups.set(row.signature, [...(groups.get(row.signature) ?? []), row]);
+  return [...groups];
+}
+
+function alarmOf(row: DepositRow, testimonies: readonly Testimony[]): Alarm {
+  const { signature, asset, amount, account, reason } = row;
+  const named = (agrees: boolean): readonly string[] =>
+    testimonies.flatMap(({ node, arrival }) =>
+      (arrival !== null && isAlike(arrival, row)) === agrees ? [node] : [],
+    );
+  const [agree, deny] = [named(true), named(false)];
+  const shown = agree.length === 0 ? 'no node shows' : `only ${agree.join(', ')} shows`;
+  const denied = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
+  const as = reason === null ? '' : ` as ${reason}`;
+  return {
+    kind: 'deposit_unconfirmed',
+    subject: depositId(row),
+    message: `${shown}${denied} that ${amount} of ${asset} arrived at ${account}${as}: it stays pending`,
+    details: { signature, account, asset, amount: amount.toString(), reason, agree, deny },
+  };
+}

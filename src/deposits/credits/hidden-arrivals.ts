@@ -1,0 +1,31 @@
+import { type Arrived, differenceAlarm, differencesBetween } from '../../domain/audit.ts';
+import { depositKey } from '../../domain/deposit-key.ts';
+import { type AuditDeps, putOnRecord } from '../backfill/audit-one-address.ts';
+import type { Shown } from './agreed-transaction.ts';
+
+/**
+ * Adds the arrivals of a transaction that a quorum shows and the database lacks: the node whose block was scanned has hidden them. What came
+ * to a wallet before it was watched is left to its audit. Each that was missing raises `deposit_missed`.
+ */
+export async function addHiddenArrivals(
+  deps: Pick<AuditDeps, 'ledger' | 'matcher'>,
+  known: readonly Omit<Arrived, 'amount'>[],
+  { slot, time, finding }: Shown,
+): Promise<void> {
+  const { ledger } = deps;
+  const keys = new Set(known.map(depositKey));
+  const others = finding.inflows.filter((inflow) => !keys.has(depositKey({ ...inflow, slot })));
+  for (const wallet of new Set(others.map((inflow) => inflow.wallet))) {
+    const watchedAfter = (await ledger.addresses.byAddress(wallet))?.watchedAfter ?? -1n;
+    if (slot <= watchedAfter) continue;
+    const inflows = others.filter((inflow) => inflow.wallet === wallet);
+    const shown = inflows.map((inflow) => ({ ...inflow, slot }));
+    const before = await ledger.movements.arrivalsOf(wallet, slot, slot);
+    const recorded = new Set(before.map(depositKey));
+    const missing = shown.filter((one) => !recorded.has(depositKey(one)));
+    if (missing.length === 0) continue;
+    await putOnRecord(deps, [{ slot, time, finding: { inflows, outflows: [], spends: [] } }]);
+    const now = await ledger.movements.arrivalsOf(wallet, slot, slot);
+    for (const one of differencesBetween(missing, [], now)) await ledger.alerts.raise(differenceAlarm(one));
+  }
+}

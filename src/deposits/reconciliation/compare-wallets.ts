@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cancellationSignal } from '@temporalio/activity';
+import pLimit from 'p-limit';
+import { highest } from '../../domain/bigint.ts';
+import { messageOf } from '../../domain/errors.ts';
+import { agreedOn } from '../../domain/reconciliation.ts';
+import type { UnreadWallet } from '../../ledger/reconciliation/reconciliations.ts';
+import {
+  groupsOf,
+  holdingsOf,
+  type WalletAccounts,
+  type WalletHoldings,
+} from '../../solana/history/balances.ts';
+import { hintedTokenAccountsOf } from '../../solana/history/token-accounts.ts';
+import { reachedBy } from '../../solana/history/wallet-history.ts';
+import type { NodePool } from '../../solana/rpc/pool.ts';
+import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
+import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-balances.ts';
+
+export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
+  /** Whether a scan keeps the record of what comes and goes. Default: it does. */
+  readonly scans?: boolean;
+  /** How long the scan may take to come to what the nodes show. Default one hour: a round of many wallets is not ended by a short halt. */
+  readonly patienceMs?: number;
+}
+
+/** What a quorum says of wallets, and the wallets of which none says anything. */
+export interface Looks {
+  readonly looks: readonly Look[];
+  readonly unread: readonly UnreadWallet[];
+}
+
+/** The scan did not come to what the nodes show. */
+export class ScanBehind extends Error {}
+
+const AT_ONCE = 8;
+const WAIT_MS = 500;
+const PATIENCE_MS = 3_600_000;
+/** Honest nodes are not so far apart: what one shows at a slot beyond is not waited for. */
+const APART_SLOTS = 128n;
+
+/**
+ * Compares what wallets hold, as a quorum of nodes shows it, with the record.
+ *
+ * One node lists their token accounts; every node is asked what is in these, in each that is derived, and in each on record. Where the
+ * nodes that answer first contradict each other, all are waited for.
+ *
+ * Returns a look for each wallet, or why no quorum shows it. Throws ScanBehind.
+ */
+export async function lookAt(deps: LookDeps, wallets: readonly string[]): Promise<Looks> {
+  const { named, unread } = await accountsOf(deps, wallets);
+  const first = await agreedBy(deps, 'most', named);
+  const open = named.filter(({ wallet }) => first.unread.some((one) => one.wallet === wallet));
+  const second = await agreedBy(deps, 'all', open);
+  return { looks: [...first.looks, ...second.looks], unread: [...unread, ...second.unread] };
+}
+
+/** Where tokens of the wallets may be, of all for which a node lists it now. */
+async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]) {
+  const assets = await ledger.assets.list();
+  const known = await ledger.movements.accountsOf(wallets);
+  const unread: UnreadWallet[] = [];
+  const named = await pLimit(AT_ONCE).map([...wallets], async (wallet): Promise<WalletAccounts[]> => {
+    try {
+      const listed = await hintedTokenAccountsOf(pool, wallet);
+      const derived = derivedAccountsOf(assets, wallet);
+      const accounts = new Set([...derived, ...(known.get(wallet) ?? []), ...listed]);
+      accounts.delete(wallet);
+      const nested = nestedAccountsOf(assets, wallet);
+      for (const account of nested.keys()) accounts.delete(account);
+      return [{ wallet, tokenAccounts: [...accounts], nested }];
+    } catch (error) {
+      unread.push({ wallet, why: `no node names its token accounts: ${messageOf(error)}` });
+      return [];
+    }
+  });
+  return { named: named.flat(), unread };
+}
+
+/** The looks that a quorum has alike, of the nodes that answer when a quorum does, or of all. */
+async function agreedBy(
+  deps: LookDeps,
+  who: 'most' | 'all',
+  wallets: readonly WalletAccounts[],
+): Promise<Looks> {
+  if (wallets.length === 0) return { looks: [], unread: [] };
+  const { ledger, pool, scans = true } = deps;
+  const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
+  if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
+  const shown = believable(pool.quorum, await shownBy(pool, who, wallets));
+  if (scans) await waitUntilScanned(deps, shown);
+  const expectation = { ...deps, scannedTo };
+  const byWallet = grouped(await heldAgainstRecord(expectation, shown));
+  const looks: Look[] = [];
+  const unread: UnreadWallet[] = [];
+  for (const { wallet } of wallets) {
+    const views = byWallet.get(wallet) ?? [];
+    const agreed = agreedOn(pool.quorum, views);
+    const look = agreed === null ? null : await takeBaseline(deps, agreed);
+    if (look !== null) looks.push(look);
+    else unread.push({ wallet, why: whyNot(views.length < pool.quorum) });
+  }
+  return { looks, unread };
+}
+
+function whyNot(tooFew: boolean): string {
+  return tooFew
+    ? 'no quorum of the nodes shows what it holds, and what moved'
+    : 'the nodes contradict each other about what it holds';
+}
+
+/** What each of the nodes shows of each of the wallets. */
+async function shownBy(
+  pool: NodePool,
+  who: 'most' | 'all',
+  wallets: readonly WalletAccounts[],
+): Promise<readonly WalletHoldings[]> {
+  const answers = await pLimit(AT_ONCE).map([...groupsOf(wallets)], (group) =>
+    pool[who]((node) => holdingsOf(node, group)),
+  );
+  return answers.flat().flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
+}
+
+/** Without those at a slot far above what a quorum has reached: nobody is to be waited for who claims what he likes. */
+function believable(quorum: number, shown: readonly WalletHoldings[]): readonly WalletHoldings[] {
+  return [...grouped(shown).values()].flatMap((ofWallet) => {
+    const reached = reachedBy(
+      quorum,
+      ofWallet.map(({ slot }) => slot),
+    );
+    return reached === null ? [] : ofWallet.filter(({ slot }) => slot <= reached + APART_SLOTS);
+  });
+}
+
+function grouped<T extends WalletHoldings>(shown: readonly T[]): ReadonlyMap<string, readonly T[]> {
+  const byWallet = new Map<string, T[]>();
+  for (const one of shown) {
+    const ofWallet = byWallet.get(one.wallet);
+    if (ofWallet === undefined) byWallet.set(one.wallet, [one]);
+    else ofWallet.push(one);
+  }
+  return byWallet;
+}
+
+/** Returns once the cursor has passed every slot at which something was shown: only then the record can say the same. */
+async function waitUntilScanned(
+  { ledger, patienceMs = PATIENCE_MS }: LookDeps,
+  shown: readonly WalletHoldings[],
+): Promise<void> {
+  const newest = highest([0n, ...shown.map(({ slot }) => slot)]);
+  for (const until = performance.now() + patienceMs; ; ) {
+    const cursor = await ledger.scan.cursor();
+    if (cursor !== null && cursor.slot >= newest) return;
+    if (performance.now() >= until) throw new ScanBehind(`the scan has not come to slot ${newest}`);
+    await sleep(WAIT_MS, undefined, { signal: cancellationSignal() });
+  }
+}

@@ -1,0 +1,42 @@
+import { historyPage } from '../../solana/history/pages.ts';
+import { isSignature } from '../../solana/rpc/node-text.ts';
+import { putOnRecord } from '../backfill/audit-one-address.ts';
+import { agreedTransaction, type Shown } from '../credits/agreed-transaction.ts';
+import { withNested } from '../scan/matcher.ts';
+import type { LookDeps } from './compare-wallets.ts';
+import type { Look } from './expected-balances.ts';
+
+const LISTED = 1_000;
+/** For one wallet in one pass. Dust that a stranger sends to such an account takes more passes, and no more time in each. */
+const MOST_READ = 100;
+
+/**
+ * Puts on record what came to token accounts that a token account of the wallet owns. Nodes list the transactions; each counts as a quorum
+ * shows it. What is on record is not read again.
+ */
+export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Look): Promise<void> {
+  if (nested.length === 0) return;
+  const { ledger, pool, matcher } = deps;
+  const known = await ledger.movements.arrivalsOf(wallet, 0n, slot);
+  const judge = withNested(await matcher.judge(), [wallet]);
+  const found: Shown[] = [];
+  for (const { account } of nested) {
+    const before = new Set(known.filter((one) => one.account === account).map(({ signature }) => signature));
+    const answers = await pool.all((node) => historyPage(node, account, null, LISTED));
+    const listed = answers.flatMap(({ result }) =>
+      result.status === 'fulfilled' ? (result.value?.entries ?? []).map(({ signature }) => signature) : [],
+    );
+    const unread = [...new Set(listed)].filter((one) => isSignature(one) && !before.has(one));
+    for (const signature of unread.slice(0, MOST_READ)) {
+      const agreed = await agreedTransaction(pool, signature, judge);
+      if (agreed !== null) found.push(onlyNested(agreed.shown));
+    }
+  }
+  await putOnRecord(deps, found);
+}
+
+/** All else that these transactions brought is for the scan to find. */
+function onlyNested({ finding, ...shown }: Shown): Shown {
+  const inflows = finding.inflows.filter(({ reason }) => reason === 'nested_token_account');
+  return { ...shown, finding: { inflows, outflows: [], spends: [] } };
+}

@@ -1,0 +1,188 @@
+import { cancellationSignal, log } from '@temporalio/activity';
+import pLimit from 'p-limit';
+import { lowest } from '../../domain/bigint.ts';
+import type { BlockName } from '../../domain/block-link.ts';
+import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../../domain/scan.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Cursor } from '../../ledger/scan/scan-cursor.ts';
+import { givingUp } from '../../solana/rpc/giving-up.ts';
+import { finalizedTip, listedSlots } from '../../solana/scan/frontier.ts';
+import { HeaderBook } from '../../solana/scan/header-quorum.ts';
+import { NO_PACE, paceAfter } from './block-rate.ts';
+import { haltAfter, isOperational, ScanAlarms } from './failure-alerts.ts';
+import { tipOrNull } from './progress.ts';
+import { type Stand, statusOf } from './progress-view.ts';
+import { cursorOrStart, openReader, type ScannerDeps } from './scanner.ts';
+import { meanwhile, type SlowLook, slowStand } from './slow-read-alert.ts';
+
+export interface RangeDeps extends ScannerDeps, SlowLook {
+  /** A scan that is so many slots behind reads ranges at once. Default 500. */
+  readonly catchUpSlots?: bigint;
+  /** Blocks of one range. Default 256. */
+  readonly rangeBlocks?: number;
+}
+
+const CATCH_UP_SLOTS = 500n;
+const RANGE_BLOCKS = 256;
+/** Slots of one plan: the next one is made when these are joined. */
+const PLAN_SLOTS = 8_000n;
+/** Ranges that one process reads at once, and the bytes that each holds. */
+const RANGES_AT_ONCE = 2;
+const BUDGET_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Catches up from far behind: ranges are read and staged by any workers, then joined to the cursor in their order. What nodes, the
+ * chain or the database do not allow is an answer, with its reason: the tail meets the same, and raises the alarm.
+ */
+export function createDepositRanges(deps: RangeDeps) {
+  const turn = pLimit(RANGES_AT_ONCE);
+  return {
+    /** The ranges that are to be read ahead. */
+    planCatchUp(): Promise<CatchUpPlan> {
+      return unlessStill(
+        () => plan(deps),
+        (why) => ({ behind: false, ranges: [], why }),
+      );
+    },
+
+    /** Stages the blocks of a range as far as they link; what is missing is left to the tail, which proves a gap. May be repeated. */
+    scanRange(range: CatchUpRange): Promise<RangeEnd> {
+      return unlessStill<RangeEnd>(
+        async () => {
+          const stage = (over: AbortSignal) => stageRange(deps, range, over);
+          const complete = await turn(() => givingUp(stage, cancellationSignal()));
+          return { complete, why: null };
+        },
+        (why) => ({ complete: false, why }),
+      );
+    },
+
+    /** Commits what is staged after the cursor, in order. */
+    joinRanges(): Promise<JoinEnd> {
+      return unlessStill(
+        () => joinStaged(deps),
+        (why) => ({ joined: 0, status: null, why }),
+      );
+    },
+  };
+}
+
+async function unlessStill<Answer>(
+  work: () => Promise<Answer>,
+  otherwise: (why: string) => Answer,
+): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isOperational(error)) log.error('reading ahead failed', { error });
+    return otherwise(haltAfter(error).why);
+  }
+}
+
+async function plan(deps: RangeDeps): Promise<CatchUpPlan> {
+  const { ledger, catchUpSlots = CATCH_UP_SLOTS } = deps;
+  const tip = await tipSeen(deps);
+  const cursor = await cursorOrStart(deps);
+  const behind = tip - cursor.slot > catchUpSlots;
+  const ranges = behind ? await unstaged(ledger, await rangesAhead(deps, cursor, tip)) : [];
+  return { behind, ranges, why: null };
+}
+
+/** On record from now on, also while the scan is paused: how far it is behind matters to whoever is given an address. */
+async function tipSeen({ ledger, pool }: RangeDeps): Promise<bigint> {
+  const tip = await finalizedTip(pool);
+  await ledger.scan.seen(tip);
+  return tip;
+}
+
+async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
+  const began = performance.now();
+  const first = await cursorOrStart(deps);
+  const cursor = await join(deps, first);
+  const joined = Number(cursor.height - first.height);
+  const pace = paceAfter(NO_PACE, joined, (performance.now() - began) / 1_000);
+  const stand: Stand = {
+    state: 'catch-up',
+    cursor,
+    tip: await tipSeen(deps),
+  };
+  const now = new Date();
+  if (joined > 0) await new ScanAlarms(deps.ledger).note(stand, null, now);
+  return { joined, status: statusOf(stand, pace, null, now), why: null };
+}
+
+async function rangesAhead(
+  { pool, rangeBlocks = RANGE_BLOCKS }: RangeDeps,
+  cursor: Cursor,
+  tip: bigint,
+): Promise<readonly CatchUpRange[]> {
+  const to = lowest([tip, cursor.slot + PLAN_SLOTS]);
+  const listed = await listedSlots(pool, cursor.slot + 1n, to);
+  const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
+  const headers = new HeaderBook(pool);
+  await headers.learn(ends);
+  const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
+  const starts: readonly BlockName[] = [cursor, ...agreed];
+  return agreed.flatMap((end, index) => rangeAfter(starts[index], end.slot));
+}
+
+async function join(deps: RangeDeps, from: Cursor): Promise<Cursor> {
+  for (let cursor = from; ; ) {
+    const joined = await deps.ledger.stagedRanges.join(cursor);
+    if (joined.kind === 'nothing') return cursor;
+    cursor = joined.kind === 'committed' ? joined.cursor : await cursorOrStart(deps);
+  }
+}
+
+function rangeAfter(after: BlockName | undefined, to: bigint): readonly CatchUpRange[] {
+  if (after === undefined) return [];
+  const { slot, blockhash, height } = after;
+  return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
+}
+
+/** Those that no earlier catch-up has read to their end. */
+async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promise<readonly CatchUpRange[]> {
+  const staged = new Set((await ledger.stagedRanges.list()).map(({ toSlot }) => toSlot.toString()));
+  return ranges.filter(({ to }) => !staged.has(to));
+}
+
+/** True where it is staged to its end before `over` is aborted. */
+async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: AbortSignal): Promise<boolean> {
+  const { ledger, matcher } = deps;
+  const reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, over);
+  const last = BigInt(to);
+  let cursor: BlockName = {
+    slot: BigInt(after.slot),
+    blockhash: after.blockhash,
+    height: BigInt(after.height),
+  };
+  while (cursor.slot < last && !over.aborted) {
+    const reading = await meanwhile(reader.after(cursor, last), deps, (waitedMs) =>
+      tellWaiting(deps, BigInt(after.slot), waitedMs),
+    );
+    if (reading.kind !== 'linked') return false;
+    const matched = await matcher.match(reading.blocks);
+    const newest = matched.blocks.at(-1);
+    if (newest === undefined) continue;
+    const range = { from: cursor.slot + 1n, to: newest.header.slot };
+    const staged = await ledger.stagedRanges.stage({ ...range, ...matched });
+    if (staged === 'unknown_version') matcher.forget();
+    else cursor = newest.header;
+  }
+  return cursor.slot >= last;
+}
+
+/** All others wait for the range that begins at the cursor: where that takes long, it is the scan that stands still. */
+async function tellWaiting(deps: RangeDeps, begin: bigint, waitedMs: number): Promise<void> {
+  const { ledger, pool, slowMs } = deps;
+  try {
+    const cursor = await ledger.scan.cursor();
+    if (cursor?.slot !== begin) return;
+    const stand = slowStand({ cursor, tip: await tipOrNull(pool) }, waitedMs);
+    const now = new Date();
+    await new ScanAlarms(ledger, slowMs).note(stand, new Date(now.getTime() - waitedMs), now);
+  } catch (error) {
+    // It is told again, and what is read fails by the same, or does not need it.
+    if (!isOperational(error)) log.error('telling of a slow range failed', { error });
+  }
+}

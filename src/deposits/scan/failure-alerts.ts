@@ -1,0 +1,91 @@
+import { type Alarm, WHOLE } from '../../domain/alerts.ts';
+import { isDomainError, messageOf } from '../../domain/errors.ts';
+import { isDatabaseAway } from '../../ledger/connection.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { ScanPaused } from '../../ledger/scan/scan-pauses.ts';
+import { RpcError } from '../../solana/rpc/errors.ts';
+import type { Halt, Stand } from './progress-view.ts';
+
+const KINDS = ['scan_gap', 'scan_stopped', 'scan_behind'] as const;
+/** Ten minutes at 400 ms a slot, six at 250. */
+const BEHIND_SLOTS = 1_500n;
+/** What stands still for so long without a word is an alarm, too. */
+export const STALLED_MS = 60_000;
+const REPEATED_MS = 60_000;
+
+/** Keeps the alerts about a scan that stands still, or is far behind, in step with how it stands. */
+export class ScanAlarms {
+  readonly #ledger: Ledger;
+  readonly #stalledMs: number;
+  /** What is to be open; null where the scan has only waited so far. */
+  #wanted: readonly Alarm[] | null = null;
+  #shown: string | null = null;
+  #raisedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(ledger: Ledger, stalledMs = STALLED_MS) {
+    this.#ledger = ledger;
+    this.#stalledMs = stalledMs;
+  }
+
+  /** `since`: when it stopped, whichever worker or run saw it first; null where it goes on. A pause tells nothing new: people made it. */
+  async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
+    if (stand.state === 'paused') return;
+    const isStill = 'why' in stand && since !== null;
+    const isBrief = isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < this.#stalledMs;
+    if (!isBrief) this.#wanted = [...(isStill ? [stillAlarm(stand)] : []), ...lagAlarms(stand)];
+    const alarms = this.#wanted;
+    if (alarms === null) return;
+    const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
+    const isOld = now.getTime() - this.#raisedAt >= REPEATED_MS;
+    if (key === this.#shown && (alarms.length === 0 || !isOld)) return;
+    await this.#ledger.alerts.keepOnly(KINDS, alarms);
+    this.#shown = key;
+    this.#raisedAt = now.getTime();
+  }
+}
+
+function stillAlarm(stand: Stand & Halt): Alarm {
+  const about =
+    stand.state === 'gap'
+      ? ({ kind: 'scan_gap', subject: stand.gap.from } as const)
+      : ({ kind: 'scan_stopped', subject: WHOLE } as const);
+  const slot = stand.cursor?.slot ?? 'none';
+  return { ...about, message: `the deposit scan stands still at slot ${slot}: ${stand.why}` };
+}
+
+function lagAlarms({ cursor, tip }: Stand): readonly Alarm[] {
+  if (cursor === null || tip === null || tip - cursor.slot <= BEHIND_SLOTS) return [];
+  const message = `the deposit scan is at slot ${cursor.slot}, ${tip - cursor.slot} slots behind the newest final one`;
+  return [{ kind: 'scan_behind', subject: WHOLE, message }];
+}
+
+/**
+ * How a scan stands that could not go on: until nodes or the database answer again (`waiting`), or until people act (`paused`,
+ * `stopped`): a block of a version that this build cannot read is never skipped. A defect is waited for, too: another try, or another
+ * worker, may get over it, and the alert of a long wait tells people what it is.
+ */
+export function haltAfter(error: unknown): Halt {
+  if (error instanceof ScanPaused) {
+    const { who, why, since } = error.pause;
+    return { state: 'paused', who, why, since };
+  }
+  if (error instanceof RpcError) {
+    const state = error.reaction === 'stop' || error.reaction === 'fatal' ? 'stopped' : 'waiting';
+    return { state, why: error.message };
+  }
+  if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', why: error.message };
+  if (isDatabaseAway(error))
+    return { state: 'waiting', why: `the database cannot be written to: ${messageOf(error)}` };
+  return { state: 'waiting', why: defectInWords(error) };
+}
+
+/** What people are told of an error that is not {@link isOperational}. */
+export function defectInWords(error: unknown): string {
+  const what = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
+  return `unexpected error, probably a bug in Sluice: ${what}; it is tried again, report it if it stays`;
+}
+
+/** True for what a scan meets in its life: people, nodes, the chain or the database keep it from going on. All else is a defect. */
+export function isOperational(error: unknown): boolean {
+  return error instanceof RpcError || isDomainError(error) || isDatabaseAway(error);
+}

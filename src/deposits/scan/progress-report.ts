@@ -1,0 +1,52 @@
+import { Context } from '@temporalio/activity';
+import { SCAN_REPORT, type ScanStatus } from '../../domain/scan.ts';
+import { parseScanStatus } from '../../domain/scan-status-parse.ts';
+import { TIMEOUTS } from '../../domain/timeouts.ts';
+
+/** A signal costs the run about five history events. */
+const SIGNAL_EVERY_MS = 10_000;
+
+/**
+ * Shows how the scan stands: always in the heartbeat, and to the run by a signal where its state changes, else now and then as it or the
+ * chain goes on. A signal that fails is made up for by the next. Made inside the activity that scans.
+ */
+export class ScanReporter {
+  readonly #context = Context.current();
+  readonly #timer: NodeJS.Timeout;
+  /** What a try before this one, which ended with its worker, had shown last; null where none had. */
+  readonly resumed: ScanStatus | null;
+  #status: ScanStatus | null;
+  #told: ScanStatus | null = null;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor() {
+    this.resumed = parseScanStatus(this.#context.info.heartbeatDetails);
+    this.#status = this.resumed;
+    this.#timer = setInterval(() => this.#context.heartbeat(this.#status), TIMEOUTS.heartbeatEveryMs);
+  }
+
+  show(status: ScanStatus): void {
+    this.#status = status;
+    const isNew = status.state !== this.#told?.state;
+    const moved = status.cursor?.slot !== this.#told?.cursor?.slot || status.tip !== this.#told?.tip;
+    const due = performance.now() - this.#toldAt >= SIGNAL_EVERY_MS;
+    if (isNew || (moved && due)) void this.#tell(status);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #tell(status: ScanStatus): Promise<void> {
+    this.#told = status;
+    this.#toldAt = performance.now();
+    const { info, log } = this.#context;
+    try {
+      const { client } = this.#context;
+      const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+      await client.workflow.getHandle(workflowId, runId).signal(SCAN_REPORT, status);
+    } catch (error) {
+      log.warn('the run was not told how the scan stands', { error });
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import type { NodePool } from '../../solana/rpc/pool.ts';
+import type { BrokenLink } from '../../solana/scan/chain-reader.ts';
+import { finalizedTip } from '../../solana/scan/frontier.ts';
+import { showings } from '../../solana/scan/header-quorum.ts';
+import type { Stand } from './progress-view.ts';
+import type { Step } from './scanner.ts';
+
+const COMPARE =
+  'One of these hashes is false: compare both slots with another provider, and replace the nodes that return the false hash';
+
+function parentInWords({ child, nodes }: BrokenLink): string {
+  const { slot, blockhash, parentSlot, previousBlockhash, height } = child;
+  return `block ${blockhash} of slot ${slot} (from ${nodes.join(', ')}) names block ${previousBlockhash} (height ${height - 1n}) in slot ${parentSlot} as its parent`;
+}
+
+/** How the scan stands after a step. */
+export function standOf(step: Step): Stand {
+  const { cursor, tip } = step;
+  const still = { cursor, tip };
+  switch (step.stand) {
+    case 'goes on':
+      return { ...still, state: 'tail' };
+    case 'idle':
+      return tip <= cursor.slot
+        ? { ...still, state: 'tail' }
+        : {
+            ...still,
+            state: 'waiting',
+            why: `no quorum of nodes agrees on a block above slot ${cursor.slot}`,
+          };
+    case 'gap': {
+      const { from, to } = step.gap;
+      const why =
+        step.link.shown.length === 0
+          ? `no node shows the blocks from slot ${from} to ${to}`
+          : `${parentInWords(step.link)}; in slot ${to} nodes show another block (${showings(step.link.shown)}). ${COMPARE}`;
+      return { ...still, state: 'gap', gap: step.gap, why };
+    }
+    case 'lost':
+      return {
+        ...still,
+        state: 'stopped',
+        why: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has read: ${parentInWords(step.link)}. ${COMPARE}`,
+      };
+  }
+}
+
+/** Blocks are read on; but what is left undone beside them is told as loudly as if they were not. */
+export function withDefects(stand: Stand, defects: ReadonlyMap<string, string>): Stand {
+  const [first] = defects;
+  if (first === undefined || 'why' in stand) return stand;
+  const { cursor, tip } = stand;
+  return { cursor, tip, state: 'waiting', why: first.join(': ') };
+}
+
+/** What a quorum has finalized; null where none answers: what was known before says nothing of how far the scan is behind. */
+export function tipOrNull(pool: NodePool): Promise<bigint | null> {
+  return finalizedTip(pool).catch(() => null);
+}

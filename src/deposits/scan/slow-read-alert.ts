@@ -1,0 +1,36 @@
+import { STALLED_MS } from './failure-alerts.ts';
+import type { Halt, Stand } from './progress-view.ts';
+import { rest } from './side-loop.ts';
+
+export interface SlowLook {
+  /** How long a look may take before it is told that it does, and the scan stand still before that is an alarm. Default 60,000. */
+  readonly slowMs?: number;
+}
+
+/** The outcome of `work`; while that is not there, it is told again and again for how long. */
+export async function meanwhile<T>(
+  work: Promise<T>,
+  { slowMs = STALLED_MS }: SlowLook,
+  tell: (waitedMs: number) => Promise<void>,
+): Promise<T> {
+  const over = new AbortController();
+  const telling = (async () => {
+    for (let waitedMs = slowMs; ; waitedMs += slowMs) {
+      await rest(slowMs, over.signal);
+      if (over.signal.aborted) return;
+      await tell(waitedMs);
+    }
+  })();
+  try {
+    return await work;
+  } finally {
+    over.abort();
+    await telling;
+  }
+}
+
+/** How a scan stands whose look has taken so long. */
+export function slowStand({ cursor, tip }: Pick<Stand, 'cursor' | 'tip'>, waitedMs: number): Stand & Halt {
+  const why = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
+  return { cursor, tip, state: 'waiting', why };
+}

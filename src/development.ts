@@ -1,4 +1,0 @@
-import { developmentProgram } from './cli/development.ts';
-import { runProgram } from './cli/program.ts';
-
-await runProgram(developmentProgram());

@@ -1,0 +1,29 @@
+import type { Warning } from '../../client/deposit-addresses.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Chain } from '../../solana/chain.ts';
+import { noChain } from '../no-chain.ts';
+
+export interface BalanceDeps {
+  readonly ledger: Ledger;
+  readonly chain?: () => Promise<Chain>;
+}
+
+/** A wallet that has something, or had, must hold what the chain demands of an account. Source: docs/interface.md, Limits. */
+export async function balanceWarnings(
+  { ledger, chain = noChain }: BalanceDeps,
+  address: string,
+): Promise<readonly Warning[]> {
+  try {
+    const { rows } = await ledger.deposits.list({ address, limit: 1 });
+    const opened = await chain();
+    const [minimum, { accounts }] = await Promise.all([opened.rentMinimum(0), opened.accounts([address])]);
+    const lamports = accounts[0]?.lamports ?? 0n;
+    if (lamports >= minimum || (lamports === 0n && rows.length === 0)) return [];
+    const message = `it holds ${lamports} lamports, less than the ${minimum} that the chain demands of an account`;
+    return [{ code: 'balance_below_minimum', message }];
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return [{ code: 'balance_unknown', message: `its balance cannot be read now: ${error.message}` }];
+  }
+}

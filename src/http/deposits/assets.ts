@@ -1,0 +1,205 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Asset } from '../../client/assets.ts';
+import { parseAmount } from '../../domain/amount.ts';
+import {
+  type AssetChange,
+  changeTerms,
+  SOL,
+  untouchedSol,
+  untouchedToken,
+} from '../../domain/deposit-asset.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { allowsHooks, type TokenPolicy } from '../../domain/token-rules.ts';
+import type { NewAsset } from '../../ledger/deposits/assets.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Chain } from '../../solana/chain.ts';
+import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
+import { issuerPowers, refusedExtension } from '../../solana/tokens/token-policy.ts';
+import { noChain } from '../no-chain.ts';
+import { amountPattern, assetParam, problems, u64, WarningBody } from '../schemas.ts';
+
+export interface AssetDeps {
+  readonly ledger: Ledger;
+  readonly chain?: () => Promise<Chain>;
+  readonly tokenPolicy?: TokenPolicy;
+}
+
+const tags = ['deposits'];
+
+const AssetBody = z
+  .object({
+    asset: z.string().describe('`SOL` or the address of a mint'),
+    program: z.string().nullable().describe('Token program of the mint; null for SOL'),
+    decimals: z.int().describe('Number of decimals'),
+    extensions: z.array(z.string()).readonly().describe('Names of the Token-2022 extensions of the mint'),
+    freezeAuthority: z
+      .string()
+      .nullable()
+      .describe(
+        'Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none',
+      ),
+    permanentDelegate: z
+      .string()
+      .nullable()
+      .describe(
+        'Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none',
+      ),
+    minimumDeposit: u64.describe(
+      'Minimum in base units. A smaller deposit is recorded as `below_minimum` and not credited',
+    ),
+    depositsOn: z.boolean().describe('Whether deposits are credited'),
+    warnings: z.array(WarningBody).readonly().describe('Powers that the mint gives to its issuer'),
+  })
+  .meta({ id: 'Asset' }) satisfies z.ZodType<Asset>;
+
+const ChangeBody = z
+  .strictObject({
+    minimumDeposit: z
+      .string()
+      .meta({ pattern: amountPattern })
+      .optional()
+      .describe(
+        'Minimum in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum',
+      ),
+    depositsOn: z
+      .boolean()
+      .optional()
+      .describe('Whether deposits are credited. Default for a new asset: true'),
+    acceptTransferHook: z
+      .literal(true)
+      .optional()
+      .describe(
+        'Accept deposits of a token with a transfer hook, although SLUICE_TOKEN_POLICY refuses its withdrawals. Applies to this request only',
+      ),
+  })
+  .meta({ id: 'AssetChange' });
+
+const params = z.object({ mint: assetParam });
+
+/** Routes of `/v1/assets`: the assets that users may deposit. */
+export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/assets',
+      schema: {
+        operationId: 'listAssets',
+        tags,
+        summary: 'List assets',
+        response: {
+          200: z.object({ assets: z.array(AssetBody).readonly().describe('Assets, SOL first') }),
+          ...problems,
+        },
+      },
+      handler: async () => ({ assets: (await listed(deps)).map(present) }),
+    });
+    app.route({
+      method: 'GET',
+      url: '/v1/assets/:mint',
+      schema: {
+        operationId: 'getAsset',
+        tags,
+        summary: 'Get an asset',
+        params,
+        response: { 200: AssetBody, ...problems },
+      },
+      handler: async ({ params: { mint } }) => present(await get(deps, mint)),
+    });
+    app.route({
+      method: 'PUT',
+      url: '/v1/assets/:mint',
+      schema: {
+        operationId: 'putAsset',
+        tags,
+        summary: 'Create or update an asset',
+        description:
+          'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. A field that is absent keeps its value. 409 `AssetRejected`: the chain has no such mint, or its deposits would not be safe.',
+        params,
+        body: ChangeBody,
+        response: { 200: AssetBody, ...problems },
+      },
+      handler: async ({ params: { mint }, body }) => present(await put(deps, mint, body)),
+    });
+  };
+}
+
+async function listed(deps: AssetDeps): Promise<readonly NewAsset[]> {
+  const rows = await deps.ledger.assets.list();
+  return rows.some(({ asset }) => asset === SOL) ? rows : [await untouched(deps, SOL), ...rows];
+}
+
+/** @throws DomainError NotFound */
+async function get(deps: AssetDeps, asset: string): Promise<NewAsset> {
+  const row = await deps.ledger.assets.get(asset);
+  if (row !== undefined) return row;
+  if (asset === SOL) return untouched(deps, SOL);
+  throw new DomainError('NotFound', `${asset} is not among the assets`);
+}
+
+/** @throws DomainError AssetRejected, InvalidRequest, NoHealthyNode */
+async function put(
+  deps: AssetDeps,
+  asset: string,
+  { minimumDeposit, depositsOn, acceptTransferHook }: z.output<typeof ChangeBody>,
+): Promise<NewAsset> {
+  const change: AssetChange = {
+    ...(minimumDeposit === undefined
+      ? {}
+      : { minimumDeposit: parseAmount(minimumDeposit, 'minimumDeposit') }),
+    ...(depositsOn === undefined ? {} : { depositsOn }),
+  };
+  const { fresh, hookProgram } = await readAsset(deps, asset);
+  const unpaid = acceptTransferHook === true ? null : unpaidHook(hookProgram, deps.tokenPolicy);
+  const limits = {
+    leastDeposit: fresh.minimumDeposit,
+    immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? unpaid,
+  };
+  return deps.ledger.assets.put(fresh, (known) => changeTerms(known, change, limits));
+}
+
+/** An asset as the chain shows it, with the terms that it has until an operator changes them. */
+async function untouched(deps: AssetDeps, asset: string): Promise<NewAsset> {
+  return (await readAsset(deps, asset)).fresh;
+}
+
+/** {@link untouched}, and the program that runs in every transfer; null where none does. */
+async function readAsset(
+  { chain = noChain }: AssetDeps,
+  asset: string,
+): Promise<{ readonly fresh: NewAsset; readonly hookProgram: string | null }> {
+  const opened = await chain();
+  if (asset === SOL) {
+    const sol = untouchedSol(await opened.rentMinimum(0));
+    return { fresh: { ...sol, extensions: [] }, hookProgram: null };
+  }
+  const { hookProgram, ...mint } = await agreedMint(opened.pool, asset);
+  const { program, decimals, extensions, freezeAuthority, permanentDelegate } = mint;
+  const fresh = untouchedToken({ asset, program, decimals, extensions, freezeAuthority, permanentDelegate });
+  return { fresh, hookProgram };
+}
+
+/** Why a token with this transfer hook takes no deposits: nobody could have them back. Null where withdrawals of it are paid. */
+function unpaidHook(hookProgram: string | null, policy: TokenPolicy = {}): string | null {
+  if (hookProgram === null || allowsHooks(policy)) return null;
+  return (
+    `the token calls program ${hookProgram} in every transfer, and SLUICE_TOKEN_POLICY refuses withdrawals of such a token: ` +
+    'set transferHook=allow, or list it with acceptTransferHook, or with deposits off'
+  );
+}
+
+function present({ minimumDeposit, ...row }: NewAsset): Asset {
+  const { asset, program, decimals, extensions, depositsOn } = row;
+  const { freezeAuthority = null, permanentDelegate = null } = row;
+  return {
+    asset,
+    program,
+    decimals,
+    extensions,
+    freezeAuthority,
+    permanentDelegate,
+    minimumDeposit: minimumDeposit.toString(),
+    depositsOn,
+    warnings: issuerPowers({ extensions, freezeAuthority, permanentDelegate }),
+  };
+}

@@ -1,0 +1,255 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type {
+  AddressImport,
+  AddressRelease,
+  DepositAddress,
+  Warning,
+} from '../../client/deposit-addresses.ts';
+import {
+  checkManifest,
+  MANIFEST_ENTRIES,
+  type ManifestTrust,
+} from '../../deposits/addresses/address-manifest.ts';
+import { DEPOSIT_ADDRESS_STATES } from '../../domain/deposit.ts';
+import type { ExplorerSettings } from '../../domain/explorer.ts';
+import { AddressPool, knownAddress } from '../../ledger/deposits/address-pool.ts';
+import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-row.ts';
+import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import { confirmedTip, finalizedTip } from '../../solana/scan/frontier.ts';
+import { noChain } from '../no-chain.ts';
+import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from '../schemas.ts';
+import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
+import { assertPast } from './scanned.ts';
+
+/** Which manifests the API trusts, and when the pool is low. */
+export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
+  /** Fewer free addresses than this raise `addresses_low`. */
+  readonly lowWater: number;
+}
+
+export interface DepositAddressDeps extends BalanceDeps {
+  readonly explorer: Pick<ExplorerSettings, 'cluster'>;
+  /** Default: manifests of any key, but none on mainnet; low below 100. */
+  readonly addresses?: AddressRules;
+}
+
+const tags = ['deposits'];
+const LOW_WATER = 100;
+const TIP_SHARED_MS = 1_000;
+/** The size of a manifest entry in indented JSON, with a margin. */
+const ENTRY_BYTES = 160;
+
+const AddressBody = z
+  .object({
+    address: z.string().describe('Address of the wallet in base58'),
+    path: z.string().describe('Derivation path of its key, for the system that holds the keys'),
+    state: z
+      .enum(DEPOSIT_ADDRESS_STATES)
+      .describe('State of the address; only a `free` address can be assigned'),
+    userRef: z.string().nullable().describe('Your id of its user; null until it is assigned'),
+    since: u64
+      .nullable()
+      .describe(
+        'Slot from which the address was audited before it became free; null if it was new when imported',
+      ),
+    createdAt: time.describe('Time of the import'),
+    assignedAt: time.nullable().describe('Time of the assignment; null until then'),
+    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
+  })
+  .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
+
+const ManifestBody = z
+  .strictObject({
+    version: z.literal(1).describe('Version of the format'),
+    publicKey: z
+      .string()
+      .max(44)
+      .describe('Public key of the signer in base58. This key signs only manifests'),
+    entries: z
+      .array(
+        z.strictObject({
+          path: z.string().max(128).describe('Derivation path of its key'),
+          address: z.string().max(44).describe('Address of the wallet in base58'),
+        }),
+      )
+      .max(MANIFEST_ENTRIES)
+      .readonly()
+      .describe('Wallets, each listed once'),
+    signature: z.string().max(88).describe('Ed25519 signature over version, key and entries, in base58'),
+  })
+  .meta({
+    id: 'AddressManifest',
+    description: 'A list of wallets, written and signed by `sluice addresses generate`',
+  });
+
+const ImportedBody = z
+  .object({
+    imported: z.int().describe('Number of new addresses'),
+    known: z.int().describe('Number of addresses that were imported before'),
+    free: z.int().describe('Number of free addresses; counted up to 10,000'),
+    warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
+  })
+  .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
+
+const ReleasedBody = z
+  .object({
+    released: z.int().describe('Number of addresses that became free'),
+    free: z.int().describe('Number of free addresses; counted up to 10,000'),
+  })
+  .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
+
+/** Routes of `/v1/deposit-addresses`. */
+export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
+    const { lowWater, manifestKey } = addresses;
+    const pool = new AddressPool(ledger, lowWater);
+    assignRoute(app, pool, finalTipOf(deps));
+    importRoute(app, {
+      pool,
+      confirmed: confirmedTipOf(deps),
+      trust: { manifestKey, cluster: explorer.cluster },
+    });
+    releaseRoute(app, pool);
+    readRoutes(app, deps);
+  };
+}
+
+type App = Parameters<FastifyPluginAsyncZod>[0];
+
+/** Returns the newest slot that a quorum of nodes has reached. */
+type Tip = () => Promise<bigint>;
+
+/** The finalized slot, cached for a second because many users may register at once. Null if this API has no nodes. */
+function finalTipOf({ chain }: BalanceDeps): Tip | null {
+  if (chain === undefined) return null;
+  const cache = new TtlCache<bigint>(TIP_SHARED_MS);
+  return () => cache.get('', async () => finalizedTip((await chain()).pool));
+}
+
+/** The confirmed slot. Throws Unavailable if this API has no nodes: the database does not hold the slots after the last scan. */
+function confirmedTipOf({ chain = noChain }: BalanceDeps): Tip {
+  return async () => confirmedTip((await chain()).pool);
+}
+
+function assignRoute(app: App, pool: AddressPool, tip: Tip | null): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses',
+    schema: {
+      operationId: 'assignDepositAddress',
+      tags,
+      summary: 'Assign a deposit address to a user',
+      description:
+        'The same `userRef` always gets the same address. The scan watches the address before the response is sent. 409 `NoFreeAddress`: the pool is empty; import more addresses.',
+      body: z.strictObject({ userRef }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ body }) => present(await pool.assign(body.userRef, tip), []),
+  });
+}
+
+interface ImportDeps {
+  readonly pool: AddressPool;
+  /** A payment that is confirmed but not finalized at the time of the import was made before it. */
+  readonly confirmed: Tip;
+  readonly trust: ManifestTrust;
+}
+
+function importRoute(app: App, { pool, confirmed, trust }: ImportDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses/import',
+    bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
+    schema: {
+      operationId: 'importDepositAddresses',
+      tags,
+      summary: 'Import the addresses of a signed manifest',
+      description:
+        'The scan watches the addresses from now on. Pass `since` if they may have received payments before.',
+      body: z.strictObject({
+        manifest: ManifestBody,
+        since: position
+          .optional()
+          .describe('First slot in which the addresses may have received a payment; not in the future'),
+        keptBack: z
+          .boolean()
+          .optional()
+          .describe(
+            'Assign none of the new addresses to users: another database may have assigned them already',
+          ),
+      }),
+      response: { 200: ImportedBody, ...problems },
+    },
+    handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
+      await checkManifest(manifest, trust);
+      const tip = since === null ? null : assertPast(since, await confirmed());
+      const { low, ...counts } = await pool.import(manifest.entries, since, { tip, keptBack });
+      return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
+    },
+  });
+}
+
+function releaseRoute(app: App, pool: AddressPool): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/deposit-addresses/release',
+    schema: {
+      operationId: 'releaseDepositAddresses',
+      tags,
+      summary: 'Release addresses that were withheld after a restore',
+      description:
+        'Use it only if you know that no address was assigned after the backup was made. Otherwise two users may get the same address.',
+      body: z.strictObject({ why }),
+      response: { 200: ReleasedBody, ...problems },
+    },
+    handler: ({ caller: who, body }) => pool.release(who, body.why),
+  });
+}
+
+function readRoutes(app: App, deps: DepositAddressDeps): void {
+  const { ledger } = deps;
+  app.route({
+    method: 'GET',
+    url: '/v1/deposit-addresses',
+    schema: {
+      operationId: 'findDepositAddress',
+      tags,
+      summary: 'Find the deposit address of a user',
+      querystring: z.strictObject({ userRef }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ query }) => show(deps, await ledger.addresses.byUser(query.userRef)),
+  });
+  app.route({
+    method: 'GET',
+    url: '/v1/deposit-addresses/:address',
+    schema: {
+      operationId: 'getDepositAddress',
+      tags,
+      summary: 'Get a deposit address and its warnings',
+      params: z.object({ address: addressParam }),
+      response: { 200: AddressBody, ...problems },
+    },
+    handler: async ({ params }) => show(deps, await ledger.addresses.byAddress(params.address)),
+  });
+}
+
+async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined): Promise<DepositAddress> {
+  const known = present(knownAddress(row), []);
+  return { ...known, warnings: await balanceWarnings(deps, known.address) };
+}
+
+function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositAddress {
+  return {
+    address: row.address,
+    path: row.path,
+    state: row.state,
+    userRef: row.userRef,
+    since: row.since?.toString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    assignedAt: row.assignedAt?.toISOString() ?? null,
+    warnings,
+  };
+}

@@ -1,0 +1,35 @@
+import { DomainError } from '../../domain/errors.ts';
+import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
+import type { Rejection } from '../../ledger/deposits/rejections.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Chain } from '../../solana/chain.ts';
+import { deniersOf } from '../../solana/history/denial.ts';
+import { noChain } from '../no-chain.ts';
+
+export interface RejectionDeps {
+  readonly ledger: Ledger;
+  readonly chain?: () => Promise<Chain>;
+}
+
+/**
+ * Drops the deposit of that public id where a quorum of nodes denies it at this moment; once more changes nothing.
+ *
+ * Returns the deposit, dropped. Throws NotFound where none waits, NotRejectable where no quorum denies it, Unavailable or NoHealthyNode
+ * where they cannot be asked.
+ */
+export async function rejectDeposit(
+  { ledger, chain = noChain }: RejectionDeps,
+  id: string,
+  word: Pick<Rejection, 'who' | 'why'>,
+): Promise<DepositRow> {
+  const row = await ledger.rejections.find(id);
+  if (row === undefined) throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
+  if (row.state === 'dropped') return row;
+  const { pool } = await chain();
+  const deniedBy = await deniersOf(pool, row);
+  // An address that leads to another chain by now would deny everything.
+  await pool.confirmCluster();
+  if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...word });
+  const who = deniedBy.length === 0 ? 'no node denies' : `only ${deniedBy.join(', ')} denies`;
+  throw new DomainError('NotRejectable', `${who} it now, and ${pool.quorum} must`, { id, deniedBy });
+}

@@ -1,0 +1,160 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { Deposit, DepositEvent, DepositPage } from '../../client/deposits.ts';
+import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
+import { type ExplorerSettings, explorerLink } from '../../domain/explorer.ts';
+import type { DepositEvent as EventRow } from '../../ledger/deposits/deposit-feed.ts';
+import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
+import { publicDeposit } from '../../ledger/webhooks/events.ts';
+import {
+  addressParam,
+  assetParam,
+  nextCursor,
+  pageQuery,
+  position,
+  problems,
+  time,
+  u64,
+  userRef,
+  why,
+} from '../schemas.ts';
+import { type RejectionDeps, rejectDeposit } from './deposit-rejection.ts';
+
+export interface DepositDeps extends RejectionDeps {
+  readonly explorer: ExplorerSettings;
+}
+
+const State = z.enum(DEPOSIT_STATES).meta({ id: 'DepositState' });
+
+const DepositBody = z
+  .object({
+    id: z.string().describe('Permanent id of the deposit. Use it as the idempotency key of your booking'),
+    signature: z.string().describe('Signature of the transaction in base58'),
+    slot: u64.describe('Slot of the block'),
+    blockhash: z
+      .string()
+      .nullable()
+      .describe('Hash of the block; null if no node has the block and only the transaction is known'),
+    blockTime: time.nullable().describe('Time of the block as the nodes report it; null if unknown'),
+    account: z
+      .string()
+      .describe('Account that received the deposit: the wallet for SOL, else its token account'),
+    wallet: z.string().describe('Deposit address'),
+    userRef: z
+      .string()
+      .nullable()
+      .describe('Your id of the user who had the address when the deposit arrived; null if it had no user'),
+    asset: z.string().describe('`SOL` or the address of a mint'),
+    amount: u64.describe('Base units received'),
+    state: State.describe('State of the deposit. Book a deposit only when it is `final`'),
+    reason: z
+      .enum(NOT_CREDITED_REASONS)
+      .nullable()
+      .describe(
+        'Why the deposit is not credited. For a pending deposit: why it will not be credited, as reported by one node. Else null',
+      ),
+    explorerUrl: z.string().describe('URL of the transaction in a block explorer'),
+  })
+  .readonly()
+  .meta({ id: 'Deposit' }) satisfies z.ZodType<Deposit>;
+
+const EventBody = z
+  .object({
+    sequence: u64.describe('Number of the event, from 1, in the order in which events became visible'),
+    kind: State.describe('State that the deposit entered'),
+    at: time.describe('Time of the event'),
+    deposit: DepositBody.describe('The deposit at the time of the event'),
+  })
+  .readonly()
+  .meta({ id: 'DepositEvent' }) satisfies z.ZodType<DepositEvent>;
+
+const FeedBody = z
+  .object({
+    events: z.array(EventBody).readonly().describe('Events after `after`, oldest first'),
+    next: u64.describe(
+      'Pass it as `after` to get the following events. If it equals the `after` of this request, there are none yet',
+    ),
+  })
+  .meta({ id: 'DepositFeed' });
+
+const PageBody = z
+  .object({ deposits: z.array(DepositBody).readonly().describe('Newest first'), nextCursor })
+  .meta({ id: 'DepositPage' }) satisfies z.ZodType<DepositPage>;
+
+const depositIdParam = z
+  .string()
+  .regex(/^dep_[0-9a-f]{32}$/, 'must be the id of a deposit: dep_ and 32 hexadecimal digits');
+
+const DepositQuery = z.strictObject({
+  after: position
+    .optional()
+    .describe(
+      '`next` of the previous response, or the sequence of the last event that you have; 0 for all events',
+    ),
+  address: addressParam.optional().describe('Deposit address'),
+  userRef: userRef.optional(),
+  state: State.optional().describe('State of the deposit; with `after`, the `kind` of the event'),
+  asset: assetParam.optional(),
+  ...pageQuery,
+});
+
+/**
+ * `GET /v1/deposits`: with `after` the feed of deposit events, without it the deposits in their current state.
+ * `POST /v1/deposits/{id}/reject`: ends a deposit that one node reported and a quorum denies.
+ */
+export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
+  const { ledger, explorer } = deps;
+  return async (app) => {
+    app.route({
+      method: 'POST',
+      url: '/v1/deposits/:id/reject',
+      schema: {
+        operationId: 'rejectDeposit',
+        tags: ['deposits'],
+        summary: 'Reject a deposit that a quorum of nodes denies',
+        description:
+          'For a pending deposit that only one node reports as finalized. Sluice asks the nodes again; if no quorum denies the deposit, the response is 409 `NotRejectable`. A repeated request returns the same deposit.',
+        params: z.object({ id: depositIdParam }),
+        body: z.strictObject({ why }),
+        response: { 200: DepositBody, ...problems },
+      },
+      handler: async ({ caller: who, params: { id }, body }) =>
+        presentDeposit(await rejectDeposit(deps, id, { who, why: body.why }), explorer),
+    });
+    app.route({
+      method: 'GET',
+      url: '/v1/deposits',
+      schema: {
+        operationId: 'listDeposits',
+        tags: ['deposits'],
+        summary: 'List deposits, or follow their events',
+        description:
+          'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that you have seen. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
+        querystring: DepositQuery,
+        response: { 200: z.union([FeedBody, PageBody]), ...problems },
+      },
+      handler: async ({ query: { after, ...query } }) => {
+        if (after === undefined) {
+          const { rows, nextCursor } = await ledger.deposits.list(query);
+          return { deposits: rows.map((row) => presentDeposit(row, explorer)), nextCursor };
+        }
+        const { limit, cursor: _cursor, ...filter } = query;
+        const { events, next } = await ledger.depositFeed.events(after, limit, filter);
+        return { events: events.map((event) => presentEvent(event, explorer)), next: next.toString() };
+      },
+    });
+  };
+}
+
+function presentEvent({ sequence, kind, at, deposit }: EventRow, explorer: ExplorerSettings): DepositEvent {
+  return {
+    sequence: sequence.toString(),
+    kind,
+    at: at.toISOString(),
+    deposit: presentDeposit(deposit, explorer),
+  };
+}
+
+function presentDeposit(row: DepositRow, explorer: ExplorerSettings): Deposit {
+  return { ...publicDeposit(row), explorerUrl: explorerLink(row.signature, explorer) };
+}

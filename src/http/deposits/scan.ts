@@ -1,0 +1,138 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { ScanOverview } from '../../client/scan.ts';
+import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../../domain/scan.ts';
+import { problems, time, u64, why } from '../schemas.ts';
+import { RangeBody, RescanBody, rescanRoutes } from './rescans.ts';
+import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
+
+const tags = ['operations'];
+const range = z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') });
+
+const GapBody = range.extend({
+  state: z
+    .enum(GAP_STATES)
+    .describe(
+      '`open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks',
+    ),
+  openedAt: time.describe('Time at which the gap was found'),
+  endedAt: time.nullable().describe('Time at which the gap was closed or filled; null until then'),
+  who: z
+    .string()
+    .nullable()
+    .describe('Name of the API key or operator that closed the gap; null if it was not closed'),
+  why: z.string().nullable().describe('Reason for closing it; null if it was not closed'),
+  auditedAt: time
+    .nullable()
+    .describe('Time at which every address was audited over the gap; null until then'),
+  unshownSince: time
+    .nullable()
+    .describe(
+      'Time since which audits of the gap are without result, because no quorum of nodes returns its blocks; else null',
+    ),
+}) satisfies z.ZodType<ScanGap>;
+
+const told = z.object({
+  cursor: z
+    .object({
+      slot: u64.describe('Slot'),
+      blockhash: z.string().describe('Blockhash'),
+      height: u64.describe('Block height'),
+    })
+    .nullable()
+    .describe('Last block that was linked, scanned and committed; null before the first'),
+  tip: u64
+    .nullable()
+    .describe(
+      'Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report',
+    ),
+  lag: u64.nullable().describe('Number of slots from the cursor to the tip'),
+  blocksPerSecond: z
+    .number()
+    .nullable()
+    .describe('Speed in the newest report; null without a report and while paused'),
+  at: time.nullable().describe('Time of the newest report; null without a report'),
+  gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
+  rescans: z.array(RescanBody).readonly().describe('Rescans that have not ended'),
+});
+const standstill = told.extend({
+  why: z.string().describe('Why the scan is stopped, for display'),
+  since: time.describe('Time since which the scan is stopped'),
+});
+const ScanBody = z
+  .discriminatedUnion('state', [
+    told.extend({ state: z.enum(GOING_ON).describe('The scan makes progress') }),
+    standstill.extend({
+      state: z.enum(STANDING_STILL).describe('The scan is stopped until nodes recover or an operator acts'),
+    }),
+    standstill.extend({
+      state: z.literal('paused').describe('An operator paused the scan'),
+      who: z.string().describe('Name of the API key or operator that paused the scan'),
+    }),
+    standstill.extend({
+      state: z
+        .literal('gap')
+        .describe('No node returns blocks that exist, or nodes return blocks that are not linked'),
+      gap: range.describe('Slots of the missing blocks'),
+    }),
+    told.extend({ state: z.enum(UNTOLD).describe('No worker reports, or no worker has started the scan') }),
+  ])
+  .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
+
+const response = { 200: ScanBody, ...problems };
+const WhyBody = z.strictObject({ why });
+
+/** Routes of `/v1/scan`: the state of the scan of blocks, and the actions of operators. The name of the API key is stored with each action. */
+export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/scan',
+      schema: { operationId: 'getScan', tags, summary: 'Get the state of the scan', response },
+      handler: () => overviewOf(deps),
+    });
+    for (const { give, url, ...texts } of ORDERS) {
+      app.route({
+        method: 'POST',
+        url,
+        schema: { ...texts, tags, body: WhyBody, response },
+        handler: ({ caller: who, body }) => give(deps, { who, why: body.why }),
+      });
+    }
+    app.route({
+      method: 'POST',
+      url: '/v1/scan/close-gap',
+      schema: {
+        operationId: 'closeScanGap',
+        tags,
+        summary: 'Close the open gap',
+        description:
+          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice then audits every address over these slots. The name of the API key and the reason are stored.',
+        body: RangeBody,
+        response,
+      },
+      handler: async ({ caller: who, body }) => {
+        await deps.ledger.gaps.close({ ...body, who });
+        return overviewOf(deps);
+      },
+    });
+    await app.register(rescanRoutes(deps));
+  };
+}
+
+const ORDERS = [
+  {
+    operationId: 'pauseScan',
+    url: '/v1/scan/pause',
+    summary: 'Pause the scan of blocks',
+    description: 'No further block is read until `POST /v1/scan/resume`.',
+    give: pause,
+  },
+  {
+    operationId: 'resumeScan',
+    url: '/v1/scan/resume',
+    summary: 'Resume the scan of blocks',
+    description: 'Changes nothing if the scan is not paused.',
+    give: resume,
+  },
+] as const;

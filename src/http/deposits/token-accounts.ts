@@ -1,0 +1,63 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { TokenAccount } from '../../client/deposit-addresses.ts';
+import { SOL, takesDeposits } from '../../domain/deposit-asset.ts';
+import { knownAddress } from '../../ledger/deposits/address-pool.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Chain } from '../../solana/chain.ts';
+import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
+import { deriveAta } from '../../solana/tokens/ata.ts';
+import { noChain } from '../no-chain.ts';
+import { addressParam, assetParam, problems } from '../schemas.ts';
+
+export interface TokenAccountDeps {
+  readonly ledger: Ledger;
+  readonly chain?: () => Promise<Chain>;
+}
+
+const TokenAccountBody = z
+  .object({
+    address: z.string().describe('Deposit address'),
+    mint: z.string().describe('`SOL` or the address of the mint'),
+    program: z.string().nullable().describe('Token program of the mint; null for SOL'),
+    tokenAccount: z
+      .string()
+      .nullable()
+      .describe(
+        'Associated token account that receives the token; null for SOL, which the address itself receives',
+      ),
+    depositsOn: z.boolean().describe('Whether deposits of the asset are credited'),
+  })
+  .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
+
+/** `GET /v1/deposit-addresses/{address}/assets/{mint}`: the account that receives a token for this address. */
+export function tokenAccountRoute(deps: TokenAccountDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/deposit-addresses/:address/assets/:mint',
+      schema: {
+        operationId: 'getTokenAccount',
+        tags: ['deposits'],
+        summary: 'Get the token account of a deposit address',
+        params: z.object({ address: addressParam, mint: assetParam }),
+        response: { 200: TokenAccountBody, ...problems },
+      },
+      handler: ({ params }) => tokenAccount(deps, params.address, params.mint),
+    });
+  };
+}
+
+/** @throws DomainError NotFound, AssetRejected, NoHealthyNode */
+async function tokenAccount(
+  { ledger, chain = noChain }: TokenAccountDeps,
+  wallet: string,
+  mint: string,
+): Promise<TokenAccount> {
+  const { address } = knownAddress(await ledger.addresses.byAddress(wallet));
+  const asset = await ledger.assets.get(mint);
+  const depositsOn = takesDeposits(mint, asset);
+  if (mint === SOL) return { address, mint, program: null, tokenAccount: null, depositsOn };
+  const program = asset?.program ?? (await agreedMint((await chain()).pool, mint)).program;
+  return { address, mint, program, tokenAccount: deriveAta(address, mint, program), depositsOn };
+}

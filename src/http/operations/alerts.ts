@@ -1,0 +1,144 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../../domain/alerts.ts';
+import { PAID_BY_DEAD } from '../../domain/settlement.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { AlertRow } from '../../ledger/operations/alerts.ts';
+import {
+  nextCursor,
+  POSITIONS_BODY_LIMIT,
+  pageQuery,
+  positions,
+  problems,
+  settlementId,
+  time,
+  u64,
+  why,
+} from '../schemas.ts';
+
+const AlertBody = z
+  .object({
+    position: u64.describe('Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen`'),
+    kind: z.enum(ALERT_KINDS).describe('Kind of alert'),
+    subject: z
+      .string()
+      .describe(
+        'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
+      ),
+    message: z.string().describe('Explanation, for display'),
+    runbook: z.string().describe('Path in the repository of the page that says what to do'),
+    details: z.record(z.string(), z.unknown()).describe('Further fields, depending on `kind`'),
+    raisedAt: time.describe('Time at which the alert was raised'),
+    lastSeenAt: time.describe('Time at which the condition was last observed'),
+    count: z.int().positive().describe('Number of observations of the condition'),
+    closedAt: time.nullable().describe('Time at which the alert was closed; null while it is open'),
+  })
+  .meta({ id: 'Alert' });
+
+const AlertPageBody = z
+  .object({ alerts: z.array(AlertBody).readonly().describe('Newest first'), nextCursor })
+  .meta({ id: 'AlertPage' });
+
+const ClosedBody = z.object({
+  alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed'),
+});
+
+const AlertQuery = z.strictObject({
+  open: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .describe('`true`: only open alerts. `false`: only closed alerts'),
+  ...pageQuery,
+});
+
+const SeenBody = z.strictObject({
+  seen: positions.min(1).describe('Positions of the alerts to close'),
+  why,
+});
+
+const CloseBody = z.strictObject({
+  kind: z.enum(CLOSED_BY_ORDER).describe('Kind of the alert'),
+  subject: settlementId.describe('Id of the settlement; for a withdrawal, its own id'),
+  why,
+});
+
+const JudgedBody = z.object({
+  closed: z.boolean().describe('False if there was no such open alert'),
+});
+
+/**
+ * `GET /v1/alerts`, `POST /v1/alerts/seen` and `POST /v1/alerts/close`. The name of the API key is stored with each action.
+ */
+export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/alerts',
+      schema: {
+        operationId: 'listAlerts',
+        tags: ['operations'],
+        summary: 'List alerts, newest first',
+        querystring: AlertQuery,
+        response: { 200: AlertPageBody, ...problems },
+      },
+      handler: async (request) => {
+        const { rows, nextCursor } = await ledger.alerts.list(request.query);
+        return { alerts: rows.map(presentAlert), nextCursor };
+      },
+    });
+    app.route({
+      method: 'POST',
+      url: '/v1/alerts/seen',
+      bodyLimit: POSITIONS_BODY_LIMIT,
+      schema: {
+        operationId: 'closeSeenAlerts',
+        tags: ['operations'],
+        summary: 'Close alerts that an operator has reviewed',
+        description: `For alerts of kind ${ENDED_BY_A_LOOK.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedWhy\` in their details.`,
+        body: SeenBody,
+        response: { 200: ClosedBody, ...problems },
+      },
+      handler: async ({ caller: who, body: { seen, why } }) => {
+        const closed = await ledger.alerts.endSeen(seen, { who, why });
+        return { alerts: closed.map(presentAlert) };
+      },
+    });
+    closeRoute(app, ledger);
+  };
+}
+
+const closeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =>
+  app.route({
+    method: 'POST',
+    url: '/v1/alerts/close',
+    schema: {
+      operationId: 'closeAlert',
+      tags: ['operations'],
+      summary: 'Close an alert that stops a settlement, so that Sluice may pay it',
+      description:
+        'The alert gets `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
+      body: CloseBody,
+      response: { 200: JudgedBody, ...problems },
+    },
+    handler: async ({ caller: who, body: { kind, subject, why } }) => {
+      const word = { who, why };
+      const isLanding = kind === PAID_BY_DEAD;
+      return {
+        closed: await (isLanding
+          ? ledger.settlements.continueUnpaid(subject, word)
+          : ledger.alerts.close(kind, subject, word)),
+      };
+    },
+  });
+
+function presentAlert(row: AlertRow): z.input<typeof AlertBody> {
+  return {
+    ...row,
+    position: row.position.toString(),
+    runbook: runbookOf(row.kind),
+    raisedAt: row.raisedAt.toISOString(),
+    lastSeenAt: row.lastSeenAt.toISOString(),
+    closedAt: row.closedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,92 @@
+import type { ExplainedAttempt } from '../../client/evidence.ts';
+import { messageOf } from '../../domain/errors.ts';
+import type { AttemptRow } from '../../ledger/settlements/attempts.ts';
+import { readProof } from '../../ledger/settlements/proofs.ts';
+import type { Chain } from '../../solana/chain.ts';
+import {
+  type AnyAttempt,
+  attemptOfRow,
+  examineNow,
+  type Finding,
+  isExpiring,
+} from '../../solana/proof/examine.ts';
+import { type BlockCache, blockCache } from '../../solana/proof/linked-blocks.ts';
+import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import { presentEvidence } from './evidence.ts';
+import { type Missing, missingOf, missingOfNonce } from './missing-evidence.ts';
+
+/** Callers within this time share one examination by the nodes; the database is read for each call. */
+const SHARED_MS = 1_000;
+
+/** Explains the live attempt by what the nodes say now, else the last ended one by its stored proof; null without attempts. */
+export type ExplainAttempt = (attempts: readonly AttemptRow[]) => Promise<ExplainedAttempt | null>;
+
+export function attemptExplainer(chain: () => Promise<Chain>): ExplainAttempt {
+  const examined = new TtlCache<ExplainedAttempt>(SHARED_MS);
+  const blocks = blockCache();
+  return async (attempts) => {
+    const live = attempts.find(isLive);
+    if (live === undefined) {
+      const ended = attempts.findLast(isEnded);
+      return ended === undefined ? null : explainEnded(ended);
+    }
+    return examined.get(`${live.messageHash} ${live.state}`, () => explainLive(live, chain, blocks));
+  };
+}
+
+type LiveRow = AttemptRow & { readonly state: 'prepared' | 'signed' };
+
+type EndedRow = AttemptRow & { readonly state: Exclude<AttemptRow['state'], LiveRow['state']> };
+
+function isLive(row: AttemptRow): row is LiveRow {
+  return row.state === 'prepared' || row.state === 'signed';
+}
+
+function isEnded(row: AttemptRow): row is EndedRow {
+  return !isLive(row);
+}
+
+/** The verdict on record, and the evidence that was stored with it. */
+function explainEnded(row: EndedRow): ExplainedAttempt {
+  const { state, error } = row;
+  const proof = readProof(row.proof);
+  const evidence = proof === null ? null : presentEvidence(attemptOfRow(row, row.signature), proof, proof);
+  return { ...onRecord(row), state, verdict: state, why: error, missing: [], evidence };
+}
+
+function onRecord({ n, signature, blockhash, slot }: AttemptRow) {
+  return { n, signature, blockhash, slot: slot?.toString() ?? null };
+}
+
+async function explainLive(
+  row: LiveRow,
+  chain: () => Promise<Chain>,
+  blocks: BlockCache,
+): Promise<ExplainedAttempt> {
+  const told = { ...onRecord(row), state: row.state };
+  const attempt = attemptOfRow(row, row.signature);
+  try {
+    const opened = await chain();
+    const finding = await examineNow(opened, attempt, blocks);
+    const { verdict, evidence, times } = finding;
+    const nodes = opened.pool.nodes.map(({ name }) => name);
+    const missing =
+      verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
+    const shown = presentEvidence(attempt, evidence, times);
+    return { ...told, verdict: verdict.kind, why: whyOf(finding), missing, evidence: shown };
+  } catch (error) {
+    const why = messageOf(error);
+    return { ...told, verdict: 'unknown', why, missing: [], evidence: null };
+  }
+}
+
+function lacks(attempt: AnyAttempt, { evidence }: Finding, nodes: readonly string[]): readonly Missing[] {
+  if ('use' in evidence) return isExpiring(attempt) ? [] : missingOfNonce(attempt, evidence, nodes);
+  return isExpiring(attempt) ? missingOf(attempt, evidence, nodes) : [];
+}
+
+function whyOf({ verdict, obstacle }: Finding): string | null {
+  if (verdict.kind === 'failed') return verdict.error;
+  if (verdict.kind !== 'unknown') return null;
+  return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
+}

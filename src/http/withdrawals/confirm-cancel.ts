@@ -1,0 +1,90 @@
+import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
+import { DomainError } from '../../domain/errors.ts';
+import { withdrawalWorkflowId } from '../../domain/ids.ts';
+import type { Word } from '../../domain/operator-note.ts';
+import { isTerminal, PAID_ALREADY, WITHDRAWAL } from '../../domain/settlement.ts';
+import { CANCELLED } from '../../domain/withdrawal.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { termsOf } from '../../ledger/withdrawals/terms-of-row.ts';
+import { startWithdrawal } from '../../platform/temporal/start-withdrawal.ts';
+import { cancelWithdrawal, confirmDestination, type SettlementView } from '../../workflows/messages.ts';
+import { temporalFault } from '../temporal-errors.ts';
+
+export interface CustomerWordDeps {
+  readonly ledger: Ledger;
+  readonly temporal: Client;
+}
+
+const UPDATE_DEADLINE_MS = 15_000;
+
+/**
+ * Tells the running workflow that the customer wants the wallet paid; where none runs, records it and starts one.
+ *
+ * @throws DomainError NotFound, NotAwaitingConfirmation, Unavailable
+ */
+export async function confirm(deps: CustomerWordDeps, id: string): Promise<void> {
+  if (await runTook(deps, id, confirmDestination)) return;
+  const row = await deps.ledger.withdrawals.confirmDestination(id);
+  if (isTerminal(row.status)) return;
+  await startWithdrawal(deps.temporal, termsOf(row));
+  await tellRun(deps, id, confirmDestination);
+}
+
+/**
+ * Cancels through the running workflow; where none runs, by the ledger's own compare-and-set, which is what binds.
+ *
+ * @throws DomainError NotFound, NotCancellable, also for one that was ended as paid, RecordInDoubt, Unavailable
+ */
+export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> {
+  if (!(await runTook(deps, id, cancelWithdrawal))) {
+    await deps.ledger.settlements.cancel(id, CANCELLED);
+    await tellRun(deps, id, cancelWithdrawal);
+  }
+  const { reason } = await deps.ledger.withdrawals.get(id);
+  if (reason?.code !== PAID_ALREADY) return;
+  throw new DomainError('NotCancellable', `withdrawal ${id} has ended as paid: ${reason.message}`, { id });
+}
+
+/**
+ * Ends a settlement of any kind that an operator has seen paid on the chain. The run of a withdrawal may wait for its customer, so the API
+ * sends it an update; the run of any other kind reads the record again within half a minute.
+ *
+ * @throws DomainError NotFound, NotCancellable, Unavailable
+ */
+export async function endAsPaid(deps: CustomerWordDeps, id: string, word: Word): Promise<void> {
+  const { kind } = await deps.ledger.settlements.endAsPaid(id, word);
+  if (kind === WITHDRAWAL) await tellRun(deps, id, cancelWithdrawal);
+}
+
+/** True where the withdrawal has not ended and its run took the update; else only the record is left to ask. */
+async function runTook(
+  deps: CustomerWordDeps,
+  id: string,
+  update: UpdateDefinition<SettlementView>,
+): Promise<boolean> {
+  const { status } = await deps.ledger.withdrawals.get(id);
+  return isTerminal(status) ? false : tellRun(deps, id, update);
+}
+
+/**
+ * True when a run took the update; false when there is none. A run that began while the word went to the record has read the
+ * record before it, and waits: it is told after, as often as need be, because a word that is on record already changes nothing.
+ */
+async function tellRun(
+  deps: CustomerWordDeps,
+  id: string,
+  update: UpdateDefinition<SettlementView>,
+): Promise<boolean> {
+  const handle = deps.temporal.workflow.getHandle(withdrawalWorkflowId(id));
+  try {
+    await deps.temporal.withDeadline(Date.now() + UPDATE_DEADLINE_MS, () => handle.executeUpdate(update));
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    const fault = temporalFault(error);
+    // A run that ended while the update was under way took no notice of it.
+    if (fault === null && error instanceof WorkflowUpdateFailedError) return false;
+    throw fault ?? error;
+  }
+}

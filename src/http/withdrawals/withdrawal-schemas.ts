@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../../client/types.ts';
+import { MEMO_MAX_BYTES, WITHDRAWAL_ID } from '../../domain/terms.ts';
+import { WITHDRAWAL_STATUSES } from '../../domain/withdrawal.ts';
+import { addressParam, amountPattern, assetParam, nextCursor, pageQuery, time } from '../schemas.ts';
+import { EvidenceBody } from '../settlements/evidence-schemas.ts';
+
+const baseUnits = z.string().meta({
+  description: 'Base units (lamports, or the token’s smallest unit) as a decimal string, 1 to 2^64-1',
+  pattern: amountPattern,
+  examples: ['1500000000'],
+});
+
+/** Body of POST /v1/withdrawals for the OpenAPI document. `checkTerms` validates the request. */
+export const TermsBody = z
+  .strictObject({
+    id: z.string().meta({
+      description: 'Your id of this withdrawal. It is permanent: one id is paid at most once',
+      pattern: WITHDRAWAL_ID.source,
+    }),
+    asset: assetParam,
+    amount: baseUnits,
+    destination: addressParam.meta({
+      description: 'Wallet of the receiver, 32 bytes in base58; never a token account',
+      examples: ['9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin'],
+    }),
+    acceptEmptyWallet: z.boolean().optional().meta({
+      description: 'Pay a wallet without funds without waiting for a confirmation',
+      default: false,
+    }),
+    memo: z
+      .string()
+      .optional()
+      .meta({
+        description: `Memo of the transaction, 1 to ${MEMO_MAX_BYTES} bytes of UTF-8; public on chain`,
+        minLength: 1,
+        maxLength: MEMO_MAX_BYTES,
+        pattern: '^[^\\u0000]+$',
+      }),
+  })
+  .meta({ id: 'WithdrawalTerms' });
+
+/** {@link WithdrawalStatus} by its name. */
+export const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' });
+
+/** The reason for the current status. */
+export const Reason = z
+  .object({
+    code: z.string().describe('Stable identifier of the reason, for programs'),
+    message: z.string().describe('Explanation, for display'),
+  })
+  .nullable()
+  .describe('Reason for the current status; null if the status needs none');
+
+/** {@link Attempt} as the OpenAPI document shows it. */
+export const AttemptBody = z
+  .object({
+    n: z
+      .int()
+      .positive()
+      .describe(
+        'Number of the attempt, from 1. The next attempt is made only after this one is proved dead or failed',
+      ),
+    state: z
+      .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
+      .describe('An attempt that is `prepared` or `signed` may still land'),
+    signature: z
+      .string()
+      .nullable()
+      .describe('Transaction signature in base58; null until the attempt is signed'),
+    blockhash: z.string().describe('Blockhash of the transaction, or the value of `nonceAccount`'),
+    lastValidBlockHeight: z
+      .string()
+      .nullable()
+      .describe(
+        'Last block height at which the transaction can land; null for a durable nonce, which has no such height',
+      ),
+    nonceAccount: z
+      .string()
+      .nullable()
+      .describe('Durable nonce account of the transaction; null if it uses a recent blockhash'),
+    feeLamports: z
+      .string()
+      .describe('Maximum fee until the attempt has landed, then the fee that was charged'),
+    rentLamports: z.string().describe('Rent that the transaction pays for the token account of the receiver'),
+    slot: z.string().nullable().describe('Slot of the finalized block with the transaction; null until then'),
+    error: z.string().nullable().describe('Decoded program error of a failed transaction, else null'),
+    explorer: z
+      .string()
+      .nullable()
+      .describe('URL of the transaction in a block explorer; null until the attempt is signed'),
+    proof: EvidenceBody.nullable().describe('Evidence for the verdict; null until there is a verdict'),
+    messageProof: EvidenceBody.nullable().describe(
+      'For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature',
+    ),
+    createdAt: time.describe('Time of preparation'),
+  })
+  .readonly()
+  .meta({ id: 'Attempt' }) satisfies z.ZodType<Attempt>;
+
+/** Asset, amount and destination of a withdrawal. */
+export const termsFields = {
+  asset: z.string().describe('`SOL` or the address of a mint'),
+  amount: baseUnits.describe('Base units that the hot wallet sends'),
+  destination: z.string().describe('Wallet of the receiver'),
+};
+
+const summaryFields = {
+  id: z.string().describe('Your id of the withdrawal'),
+  status: Status.describe('Current status'),
+  reason: Reason,
+  ...termsFields,
+  amountReceived: z
+    .string()
+    .nullable()
+    .describe(
+      'Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized',
+    ),
+  acceptEmptyWallet: z.boolean().describe('Whether a wallet without funds is paid without a confirmation'),
+  memo: z.string().nullable().describe('Memo of the transaction; null if there is none'),
+  confirmedByCustomer: z.boolean().describe('Whether the customer has confirmed the destination'),
+  workflowId: z.string().describe('Id of the Temporal workflow that pays the withdrawal'),
+  createdAt: time.describe('Time of creation'),
+  updatedAt: time.describe('Time of the last change'),
+  links: z
+    .object({
+      self: z.string().describe('The withdrawal'),
+      confirm: z.string().describe('POST: confirm the destination'),
+      cancel: z.string().describe('POST: cancel the withdrawal'),
+    })
+    .describe('Paths on this API'),
+};
+
+const SummaryBody = z
+  .object(summaryFields)
+  .meta({ id: 'WithdrawalSummary' }) satisfies z.ZodType<WithdrawalSummary>;
+
+/** A withdrawal with its attempts: the response of every route about one withdrawal. */
+export const WithdrawalBody = z
+  .object({ ...summaryFields, attempts: z.array(AttemptBody).readonly().describe('Oldest first') })
+  .meta({ id: 'Withdrawal' }) satisfies z.ZodType<Withdrawal>;
+
+/** One page of GET /v1/withdrawals. */
+export const PageBody = z
+  .object({ withdrawals: z.array(SummaryBody).readonly().describe('Newest first'), nextCursor })
+  .meta({ id: 'WithdrawalPage' }) satisfies z.ZodType<WithdrawalPage>;
+
+export const IdParams = z.object({ id: z.string().regex(WITHDRAWAL_ID) });
+
+const visible = z.string().regex(/^[\x21-\x7e]{1,512}$/);
+
+export const ListQuery = z.strictObject({
+  status: z.enum(WITHDRAWAL_STATUSES).optional(),
+  asset: visible.optional(),
+  destination: visible.optional(),
+  ...pageQuery,
+});

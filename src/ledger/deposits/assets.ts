@@ -1,0 +1,78 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import type { Database, Tables } from '../database.ts';
+
+/** What may be deposited: `SOL` (no program) or a mint. `minimumDeposit` in base units. */
+export type AssetRow = Readonly<Selectable<Tables['asset']>>;
+
+export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerKeys> & Partial<IssuerKeys>;
+
+/** Who has power over the tokens of any holder; null where nobody has. */
+type IssuerKeys = Pick<AssetRow, 'freezeAuthority' | 'permanentDelegate'>;
+
+/** The assets, by `SOL` or mint. Symbols are never used: anybody may give a mint any name. */
+export class Assets {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async get(asset: string): Promise<AssetRow | undefined> {
+    return this.#db.selectFrom('asset').selectAll().where('asset', '=', asset).executeTakeFirst();
+  }
+
+  /** SOL first, then the mints in the order in which they were listed. */
+  async list(): Promise<readonly AssetRow[]> {
+    return this.#db
+      .selectFrom('asset')
+      .selectAll()
+      .orderBy(sql`program is not null`)
+      .orderBy('createdAt')
+      .orderBy('asset')
+      .execute();
+  }
+
+  /**
+   * Lists the asset with these terms; or `change` says with which, by those on record, where it is listed already. Nobody else changes
+   * them before that is written. Throws what `change` throws, and InvalidRequest for another program or other decimals: no mint ever
+   * changes them.
+   */
+  async put(asset: NewAsset, change: (known: NewAsset) => NewAsset = () => asset): Promise<AssetRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const { minimumDeposit, depositsOn } = change(await listed(trx, asset));
+      return trx
+        .updateTable('asset')
+        .set({ minimumDeposit, depositsOn, updatedAt: sql<Date>`now()` })
+        .where('asset', '=', asset.asset)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+    });
+  }
+}
+
+/** The row of the asset, with what the chain says of it now; it is locked. */
+async function listed(
+  trx: Transaction<Tables>,
+  { extensions, freezeAuthority = null, permanentDelegate = null, ...asset }: NewAsset,
+): Promise<AssetRow> {
+  const row = await trx
+    .insertInto('asset')
+    .values({ ...asset, freezeAuthority, permanentDelegate, extensions: JSON.stringify(extensions) })
+    .onConflict((conflict) =>
+      conflict
+        .column('asset')
+        .doUpdateSet((given) => ({
+          extensions: given.ref('excluded.extensions'),
+          freezeAuthority: given.ref('excluded.freezeAuthority'),
+          permanentDelegate: given.ref('excluded.permanentDelegate'),
+        }))
+        .where('asset.program', 'is not distinct from', asset.program)
+        .where('asset.decimals', '=', asset.decimals),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (row !== undefined) return row;
+  const message = `${asset.asset} is on record with another program or other decimals`;
+  throw new DomainError('InvalidRequest', message, { field: 'asset', asset: asset.asset });
+}

@@ -1,0 +1,49 @@
+import { type Nullable, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import type { DepositState } from '../../domain/deposit.ts';
+import type { Database, Tables } from '../database.ts';
+import { OWNER } from './ownership.ts';
+
+/** What arrived at one account by one transaction; `userRef` is null where the address was nobody's then. */
+export type DepositRow = Readonly<Selectable<Tables['deposit']>> & { readonly userRef: string | null };
+
+/** Which deposits; all conditions must hold. */
+export interface DepositFilter {
+  /** The wallet. */
+  readonly address?: string | undefined;
+  readonly userRef?: string | undefined;
+  readonly state?: DepositState | undefined;
+  readonly asset?: string | undefined;
+}
+
+/** A pending `deposit` that is not in a finalized block: told by one node, and dropped once the cursor passes its slot without it. */
+export const ANNOUNCED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is null)`;
+
+/** A pending `deposit` of a finalized block, which no quorum has judged. */
+export const UNCONFIRMED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is not null)`;
+
+type DepositQuery = SelectQueryBuilder<
+  Omit<Tables, 'depositAddress'> & { depositAddress: Nullable<Tables['depositAddress']> },
+  'deposit' | 'depositAddress',
+  Selectable<Tables['deposit']> & { userRef: string | null }
+>;
+
+export function selectDeposits(db: Database): DepositQuery {
+  return db
+    .selectFrom('deposit')
+    .leftJoin('depositAddress', 'depositAddress.address', 'deposit.wallet')
+    .selectAll('deposit')
+    .select(OWNER.as('userRef'));
+}
+
+export function filtered(
+  query: DepositQuery,
+  { address, userRef, state, asset }: DepositFilter,
+): DepositQuery {
+  let narrowed = query;
+  if (address !== undefined) narrowed = narrowed.where('deposit.wallet', '=', address);
+  if (userRef !== undefined)
+    narrowed = narrowed.where('depositAddress.userRef', '=', userRef).where(OWNER, '=', userRef);
+  if (state !== undefined) narrowed = narrowed.where('deposit.state', '=', state);
+  if (asset !== undefined) narrowed = narrowed.where('deposit.asset', '=', asset);
+  return narrowed;
+}

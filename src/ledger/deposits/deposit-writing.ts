@@ -1,0 +1,171 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { chunksOf } from '../../domain/chunks.ts';
+import type { BlockHeader, Movement } from '../../domain/deposit.ts';
+import { inWords, isAlike, type Told, type Verdict } from '../../domain/quorum-result.ts';
+import { anyOfNumbers, type Tables } from '../database.ts';
+import { raiseAlert } from '../operations/alerts.ts';
+import { holdUnassigned, markUsed } from './deposit-addresses.ts';
+import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
+import type { Arrival, Change } from './deposit-merge.ts';
+import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
+import { givenRows } from './given-rows.ts';
+
+/** A deposit as it is after a write: what an event tells of. */
+export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>;
+
+/** What a quorum of nodes shows of a deposit, as it was on record when they were asked. */
+export interface Confirmation {
+  readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & Told;
+  readonly verdict: Verdict;
+}
+
+const WRITTEN = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
+const GIVEN = [
+  'signature',
+  'slot',
+  'blockhash',
+  'time',
+  'account',
+  'wallet',
+  'asset',
+  'amount',
+  'state',
+  'reason',
+] as const;
+
+/** One statement writes no more rows: what one block may bring would take longer than a statement may. */
+export const ROWS_AT_ONCE = 5_000;
+
+/** Keeps the wallets that these come to from being assigned until the transaction ends: first of all, as all are locked in one order. */
+export async function holdWallets(trx: FeedTransaction, arrivals: readonly Arrival[]): Promise<void> {
+  await holdUnassigned(trx, [...new Set(arrivals.map(({ wallet }) => wallet))]);
+}
+
+/** Adds deposits of finalized blocks, or announced ones, in their order; their wallets are held. Answers the news. */
+export async function addDeposits(
+  trx: FeedTransaction,
+  arrivals: readonly Arrival[],
+  { finalized = true } = {},
+): Promise<readonly WrittenDeposit[]> {
+  if (arrivals.length === 0) return [];
+  const rows = arrivals.map((arrival) => ({ ...arrival, state: 'pending' as const }));
+  const given = trx
+    .selectFrom(givenRows('deposit', rows))
+    .select(GIVEN)
+    .select(sql<Date | null>`${finalized ? sql`now()` : sql`null::timestamptz`}`.as('finalizedAt'));
+  const added = await trx
+    .insertInto('deposit')
+    .columns([...GIVEN, 'finalizedAt'])
+    .expression(given)
+    .returning(WRITTEN)
+    .execute();
+  return inOrder(added.filter(isTold));
+}
+
+/** The wallets that they come to now are held. Answers those that are news. */
+export async function changeDeposits(
+  trx: FeedTransaction,
+  changes: readonly Change[],
+): Promise<readonly WrittenDeposit[]> {
+  if (changes.length === 0) return [];
+  const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
+  const changed = await trx
+    .updateTable('deposit')
+    .from(givenRows('deposit', rows))
+    .set((row) => ({
+      // The hash that an announced one had is one node's word.
+      blockhash: row
+        .case()
+        .when('deposit.finalizedAt', 'is', null)
+        .then(row.ref('given.blockhash'))
+        .else(row.ref('deposit.blockhash'))
+        .end(),
+      amount: row.ref('given.amount'),
+      wallet: row.ref('given.wallet'),
+      state: row.ref('given.state'),
+      reason: row.ref('given.reason'),
+      time: row.ref('given.time'),
+      finalizedAt: sql<Date>`coalesce(deposit.finalized_at, now())`,
+      updatedAt: sql<Date>`now()`,
+    }))
+    .whereRef('deposit.id', '=', 'given.id')
+    .returning(WRITTEN)
+    .execute();
+  const news = new Set(changes.filter(({ isNews }) => isNews).map(({ id }) => id));
+  return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
+}
+
+/** Ends a pending deposit as the quorum showed it. Undefined if it has changed since they were asked. */
+export async function endDeposit(
+  trx: FeedTransaction,
+  { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
+): Promise<(WrittenDeposit & Omit<Movement, 'amount'> & Pick<BlockHeader, 'slot'>) | undefined> {
+  const state = told.reason === null ? 'final' : 'not_credited';
+  const ended = await trx
+    .updateTable('deposit')
+    .set({ ...told, state, confirmedBy: by.join(', '), updatedAt: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('wallet', '=', before.wallet)
+    .where('amount', '=', before.amount)
+    .where('reason', 'is not distinct from', before.reason)
+    .where(UNCONFIRMED)
+    .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
+    .executeTakeFirst();
+  if (ended === undefined) return undefined;
+  // What we moved ourselves, such as a first balance for an address, tells nobody of it.
+  if (ended.reason !== 'internal') await markUsed(trx, ended.wallet);
+  if (ended.reason === 'asset_changed') await alertChangedAsset(trx, ended);
+  if (isAlike(before, told)) return ended;
+  const { signature, account, asset } = ended;
+  await raiseAlert(trx, {
+    kind: 'deposit_mismatch',
+    subject: signature,
+    message: `${by.join(', ')} show ${inWords({ ...told, asset, account })}, the scan was shown ${inWords({ ...before, asset, account })}`,
+    details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
+  });
+  return ended;
+}
+
+async function alertChangedAsset(
+  trx: FeedTransaction,
+  { asset, amount, account, signature }: Omit<Movement, 'amount'> & Pick<WrittenDeposit, 'amount'>,
+): Promise<void> {
+  const message =
+    `the mint ${asset} has other decimals or another program than when it was listed: it was closed and made again. ` +
+    `${amount} of it came to ${account} and is not credited. Set its deposits off, and ask the issuer`;
+  const details = { account, amount: amount.toString(), signature };
+  await raiseAlert(trx, { kind: 'asset_changed', subject: asset, message, details });
+}
+
+/** What will not be credited, as far as one node's word goes, is told when a quorum says so. */
+function isTold({ reason }: WrittenDeposit): boolean {
+  return reason === null;
+}
+
+function inOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[] {
+  return deposits.toSorted((a, b) => Number(a.id - b.id));
+}
+
+/** Drops what was announced up to `slot` and is in no finalized block: the blocks that had it are gone. */
+export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promise<void> {
+  const passed = await trx
+    .selectFrom('deposit')
+    .select('id')
+    .where(ANNOUNCED)
+    .where('slot', '<=', slot)
+    .orderBy('id')
+    .execute();
+  if (passed.length === 0) return;
+  const feed = await lockFeed(trx);
+  const ids = passed.map(({ id }) => id);
+  for (const part of chunksOf(ids, ROWS_AT_ONCE)) {
+    const dropped = await feed
+      .updateTable('deposit')
+      .set({ state: 'dropped', updatedAt: sql<Date>`now()` })
+      .where('id', '=', anyOfNumbers(part))
+      .where(ANNOUNCED)
+      .returning(WRITTEN)
+      .execute();
+    await appendEvents(feed, inOrder(dropped));
+  }
+}

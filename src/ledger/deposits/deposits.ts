@@ -1,0 +1,124 @@
+import { sql } from 'kysely';
+import { chunksOf } from '../../domain/chunks.ts';
+import { depositKey } from '../../domain/deposit-key.ts';
+import { anyOf, anyOfNumbers, type Database } from '../database.ts';
+import { closeAlerts } from '../operations/alerts.ts';
+import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import type { FoundBlock } from '../scan/findings.ts';
+import { holdUnpaused } from '../scan/scan-pauses.ts';
+import { appendEvents, lockFeed } from './deposit-feed.ts';
+import { depositId } from './deposit-id.ts';
+import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
+import { addDeposits, type Confirmation, endDeposit, holdWallets, ROWS_AT_ONCE } from './deposit-writing.ts';
+import { raiseUnowned } from './unowned.ts';
+
+/** Everything that arrived at a wallet of ours: one row for each account, asset and transaction, for ever. */
+export class Deposits {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async get(id: bigint): Promise<DepositRow | undefined> {
+    return selectDeposits(this.#db).where('deposit.id', '=', id).executeTakeFirst();
+  }
+
+  /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  async list(filter: DepositFilter & PageRequest): Promise<Page<DepositRow>> {
+    const before = positionBefore(filter);
+    const some = filtered(selectDeposits(this.#db), filter).limit(filter.limit + 1);
+    const isOfMany = filter.asset !== undefined || filter.state !== undefined;
+    const newest = await (isOfMany
+      ? some.where(negative('deposit.id'), '>', -before).orderBy(negative('deposit.id'))
+      : some.where('deposit.id', '<', before).orderBy('deposit.id', 'desc')
+    ).execute();
+    const { rows, nextCursor } = pageOf(
+      newest.map((row) => ({ row, position: row.id })),
+      filter,
+    );
+    return { rows: rows.map(({ row }) => row), nextCursor };
+  }
+
+  /**
+   * Finalized ones that no quorum has confirmed, without the ids in `except`: first those that may be credited, however much comes that
+   * is not to be; some of them are the newest: what one node makes up, however much it is, keeps none that comes after it waiting.
+   */
+  async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
+    const others = selectDeposits(this.#db)
+      .where(UNCONFIRMED)
+      .where((row) => row.not(row('deposit.id', '=', anyOfNumbers(except))));
+    const newest = await others
+      .where('deposit.reason', 'is', null)
+      .orderBy('deposit.id', 'desc')
+      .limit(Math.floor(limit / 2))
+      .execute();
+    const oldest = await others
+      .orderBy(sql`(deposit.reason is not null)`)
+      .orderBy('deposit.id')
+      .limit(limit - newest.length)
+      .execute();
+    return [...new Map([...oldest, ...newest].map((row) => [row.id, row])).values()];
+  }
+
+  /** Those of these that are finalized, and that no quorum has confirmed. */
+  async unconfirmedAmong(ids: readonly bigint[]): Promise<readonly DepositRow[]> {
+    if (ids.length === 0) return [];
+    return selectDeposits(this.#db).where(UNCONFIRMED).where('deposit.id', '=', anyOfNumbers(ids)).execute();
+  }
+
+  /**
+   * Ends finalized deposits as a quorum shows them, `final` or `not_credited`, and their alerts; one that the scan had read otherwise is
+   * put right with an alert. Those that changed meanwhile are left. Answers the ids of those that ended. Throws ScanPaused.
+   */
+  async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
+    if (confirmations.length === 0) return [];
+    return this.#db.transaction().execute(async (trx) => {
+      await holdUnpaused(trx);
+      const feed = await lockFeed(trx);
+      const all = [];
+      for (const confirmation of confirmations) all.push((await endDeposit(feed, confirmation)) ?? []);
+      const ended = all.flat();
+      await appendEvents(feed, ended);
+      await raiseUnowned(
+        trx,
+        ended.map(({ id }) => id),
+      );
+      await closeAlerts(trx, (row) =>
+        row.and([row('kind', '=', 'deposit_unconfirmed'), row('subject', '=', anyOf(ended.map(depositId)))]),
+      );
+      return ended.map(({ id }) => id);
+    });
+  }
+
+  /**
+   * Announces what blocks at commitment `confirmed` bring, where it is to be credited; blocks at or below the cursor announce nothing.
+   * May be repeated. Each is finalized with its block, or dropped when the cursor passes it. Throws ScanPaused.
+   */
+  async announce(blocks: readonly FoundBlock[]): Promise<void> {
+    const notices = blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
+      finding.inflows
+        .filter(({ reason }) => reason === null)
+        .map((inflow) => ({ ...inflow, slot, blockhash, time })),
+    );
+    if (notices.length === 0) return;
+    await this.#db.transaction().execute(async (trx) => {
+      // The cursor must not pass the block before the announcement is there to be dropped.
+      const cursor = await holdUnpaused(trx);
+      const feed = await lockFeed(trx);
+      const known = await trx
+        .selectFrom('deposit')
+        .select(['signature', 'slot', 'account', 'asset'])
+        .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
+        .execute();
+      const onRecord = new Set(known.map(depositKey));
+      const fresh = notices
+        .filter((one) => one.slot > (cursor ?? one.slot) && !onRecord.has(depositKey(one)))
+        .map((one) => [depositKey(one), one] as const);
+      const announced = [...new Map(fresh).values()];
+      await holdWallets(feed, announced);
+      for (const part of chunksOf(announced, ROWS_AT_ONCE))
+        await appendEvents(feed, await addDeposits(feed, part, { finalized: false }));
+    });
+  }
+}

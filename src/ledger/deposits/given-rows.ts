@@ -1,0 +1,23 @@
+import { type AliasedRawBuilder, type Selectable, sql } from 'kysely';
+import type { Tables } from '../database.ts';
+import { toJson } from '../to-json.ts';
+
+/** The rows as a relation `given` with the columns and types of `table`: one parameter, however many rows. Columns left out are null. */
+export function givenRows<T extends keyof Tables>(
+  table: T,
+  rows: readonly Partial<Selectable<Tables[T]>>[],
+): AliasedRawBuilder<Selectable<Tables[T]>, 'given'> {
+  const json = toJson(rows.map(inSnakeCase));
+  return sql<Selectable<Tables[T]>>`jsonb_populate_recordset(null::${sql.table(table)}, ${json}::jsonb)`.as(
+    'given',
+  );
+}
+
+function inSnakeCase(row: object): object {
+  return Object.fromEntries(
+    Object.entries(row).map(([key, value]: [string, unknown]) => [
+      key.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`),
+      value,
+    ]),
+  );
+}

@@ -1,0 +1,26 @@
+import type { Transaction } from 'kysely';
+import { differenceAlarm } from '../../domain/audit.ts';
+import { anyOf, type Tables } from '../database.ts';
+import { raiseAlert } from '../operations/alerts.ts';
+import type { Arrival } from './deposit-merge.ts';
+
+/**
+ * Raises the alert for each of these new arrivals in committed blocks that the scan should have found: its wallet was watched then. A
+ * node has lied, or we have a defect.
+ */
+export async function raiseMissed(trx: Transaction<Tables>, arrivals: readonly Arrival[]): Promise<void> {
+  if (arrivals.length === 0) return;
+  const wallets = await trx
+    .selectFrom('watchedWallet')
+    .select(['address', 'watchedAfter'])
+    .where('address', '=', anyOf(arrivals.map(({ wallet }) => wallet)))
+    .execute();
+  const watchedAfter = new Map(wallets.map((row) => [row.address, row.watchedAfter ?? -1n]));
+  for (const { signature, slot, account, asset, amount, wallet } of arrivals) {
+    const after = watchedAfter.get(wallet);
+    if (after === undefined || slot <= after) continue;
+    const chain = amount.toString();
+    const difference = { signature, slot: slot.toString(), account, asset, chain };
+    await raiseAlert(trx, differenceAlarm({ ...difference, record: null, repaired: true }));
+  }
+}

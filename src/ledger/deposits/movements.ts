@@ -1,0 +1,92 @@
+import { sql } from 'kysely';
+import type { Arrived } from '../../domain/audit.ts';
+import type { NotCreditedReason } from '../../domain/deposit.ts';
+import { anyOf, type Database } from '../database.ts';
+
+/** What the record says that an account of a watched wallet gained since it is watched; base units, negative where more left. */
+export interface RecordedBalance {
+  readonly wallet: string;
+  readonly account: string;
+  readonly asset: string;
+  readonly amount: bigint;
+}
+
+const NESTED: NotCreditedReason = 'nested_token_account';
+
+interface Account {
+  readonly wallet: string;
+  readonly account: string;
+}
+
+/** All that came to watched wallets and left them, credited or not. */
+export class Movements {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * The sums of finalized inflows less outflows in the blocks behind slot `after` up to `to`, of each account of these wallets that had
+   * any. Without nested token accounts: they are no accounts of the wallet.
+   */
+  async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
+    const { rows } = await sql<RecordedBalance>`
+      select wallet, account, asset, sum(amount) as amount from (
+        select wallet, account, asset, amount from deposit
+          where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
+            and finalized_at is not null and state <> 'dropped' and reason is distinct from ${NESTED}
+        union all
+        select wallet, account, asset, -amount from outflow
+          where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
+      ) movement
+      group by wallet, account, asset order by wallet, account, asset`.execute(this.#db);
+    return rows;
+  }
+
+  /** The accounts in which anything of these wallets ever was, of hot wallets since their baseline, by wallet. */
+  async accountsOf(wallets: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+    const baselines = await this.#db
+      .selectFrom('walletBaseline')
+      .select(['wallet', (row) => row.fn.max('slot').as('slot')])
+      .where('wallet', '=', anyOf(wallets))
+      .groupBy('wallet')
+      .execute();
+    const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
+    // One query for each slot: with the slot as a value, the planner knows that few rows of a hot wallet are above it.
+    const known: Account[] = await this.#accountsSince(
+      wallets.filter((wallet) => !since.has(wallet)),
+      -1n,
+    );
+    for (const [wallet, slot] of since) known.push(...(await this.#accountsSince([wallet], slot)));
+    const accounts = new Map<string, string[]>();
+    for (const { wallet, account } of known) accounts.set(wallet, [...(accounts.get(wallet) ?? []), account]);
+    return accounts;
+  }
+
+  async #accountsSince(wallets: readonly string[], slot: bigint): Promise<Account[]> {
+    if (wallets.length === 0) return [];
+    const { rows } = await sql<Account>`
+      select wallet, account from deposit
+        where wallet = any(${wallets}::text[]) and slot > ${slot} and reason is distinct from ${NESTED}
+      union select wallet, account from outflow where wallet = any(${wallets}::text[]) and slot > ${slot}
+      union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])`.execute(
+      this.#db,
+    );
+    return rows;
+  }
+
+  /** What came to a wallet in finalized blocks of these slots, both ends included, credited or not. */
+  async arrivalsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
+    return this.#db
+      .selectFrom('deposit')
+      .select(['signature', 'slot', 'account', 'asset', 'amount'])
+      .where('wallet', '=', wallet)
+      .where('slot', '>=', from)
+      .where('slot', '<=', to)
+      .where('finalizedAt', 'is not', null)
+      .where('state', '<>', 'dropped')
+      .orderBy('id')
+      .execute();
+  }
+}

@@ -1,0 +1,91 @@
+import { sql, type Transaction } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import type { Database, Tables } from '../database.ts';
+import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
+import { depositId } from './deposit-id.ts';
+import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
+import type { WrittenDeposit } from './deposit-writing.ts';
+
+/** Who says that a deposit never was, and why, and the nodes that deny it: a quorum. `row`: as it was when they were asked. */
+export interface Rejection {
+  readonly row: DepositRow;
+  readonly who: string;
+  readonly why: string;
+  readonly deniedBy: readonly string[];
+}
+
+const AT_ONCE = 1_000;
+
+/** How deposits end that one node made up: by the word of an operator, where a quorum denies them. */
+export class Rejections {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The finalized deposit of that public id that waits for a quorum, or was rejected; undefined where there is none. */
+  async find(id: string): Promise<DepositRow | undefined> {
+    for (let after = 0n; ; ) {
+      const rows = await selectDeposits(this.#db)
+        .where('deposit.state', 'in', ['pending', 'dropped'])
+        .where('deposit.finalizedAt', 'is not', null)
+        .where('deposit.id', '>', after)
+        .orderBy('deposit.id')
+        .limit(AT_ONCE)
+        .execute();
+      const last = rows.at(-1);
+      const found = rows.find((row) => depositId(row) === id);
+      if (found !== undefined || last === undefined) return found;
+      after = last.id;
+    }
+  }
+
+  /**
+   * Drops the deposit, for good unless it is ever read again: then it waits for a quorum anew, with an alert. Its readers are told where
+   * they knew of it. Throws NotRejectable where it is not as it was, or has ended.
+   */
+  async reject({ row, who, why, deniedBy }: Rejection): Promise<DepositRow> {
+    await this.#db.transaction().execute(async (trx) => {
+      const feed = await lockFeed(trx);
+      const dropped = await drop(feed, row);
+      await trx
+        .insertInto('depositRejection')
+        .values({ depositId: row.id, who, why, deniedBy: deniedBy.join(', ') })
+        .execute();
+      if (await wasTold(trx, row)) await appendEvents(feed, [dropped]);
+      const [kind, subject] = ['deposit_unconfirmed' as const, depositId(row)];
+      const message = `${who} rejected ${row.amount} of ${row.asset} at ${row.account}, which ${deniedBy.join(', ')} deny: ${why}`;
+      await raiseAlert(trx, { kind, subject, message, details: { who, why, deniedBy } });
+      await closeAlerts(trx, (alert) =>
+        alert.and([alert('kind', '=', kind), alert('subject', '=', subject)]),
+      );
+    });
+    return selectDeposits(this.#db).where('deposit.id', '=', row.id).executeTakeFirstOrThrow();
+  }
+}
+
+async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row']): Promise<WrittenDeposit> {
+  const dropped = await trx
+    .updateTable('deposit')
+    .set({ state: 'dropped', reason: null, updatedAt: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where('amount', '=', amount)
+    .where('reason', 'is not distinct from', reason)
+    .where(UNCONFIRMED)
+    .returning(['id', 'state', 'amount', 'reason'])
+    .executeTakeFirst();
+  if (dropped !== undefined) return dropped;
+  throw new DomainError('NotRejectable', 'the deposit has changed while nodes were asked: look at it again');
+}
+
+async function wasTold(trx: Transaction<Tables>, { id }: Rejection['row']): Promise<boolean> {
+  const told = await trx
+    .selectFrom('depositEvent')
+    .select('sequence')
+    .where('depositId', '=', id)
+    .limit(1)
+    .executeTakeFirst();
+  return told !== undefined;
+}

@@ -1,0 +1,268 @@
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type Selectable,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from 'kysely';
+import {
+  ABOUT_SETTLEMENT,
+  ALERT_KINDS,
+  type Alarm,
+  type AlertKind,
+  ENDED_BY_A_LOOK,
+} from '../../domain/alerts.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Word } from '../../domain/operator-note.ts';
+import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
+import { PAID_BY_DEAD } from '../../domain/settlement.ts';
+import { anyOf, anyOfNumbers, type Database, type Tables } from '../database.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { alertNews } from '../webhooks/events.ts';
+import { writeEvent } from '../webhooks/outbox.ts';
+
+export type AlertRow = Readonly<Selectable<Tables['alert']>>;
+
+/** Which alerts to list. */
+export interface AlertFilter extends PageRequest {
+  /** Only those that are open, or only those that are closed. */
+  readonly open?: boolean | undefined;
+}
+
+/** What an alert has paused, where it is of a kind that pauses. */
+export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${EVERYTHING})`;
+
+/** True for an alert that people have judged, as opposed to one that a resume has closed. */
+export const WAS_JUDGED = sql<boolean>`alert.details ->> 'closedBy' is not null`;
+
+/** The one list of what people must know. At most one alert of a kind and subject is open. */
+export class Alerts {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Opens the alert, or counts that an open one was seen again, with its newest message and details. */
+  raise(alarm: Alarm): Promise<AlertRow> {
+    return this.#db.transaction().execute((trx) => raiseAlert(trx, alarm));
+  }
+
+  /** Closes the alert where it is open. Answers whether it was. `word`: who judged it, and why. */
+  async close(kind: AlertKind, subject: string, word?: Word): Promise<boolean> {
+    return this.#db.transaction().execute(async (trx) => {
+      const closed = await closeAlerts(
+        trx,
+        (row) => row.and([row('kind', '=', kind), row('subject', '=', subject)]),
+        word,
+      );
+      return closed.length > 0;
+    });
+  }
+
+  /**
+   * Closes the open ones at these positions, which somebody has looked into: their details say who, and what came of it, as `closedBy` and
+   * `closedWhy`. Answers them. Throws InvalidRequest where one of them ends otherwise; then none is closed.
+   */
+  async endSeen(seen: readonly bigint[], word: Word): Promise<readonly AlertRow[]> {
+    return this.#db.transaction().execute(async (trx) => {
+      const positions = seen.map(String);
+      const others = await trx
+        .selectFrom('alert')
+        .select(['position', 'kind'])
+        .where('position', '=', anyOfNumbers(positions))
+        .where('kind', 'not in', ENDED_BY_A_LOOK)
+        .execute();
+      if (others.length > 0) throw endsOtherwise(others);
+      return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(positions)), word);
+    });
+  }
+
+  /** Makes these the only open alerts of their kinds. */
+  async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
+    await this.#db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
+  }
+
+  /** Throws InvalidRequest for a cursor that no page gave out. */
+  async list(filter: AlertFilter): Promise<Page<AlertRow>> {
+    const { open, limit } = filter;
+    let query = this.#db.selectFrom('alert').selectAll().where('position', '<', positionBefore(filter));
+    if (open !== undefined) query = query.where('closedAt', open ? 'is' : 'is not', null);
+    const newest = query.orderBy('position', 'desc').limit(limit + 1);
+    return pageOf(await newest.execute(), filter);
+  }
+
+  /** Open alerts whose subject is this settlement, newest first. */
+  async openAbout(settlementId: string): Promise<readonly AlertRow[]> {
+    return this.#db
+      .selectFrom('alert')
+      .selectAll()
+      .where('subject', '=', settlementId)
+      .where('kind', 'in', ABOUT_SETTLEMENT)
+      .where('closedAt', 'is', null)
+      .orderBy('position', 'desc')
+      .execute();
+  }
+
+  /** How many of each kind are open; 0 for every other kind. */
+  async openByKind(): Promise<ReadonlyMap<AlertKind, number>> {
+    const rows = await this.#db
+      .selectFrom('alert')
+      .select('kind')
+      .select((row) => row.fn.countAll<bigint>().as('open'))
+      .where('closedAt', 'is', null)
+      .groupBy('kind')
+      .execute();
+    const open = new Map(rows.map((row) => [row.kind, Number(row.open)]));
+    return new Map(ALERT_KINDS.map((kind) => [kind, open.get(kind) ?? 0]));
+  }
+
+  /**
+   * Those of `subjects` that ever had an alert of this kind which paused this scope or everything: seen by people, whether it is open or
+   * closed. An alert with `maybePaid: null` does not count: its search for withdrawals has not ended.
+   */
+  async everRaised(
+    kind: AlertKind,
+    subjects: readonly string[],
+    scope: PauseScope = EVERYTHING,
+  ): Promise<ReadonlySet<string>> {
+    const rows = await this.#db
+      .selectFrom('alert')
+      .select('subject')
+      .where('kind', '=', kind)
+      .where('subject', '=', anyOf(subjects))
+      .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+      .where(sql<boolean>`details -> 'maybePaid' is distinct from 'null'`)
+      .execute();
+    return new Set(rows.map((row) => row.subject));
+  }
+
+  /**
+   * True where an alert of this landing needs no repetition: `dead_attempt_landed` about the settlement was raised in this scope, and people
+   * have not judged it as false, or have done so for this very signature as these nodes show it.
+   */
+  async knowsLanding(
+    settlementId: string,
+    { signature, shownBy }: { readonly signature: string; readonly shownBy: readonly string[] },
+    scope: PauseScope,
+  ): Promise<boolean> {
+    const proof = JSON.stringify({ signature, shownBy });
+    const row = await this.#db
+      .selectFrom('alert')
+      .select('position')
+      .where('kind', '=', PAID_BY_DEAD)
+      .where('subject', '=', settlementId)
+      .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+      .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, also where it is closed by now. */
+  async noteMaybePaid(signature: string, maybePaid: readonly string[]): Promise<void> {
+    const found = JSON.stringify({ maybePaid });
+    await this.#db
+      .updateTable('alert')
+      .set({ details: sql<string>`details || ${found}::jsonb` })
+      .where('kind', '=', 'unknown_spend')
+      .where('subject', '=', signature)
+      .where(sql<boolean>`details -> 'maybePaid' = 'null'`)
+      .execute();
+  }
+}
+
+/** {@link Alerts.raise} inside a transaction of the caller. Webhooks hear of it the first time. */
+export async function raiseAlert(
+  trx: Transaction<Tables>,
+  { kind, subject, message, details = {} }: Alarm,
+): Promise<AlertRow> {
+  const row = await trx
+    .insertInto('alert')
+    .values({ kind, subject, message, details: JSON.stringify(details) })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['kind', 'subject'])
+        .where('closedAt', 'is', null)
+        .doUpdateSet((excluded) => ({
+          message: excluded.ref('excluded.message'),
+          details: excluded.ref('excluded.details'),
+          lastSeenAt: sql<Date>`now()`,
+          count: sql<number>`alert.count + 1`,
+        })),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  if (row.count === 1) await writeEvent(trx, alertNews('alert.raised', row));
+  return row;
+}
+
+/**
+ * {@link Alerts.keepOnly} inside a transaction of the caller; with `wallets`, of those alerts whose details name one of these as their
+ * `wallet`.
+ */
+export async function keepOnlyAlerts(
+  trx: Transaction<Tables>,
+  kinds: readonly AlertKind[],
+  alarms: readonly Alarm[],
+  wallets?: readonly string[],
+): Promise<void> {
+  const open = await trx
+    .selectFrom('alert')
+    .select(['position', 'kind', 'subject'])
+    .where('kind', 'in', kinds)
+    .where('closedAt', 'is', null)
+    .$if(wallets !== undefined, (open) =>
+      open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
+    )
+    .execute();
+  const over = open.filter(
+    (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
+  );
+  const positions = over.map((row) => row.position);
+  if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
+  for (const alarm of alarms) await raiseAlert(trx, alarm);
+}
+
+/** Closes those that are open and `match`, on somebody's word where it is given, and answers them. */
+export async function closeAlerts(
+  trx: Transaction<Tables>,
+  match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
+  word?: Word,
+): Promise<readonly AlertRow[]> {
+  const said = JSON.stringify(word === undefined ? {} : { closedBy: word.who, closedWhy: word.why });
+  const closed = await trx
+    .updateTable('alert')
+    .set({ closedAt: sql<Date>`now()`, details: sql<string>`details || ${said}::jsonb` })
+    .where('closedAt', 'is', null)
+    .where(match)
+    .returningAll()
+    .execute();
+  for (const row of closed) await writeEvent(trx, alertNews('alert.closed', row));
+  return closed;
+}
+
+/** Notes who judged the closed alerts of this kind and subject which nobody has judged yet. Answers whether there was one. */
+export async function noteJudged(
+  trx: Transaction<Tables>,
+  kind: AlertKind,
+  subject: string,
+  word: Word,
+): Promise<boolean> {
+  const said = JSON.stringify({ closedBy: word.who, closedWhy: word.why });
+  const { numUpdatedRows } = await trx
+    .updateTable('alert')
+    .set({ details: sql<string>`details || ${said}::jsonb` })
+    .where('kind', '=', kind)
+    .where('subject', '=', subject)
+    .where('closedAt', 'is not', null)
+    .where(sql<boolean>`not (${WAS_JUDGED})`)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
+  const named = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
+  const message = `these end with their cause, or by the order that settles it: ${named}`;
+  return new DomainError('InvalidRequest', message, { field: 'seen' });
+}

@@ -1,0 +1,38 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../database.ts';
+
+/** A key that nobody can guess. */
+export function newApiKey(): string {
+  return `sluice_${randomBytes(32).toString('base64url')}`;
+}
+
+/** The API keys by name. Only their SHA-256 is stored. */
+export class ApiKeys {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Stores `key` under `name`, in place of the one that had this name. */
+  async add(name: string, key: string): Promise<void> {
+    const hash = digest(key).toString('hex');
+    await this.#db
+      .insertInto('apiKey')
+      .values({ name, hash })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ hash }))
+      .execute();
+  }
+
+  /** The name under which `key` was added, or null; compares with every key in constant time. */
+  async holderOf(key: string): Promise<string | null> {
+    const asked = digest(key);
+    const rows = await this.#db.selectFrom('apiKey').select(['name', 'hash']).execute();
+    const matches = rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), asked));
+    return rows[matches.indexOf(true)]?.name ?? null;
+  }
+}
+
+function digest(key: string): Buffer {
+  return createHash('sha256').update(key, 'utf8').digest();
+}

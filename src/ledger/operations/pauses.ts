@@ -1,0 +1,161 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Word } from '../../domain/operator-note.ts';
+import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
+import { isPaidByDead, mayFollow } from '../../domain/settlement.ts';
+import { anyOfNumbers, type Database, type Tables } from '../database.ts';
+import { lockIfKnown, type SettlementRow } from '../settlements/settlement-row.ts';
+import { enterStatus } from '../settlements/settlement-status.ts';
+import type { Kinds } from '../webhooks/subject-events.ts';
+import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.ts';
+
+export type PauseRow = Readonly<Selectable<Tables['pause']>>;
+
+/** The word to stop. */
+export interface Pausing extends Word {
+  /** Default: everything. */
+  readonly scope?: PauseScope | undefined;
+}
+
+/** The word to go on, of somebody who has looked at the open alerts at these positions. */
+export interface Resumption extends Pausing {
+  readonly seen?: readonly bigint[];
+}
+
+const OPERATOR = 'operator';
+const SLUICE = 'sluice';
+
+/**
+ * Pauses of payments: while one is open no attempt of its scope can be prepared, and those that live are landed as ever. People and
+ * each kind of alarm pause on their own, so that none takes away another's; a resume ends all of its scope, once every alarm of that was
+ * looked at. A resume of everything ends all that there are.
+ */
+export class Pauses {
+  readonly #db: Database;
+  readonly #kinds: Kinds;
+
+  constructor(db: Database, kinds: Kinds) {
+    this.#db = db;
+    this.#kinds = kinds;
+  }
+
+  /** The open pauses, oldest first. */
+  async open(): Promise<readonly PauseRow[]> {
+    return openPauses(this.#db);
+  }
+
+  /** After this commits nothing of the scope is prepared any more. An operator's open pause stays as it is. */
+  async begin({ who, why, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
+    return this.#db.transaction().execute(async (trx) => {
+      await pause(trx, { cause: OPERATOR, scope, reason: why, who });
+      return openPauses(trx);
+    });
+  }
+
+  /**
+   * Ends every open pause, or those of one scope, and closes the alerts that had begun one: whoever resumes has looked at them. Answers
+   * what it ended. Throws AlertsUnseen, with the text of each, where one of them is open that is not among `seen`; then nothing is ended.
+   */
+  async end({ who, why, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
+    return this.#db.transaction().execute(async (trx) => {
+      await lockPreparations(trx, 'exclusive');
+      const open = await openPauses(trx);
+      const pauses = open.filter((one) => scope === EVERYTHING || one.scope === scope);
+      const alerts = await alertsOf(trx, pauses);
+      const unseen = alerts.filter(({ position }) => !seen.includes(position));
+      if (unseen.length > 0) throw alertsUnseen(unseen);
+      const ended = await trx
+        .updateTable('pause')
+        .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
+        .where('endedAt', 'is', null)
+        .where('position', '=', anyOfNumbers(pauses.map(({ position }) => position)))
+        .returningAll()
+        .execute();
+      const positions = alerts.map(({ position }) => position);
+      if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
+      return ended.toSorted((a, b) => Number(a.position - b.position));
+    });
+  }
+
+  /**
+   * Raises the alert and pauses the scope in one step, by default everything; `hold` is the settlement that it is about, held where it
+   * has not ended. An open alert that has paused everything is never narrowed.
+   */
+  async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      // Locks in the order of a preparation: the settlement, then all preparations.
+      const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
+      await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, who: SLUICE });
+      if (row !== undefined) await holdIn(trx, this.#kinds, row, alarm);
+      const isWide = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
+      const details = { ...alarm.details, ...(isWide ? {} : { scope }) };
+      await raiseAlert(trx, { ...alarm, details });
+    });
+  }
+}
+
+async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boolean> {
+  const open = db.selectFrom('alert').select('position').where('closedAt', 'is', null);
+  const same = open.where('kind', '=', kind).where('subject', '=', subject);
+  return (await same.where(PAUSED_SCOPE, '=', EVERYTHING).executeTakeFirst()) !== undefined;
+}
+
+/**
+ * The lock between preparing and pausing: every preparation shares it, a pause takes it alone. Taken in a statement of its own, so
+ * that what is read next includes what the lock waited for.
+ */
+export async function lockPreparations(
+  trx: Transaction<Tables>,
+  mode: 'shared' | 'exclusive',
+): Promise<void> {
+  const key = sql`hashtextextended('sluice/preparations', 0)`;
+  await (mode === 'shared'
+    ? sql`select pg_advisory_xact_lock_shared(${key})`
+    : sql`select pg_advisory_xact_lock(${key})`
+  ).execute(trx);
+}
+
+export async function openPauses(db: Database): Promise<readonly PauseRow[]> {
+  return db.selectFrom('pause').selectAll().where('endedAt', 'is', null).orderBy('position').execute();
+}
+
+/** The open alerts of the kinds that hold these pauses, oldest first. */
+async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<readonly AlertRow[]> {
+  const kinds = ALERT_KINDS.filter((kind) => pauses.some(({ cause }) => cause === kind));
+  if (kinds.length === 0) return [];
+  const open = db.selectFrom('alert').selectAll().where('kind', 'in', kinds).where('closedAt', 'is', null);
+  const alerts = await open.orderBy('position').execute();
+  return alerts.filter(({ kind, details }) =>
+    pauses.some(({ cause, scope }) => cause === kind && scope === (details['scope'] ?? EVERYTHING)),
+  );
+}
+
+function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
+  const texts = unseen.map(({ position, kind, message }) => `${position} ${kind}: ${message}`);
+  const positions = unseen.map(({ position }) => position.toString());
+  const message = `name the alerts that you have looked at; not named are ${texts.join('; ')}`;
+  return new DomainError('AlertsUnseen', message, { positions });
+}
+
+async function pause(
+  trx: Transaction<Tables>,
+  begun: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'who'>,
+): Promise<void> {
+  await lockPreparations(trx, 'exclusive');
+  await trx
+    .insertInto('pause')
+    .values(begun)
+    .onConflict((conflict) => conflict.columns(['cause', 'scope']).where('endedAt', 'is', null).doNothing())
+    .execute();
+}
+
+async function holdIn(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  row: SettlementRow,
+  { kind, message }: Alarm,
+): Promise<void> {
+  if (mayFollow(row.status, 'held') && !isPaidByDead(row))
+    await enterStatus(trx, kinds, row.id, 'held', { code: kind, message });
+}

@@ -1,0 +1,147 @@
+import { sql, type Transaction } from 'kysely';
+import type { Alarm, AlertKind } from '../../domain/alerts.ts';
+import { WHOLE } from '../../domain/alerts.ts';
+import type { WatchKind } from '../../domain/deposit.ts';
+import { behindAlarm, type Standing, type Tally } from '../../domain/reconciliation.ts';
+import { anyOf, type Database, type Tables } from '../database.ts';
+import { closeAlerts, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
+import { countedWith, endPass, type PassesView, readPasses, unreadOf } from './passes.ts';
+
+/** Where the comparing of wallets goes on: behind the wallet `after`, at the first one where that is null. */
+export interface Place {
+  readonly after: string | null;
+  /** Pages that were ever compared: whoever compares the next one has read this. */
+  readonly pages: bigint;
+}
+
+export interface UnreadWallet {
+  readonly wallet: string;
+  readonly why: string;
+}
+
+/** What came of one page. */
+export interface ComparedPage {
+  /** The wallet behind which the next page begins; null where this one was the last of the pass. */
+  readonly next: string | null;
+  readonly compared: readonly string[];
+  readonly tally: Tally;
+  /** All that is to be told of those that were compared, each with its `wallet` in the details. */
+  readonly alarms: readonly Alarm[];
+  readonly unread: readonly UnreadWallet[];
+}
+
+const TOLD: readonly AlertKind[] = [
+  'balance_difference',
+  'confidential_pending',
+  'deposit_account_frozen',
+  'nested_tokens',
+];
+const BEHIND = 'reconciliation_behind' as const;
+/** Rounds come once an hour: one that could not be compared is asked for in each. */
+const ASKED_AGAIN_AFTER_MINUTES = 50;
+
+/**
+ * How far all wallets are compared with the record: a pass goes through them in the order of their addresses, however many rounds, runs
+ * and processes that takes. A page, what it tells and the place behind it are one transaction, which compares the place with the one it
+ * began at.
+ */
+export class Reconciliations {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** The place of the pass under way, of a new one where the last has ended. */
+  async begin(): Promise<Place> {
+    return this.#db
+      .insertInto('reconciliation')
+      .values({ begunAt: sql<Date>`now()` })
+      .onConflict((conflict) =>
+        conflict.column('one').doUpdateSet({ begunAt: sql<Date>`coalesce(reconciliation.begun_at, now())` }),
+      )
+      .returning(['after', 'pages'])
+      .executeTakeFirstOrThrow();
+  }
+
+  /** Wallets to be asked for again, those that wait for the longest time first. */
+  async due(limit: number, kind?: WatchKind): Promise<readonly string[]> {
+    const again = sql<Date>`now() - make_interval(mins => ${ASKED_AGAIN_AFTER_MINUTES})`;
+    const rows = await unreadOf(this.#db, kind)
+      .select('unreadWallet.wallet')
+      .where('askedAt', '<', again)
+      .orderBy('askedAt')
+      .limit(limit)
+      .execute();
+    return rows.map(({ wallet }) => wallet);
+  }
+
+  /** Puts a page on record. Answers whether it did: not where somebody else went on from that place meanwhile. */
+  async commit({ pages }: Place, { next, compared, tally, alarms, unread }: ComparedPage): Promise<boolean> {
+    return this.#db.transaction().execute(async (trx) => {
+      const moved = await trx
+        .updateTable('reconciliation')
+        .set({ pages: pages + 1n, after: next, haltedBecause: null, ...countedWith(tally) })
+        .where('pages', '=', pages)
+        .executeTakeFirstOrThrow();
+      if (moved.numUpdatedRows === 0n) return false;
+      if (next === null) await endPass(trx);
+      await keepOnlyAlerts(trx, TOLD, alarms, compared);
+      await trx.deleteFrom('unreadWallet').where('wallet', '=', anyOf(compared)).execute();
+      await noteUnread(trx, unread);
+      return true;
+    });
+  }
+
+  /** Puts on record why nothing was compared from that place on, where nobody went on from it meanwhile. */
+  async halt({ pages }: Place, haltedBecause: string): Promise<void> {
+    await this.#db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
+  }
+
+  /** What the passes through all wallets came to, with so many of the wallets that could not be compared at most. */
+  passes(unreadShown: number): Promise<PassesView> {
+    return readPasses(this.#db, unreadShown);
+  }
+
+  /** Raises the alert about wallets that were not compared for too long, of one kind or of all, or closes it. */
+  async tell(kind?: WatchKind): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const { now, ...standing } = await standingOf(trx, kind);
+      const alarm = behindAlarm(standing, now);
+      if (alarm !== null) await raiseAlert(trx, alarm);
+      else await closeAlerts(trx, (row) => row.and([row('kind', '=', BEHIND), row('subject', '=', WHOLE)]));
+    });
+  }
+}
+
+async function noteUnread(trx: Transaction<Tables>, unread: readonly UnreadWallet[]): Promise<void> {
+  if (unread.length === 0) return;
+  await trx
+    .insertInto('unreadWallet')
+    .values(unread.map(({ wallet, why }) => ({ wallet, why })))
+    .onConflict((conflict) =>
+      conflict
+        .column('wallet')
+        .doUpdateSet((given) => ({ why: given.ref('excluded.why'), askedAt: sql<Date>`now()` })),
+    )
+    .execute();
+}
+
+async function standingOf(
+  trx: Transaction<Tables>,
+  kind: WatchKind | undefined,
+): Promise<Standing & { readonly now: Date }> {
+  const row = await trx
+    .selectFrom('reconciliation')
+    .select(['after', 'comparedSince', sql<Date>`now()`.as('now')])
+    .executeTakeFirstOrThrow();
+  const { unread } = await unreadOf(trx, kind)
+    .select((one) => one.fn.countAll<bigint>().as('unread'))
+    .executeTakeFirstOrThrow();
+  const longest = await unreadOf(trx, kind)
+    .select(['unreadWallet.wallet', 'since', 'why'])
+    .orderBy('since')
+    .limit(1)
+    .executeTakeFirst();
+  return { ...row, unread: Number(unread), longest: longest ?? null };
+}

@@ -1,0 +1,105 @@
+import type { Transaction } from 'kysely';
+import type { Alarm } from '../../domain/alerts.ts';
+import { chunksOf } from '../../domain/chunks.ts';
+import type { BlockFinding, BlockHeader, Movement, Spend } from '../../domain/deposit.ts';
+import { depositKey } from '../../domain/deposit-key.ts';
+import { inWords } from '../../domain/quorum-result.ts';
+import { anyOf, type Tables } from '../database.ts';
+import { appendEvents, type FeedTransaction, lockFeed } from '../deposits/deposit-feed.ts';
+import { type Arrival, type Mismatch, mergeArrivals } from '../deposits/deposit-merge.ts';
+import { addDeposits, changeDeposits, holdWallets, ROWS_AT_ONCE } from '../deposits/deposit-writing.ts';
+import { givenRows } from '../deposits/given-rows.ts';
+import { raiseAlert } from '../operations/alerts.ts';
+
+/** What a finalized block brought. `blockhash` is null where only transactions of it could be had. */
+export interface FoundBlock {
+  readonly header: Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: string | null };
+  readonly finding: BlockFinding;
+}
+
+/**
+ * Puts everything that finalized blocks brought on record. What is on record already stays as it is, and stays one. Answers the arrivals
+ * that were not on record as finalized.
+ */
+export async function recordFindings(
+  trx: Transaction<Tables>,
+  blocks: readonly FoundBlock[],
+): Promise<readonly Arrival[]> {
+  const spends = blocks.flatMap(({ header: { slot }, finding }) =>
+    finding.spends.map((spend) => ({ ...spend, slot })),
+  );
+  for (const part of chunksOf(spends, ROWS_AT_ONCE)) await recordSpends(trx, part);
+  const outflows = blocks.flatMap(({ header: { slot }, finding }) =>
+    finding.outflows.map((outflow) => ({ ...outflow, slot })),
+  );
+  for (const part of chunksOf(outflows, ROWS_AT_ONCE)) await recordOutflows(trx, part);
+  return recordArrivals(
+    trx,
+    blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
+      finding.inflows.map((inflow) => ({ ...inflow, slot, blockhash, time })),
+    ),
+  );
+}
+
+async function recordSpends(
+  trx: Transaction<Tables>,
+  spends: readonly (Spend & { readonly slot: bigint })[],
+): Promise<void> {
+  const columns = ['signature', 'slot', 'wallet', 'error'] as const;
+  await trx
+    .insertInto('spend')
+    .columns(columns)
+    .expression(trx.selectFrom(givenRows('spend', spends)).select(columns))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+async function recordOutflows(
+  trx: Transaction<Tables>,
+  outflows: readonly (Movement & { readonly slot: bigint })[],
+): Promise<void> {
+  const columns = ['signature', 'slot', 'account', 'asset', 'wallet', 'amount'] as const;
+  await trx
+    .insertInto('outflow')
+    .columns(columns)
+    .expression(trx.selectFrom(givenRows('outflow', outflows)).select(columns))
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+async function recordArrivals(
+  trx: Transaction<Tables>,
+  arrivals: readonly Arrival[],
+): Promise<readonly Arrival[]> {
+  if (arrivals.length === 0) return [];
+  const feed = await lockFeed(trx);
+  await holdWallets(feed, arrivals);
+  const added: Arrival[] = [];
+  for (const part of chunksOf(arrivals, ROWS_AT_ONCE)) added.push(...(await recordSome(feed, part)));
+  return added;
+}
+
+async function recordSome(feed: FeedTransaction, arrivals: readonly Arrival[]): Promise<readonly Arrival[]> {
+  const signatures = [...new Set(arrivals.map(({ signature }) => signature))];
+  const known = await feed
+    .selectFrom('deposit')
+    .selectAll()
+    .where('signature', '=', anyOf(signatures))
+    .execute();
+  const { added, changed, mismatches } = mergeArrivals(known, arrivals);
+  await appendEvents(feed, [...(await addDeposits(feed, added)), ...(await changeDeposits(feed, changed))]);
+  for (const mismatch of mismatches) await raiseAlert(feed, alarmOf(mismatch));
+  const before = new Set(known.filter(({ finalizedAt }) => finalizedAt !== null).map(depositKey));
+  return arrivals.filter((arrival) => !before.has(depositKey(arrival)));
+}
+
+function alarmOf({ known, arrival }: Mismatch): Alarm {
+  const { signature, slot, account, asset, state } = known;
+  const before = state === 'dropped' ? 'it was rejected' : `on record: ${inWords(known)}`;
+  return {
+    kind: 'deposit_mismatch',
+    subject: signature,
+    message: `block ${slot}, read again, shows ${inWords(arrival)}; ${before}`,
+    details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
+  };
+}

@@ -1,0 +1,134 @@
+import { sql, type Transaction } from 'kysely';
+import { IMPORTS_SUBJECT } from '../../domain/audit.ts';
+import type { DepositAddressState } from '../../domain/deposit.ts';
+import type { Slots } from '../../domain/slots.ts';
+import { anyOf, type Database, type Tables } from '../database.ts';
+import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
+import { NEWEST_FINAL } from '../deposits/ownership.ts';
+import { closeAlerts } from '../operations/alerts.ts';
+import { isRecord } from '../operations/restore-detection.ts';
+import { nextLook } from '../retry-after.ts';
+
+const NEVER_UNREAD = { unreadSince: null, auditAfter: null } as const;
+
+const SUBJECT = sql.lit(IMPORTS_SUBJECT);
+
+/** An `alert` about all imports since a slot, none of which is to be audited any more. */
+const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists (
+  select from deposit_address due where due.audit_due and due.since = substring(alert.subject from ${SUBJECT})::bigint))`;
+
+/** The slot of the chain at the import of a `deposit_address`: once the scan is there, all that is to be audited is final. */
+const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
+
+/**
+ * The audits of addresses that were imported with a past: each is due until nodes have shown all that came to it from then on. The end
+ * of one changes the record of that name alone: a backup may have taken another one back to before the audit.
+ */
+export class ImportAudits {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Those of which something is to be asked now: first those that nobody has tried, then those tried the longest ago. None is before
+   * the scan has come to where the chain was at its import, and has committed what was staged without it.
+   */
+  async due(limit: number): Promise<readonly DepositAddressRow[]> {
+    const cursor = await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst();
+    // A new import of millions is passed as a whole: until then one look at an index answers.
+    if (cursor === undefined || !(await this.#isAnyPassed(cursor.slot))) return [];
+    return depositAddressRows(this.#db)
+      .where('auditDue', '=', true)
+      .where(sql<boolean>`coalesce(audit_after <= now(), true)`)
+      .where(IMPORTED_AFTER, '<=', cursor.slot)
+      .where(sql<boolean>`greatest(since, watched_after) <= ${cursor.slot}`)
+      .orderBy('auditTriedAt', (tried) => tried.asc().nullsFirst())
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+  }
+
+  async #isAnyPassed(slot: bigint): Promise<boolean> {
+    const any = await this.#db
+      .selectFrom('depositAddress')
+      .select('position')
+      .where('auditDue', '=', true)
+      .where(IMPORTED_AFTER, '<=', slot)
+      .limit(1)
+      .executeTakeFirst();
+    return any !== undefined;
+  }
+
+  /** The audits of these have been started: others come first in the next round. */
+  async noteTried(addresses: readonly string[]): Promise<void> {
+    await this.#db
+      .updateTable('depositAddress')
+      .set({ auditTriedAt: sql<Date>`now()` })
+      .where('address', '=', anyOf(addresses))
+      .where('auditDue', '=', true)
+      .execute();
+  }
+
+  /** Its audit has ended, and was not whole: it is begun again, later from time to time. */
+  async putOff(address: string, record: string): Promise<void> {
+    const unreadSince = sql<Date>`coalesce(unread_since, now())`;
+    await this.#db.transaction().execute(async (trx) => {
+      if (!(await isRecord(trx, record))) return;
+      await trx
+        .updateTable('depositAddress')
+        .set({ unreadSince, auditAfter: nextLook(unreadSince) })
+        .where('address', '=', address)
+        .where('auditDue', '=', true)
+        .execute();
+    });
+  }
+
+  /**
+   * What came in these slots is on record: the address is free, unless something came, or it is to be audited from earlier, or up to
+   * later, by now.
+   */
+  async markAudited(address: string, { from, to }: Slots, record: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      if (!(await isRecord(trx, record))) return;
+      await trx
+        .updateTable('depositAddress')
+        .set({ auditDue: false, state: insteadOf('auditing', 'free'), ...NEVER_UNREAD })
+        .where('address', '=', address)
+        .where('since', '=', from)
+        .where('auditDue', '=', true)
+        .where(sql<boolean>`coalesce(imported_after, 0) <= ${to}`)
+        .execute();
+      await closeAlerts(trx, (row) => row.and([row('kind', '=', 'audit_incomplete'), IS_OF_NO_IMPORT]));
+    });
+  }
+}
+
+/**
+ * Addresses not yet audited from `since` become due from there; free ones are kept until then. Due ones, too, are kept until the scan has
+ * come to `tip`, and to the newest slot that is known to be final.
+ */
+export async function auditSince(
+  trx: Transaction<Tables>,
+  addresses: readonly string[],
+  since: bigint,
+  tip: bigint | null,
+): Promise<void> {
+  await trx
+    .updateTable('depositAddress')
+    .set({ state: insteadOf('free', 'auditing'), since, auditDue: true, ...NEVER_UNREAD })
+    .where('address', '=', anyOf(addresses))
+    .where((row) => row.or([row('since', 'is', null), row('since', '>', since)]))
+    .execute();
+  await trx
+    .updateTable('depositAddress')
+    .set({ importedAfter: sql<bigint | null>`greatest(imported_after, ${tip}::bigint, ${NEWEST_FINAL})` })
+    .where('address', '=', anyOf(addresses))
+    .where('auditDue', '=', true)
+    .execute();
+}
+
+function insteadOf(state: DepositAddressState, other: DepositAddressState) {
+  return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
+}

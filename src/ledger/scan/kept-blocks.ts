@@ -1,0 +1,78 @@
+import { sql, type Transaction } from 'kysely';
+import { highest, lowest } from '../../domain/bigint.ts';
+import type { Database, Tables } from '../database.ts';
+import { dropForsaken } from './rescans.ts';
+import { lockCursor } from './scan-cursor.ts';
+
+interface Retention {
+  /** Slots behind the cursor whose headers are kept whatever happens. */
+  readonly keptSlots?: bigint | undefined;
+  /** Slots behind the cursor whose headers are kept for audits of addresses, at most. */
+  readonly auditSlots?: bigint;
+  /** Headers that go in one transaction. */
+  readonly atMost?: number;
+}
+
+/**
+ * Three epochs, 270 MB. Nodes keep about two by default, so that what is older can be read again from archives only;
+ * a proof of death needs the 300 blocks of an attempt's life.
+ */
+const KEPT_SLOTS = 1_296_000n;
+/**
+ * As much again, 540 MB. An audit takes the hashes and times of blocks from headers, and does without: one that comes to no end, as no
+ * node has its slots, must not keep all headers for ever.
+ */
+const AUDIT_SLOTS = 2n * KEPT_SLOTS;
+/** So much more than comes in between two prunings that a catch-up of days is soon pruned, too. */
+const AT_MOST = 10_000;
+
+/** The headers of committed blocks: those that something may still need are kept, the others pruned, the oldest first. */
+export class KeptBlocks {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Prunes what is further behind the cursor than `keptSlots` and no unfinished work needs. Answers how many headers that were. */
+  async prune({
+    keptSlots = KEPT_SLOTS,
+    auditSlots = AUDIT_SLOTS,
+    atMost = AT_MOST,
+  }: Retention = {}): Promise<number> {
+    return this.#db.transaction().execute(async (trx) => {
+      const cursor = await lockCursor(trx);
+      if (cursor === null) return 0;
+      await dropForsaken(trx);
+      const needed = await neededFrom(trx, cursor.slot - auditSlots);
+      const horizon = cursor.slot - keptSlots;
+      const pruned = await trx
+        .deleteFrom('block')
+        .where('slot', 'in', (block) =>
+          block
+            .selectFrom('block')
+            .select('slot')
+            .where('slot', '<', lowest([horizon, needed ?? horizon]))
+            .orderBy('slot')
+            .limit(atMost),
+        )
+        .returning('slot')
+        .execute();
+      if (pruned.length > 0) {
+        const prunedTo = highest([0n, ...pruned.map(({ slot }) => slot)]);
+        await trx.updateTable('scanCursor').set({ prunedTo }).execute();
+      }
+      return pruned.length;
+    });
+  }
+}
+
+/** The lowest slot that a living attempt, a gap, a rescan or, from `auditFrom` on, an audit needs; null where there are none. */
+async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
+  const { rows } = await sql<{ slot: bigint | null }>`select least(
+    (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
+    (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
+    (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
+    (select min(from_slot) from rescan where ended_at is null)) as slot`.execute(trx);
+  return rows[0]?.slot ?? null;
+}

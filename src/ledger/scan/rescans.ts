@@ -1,0 +1,212 @@
+import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import type { Word } from '../../domain/operator-note.ts';
+import type { RescanResult } from '../../domain/rescan.ts';
+import type { Slots } from '../../domain/slots.ts';
+import type { Database, Tables } from '../database.ts';
+import type { RescanTable } from '../deposits/deposit-tables.ts';
+import { raiseMissed } from '../deposits/missed.ts';
+import { isRecord, RECORD } from '../operations/restore-detection.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import type { FoundBlock } from './findings.ts';
+import { type CommitResult, upsertBlocks } from './scan.ts';
+import { assertReached, lockCursor } from './scan-cursor.ts';
+import type { Matched } from './watched.ts';
+
+export type RescanRow = Readonly<Selectable<RescanTable>>;
+
+/** A try to read it, and the record in which that has begun. */
+export type RescanTry = Pick<RescanRow, 'position'> & { readonly record: string };
+
+/** So many more blocks are read, and with them all up to this slot. */
+export type RescanProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: bigint };
+
+/** Twice as long as the activity that reads is given: whoever began then is gone. */
+const FORSAKEN_AFTER = sql`interval '2 days'`;
+
+/**
+ * Every rescan, how far it is and what it came to. Until it has ended its headers are kept. A try changes one that has not ended, in the
+ * record of that name alone: a backup may have given its number to another one, or taken it back to before what was found.
+ */
+export class Rescans {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * From here on nothing of it is pruned. The one of the same slots that has not ended is gone on with; a run that has read it to its
+   * end already is answered that one. Throws SlotsNotRecorded where some of it is above the cursor, or below the first header on record.
+   */
+  async begin(
+    { from, to, who, why }: Slots & Word,
+    run: string | null = null,
+  ): Promise<RescanRow & RescanTry> {
+    return this.#db.transaction().execute(async (trx) => {
+      const cursor = await lockCursor(trx);
+      const read = await readBy(trx, run, { from, to });
+      if (read !== undefined) return read;
+      assertReached(cursor, to);
+      await assertOnRecord(trx, from);
+      return trx
+        .insertInto('rescan')
+        .values({ fromSlot: from, toSlot: to, who, why, run })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['fromSlot', 'toSlot'])
+            .where('endedAt', 'is', null)
+            .doUpdateSet({ triedAt: sql<Date>`now()`, run: sql`coalesce(excluded.run, rescan.run)` }),
+        )
+        .returningAll()
+        .returning(RECORD.as('record'))
+        .executeTakeFirstOrThrow();
+    });
+  }
+
+  /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  async list(request: PageRequest): Promise<Page<RescanRow>> {
+    const newest = await this.#db
+      .selectFrom('rescan')
+      .selectAll()
+      .where('position', '<', positionBefore(request))
+      .orderBy('position', 'desc')
+      .limit(request.limit + 1)
+      .execute();
+    return pageOf(newest, request);
+  }
+
+  /** Those under way, the oldest first. */
+  async open(limit: number): Promise<readonly RescanRow[]> {
+    return this.#db
+      .selectFrom('rescan')
+      .selectAll()
+      .where('endedAt', 'is', null)
+      .orderBy('position')
+      .limit(limit)
+      .execute();
+  }
+
+  /**
+   * Puts on record what the blocks lack there, each that the scan should have found with an alert, and what that makes of the rescan,
+   * `progress` included. Throws as `Scan.upsert` does, and Unavailable where this try is over.
+   */
+  async record(
+    of: RescanTry,
+    matched: Matched<FoundBlock>,
+    progress?: RescanProgress,
+  ): Promise<Exclude<CommitResult, 'overtaken'>> {
+    return this.#change(of, async (trx, change) => {
+      const added = await upsertBlocks(trx, matched);
+      if (added === null) return 'unknown_version';
+      await raiseMissed(trx, added);
+      await change((row) => ({
+        found: row('found', '+', added.length),
+        blocks: row('blocks', '+', progress?.blocks ?? 0),
+        trouble: null,
+        ...(progress === undefined ? {} : { readTo: progress.readTo }),
+      }));
+      return 'committed';
+    });
+  }
+
+  /** What this try failed by; it is tried again. Throws Unavailable where this try is over. */
+  async note(of: RescanTry, trouble: string): Promise<void> {
+    await this.#change(of, (_trx, change) => change(() => ({ trouble })));
+  }
+
+  /**
+   * All is read whose headers are on record, and of closed gaps so many blocks, and not the slots `unread`. Answers what it came to.
+   * Throws Unavailable where this try is over.
+   */
+  async end(of: RescanTry, inGaps: Omit<RescanResult, 'found'>): Promise<RescanRow> {
+    return this.#change(of, (_trx, change) =>
+      change((row) => ({
+        blocks: row('blocks', '+', inGaps.blocks),
+        unread: JSON.stringify(inGaps.unread),
+        trouble: null,
+        endedAt: sql<Date>`now()`,
+      })),
+    );
+  }
+
+  /** Nobody reads this range any more, for what the newest try failed by; for `why` where that try could not put it on record. */
+  async giveUp({ from, to }: Slots, why: string): Promise<void> {
+    await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
+  }
+
+  /** The row is changed last: whoever holds the cursor waits for it. */
+  async #change<T>(
+    { position, record }: RescanTry,
+    work: (trx: Transaction<Tables>, change: (values: Changes) => Promise<RescanRow>) => Promise<T>,
+  ): Promise<T> {
+    return this.#db.transaction().execute(async (trx) => {
+      if (!(await isRecord(trx, record))) throw over('the record is another one, or may be');
+      return work(trx, async (values) => {
+        const changed = await trx
+          .updateTable('rescan')
+          .set(values)
+          .where('position', '=', position)
+          .where('endedAt', 'is', null)
+          .returningAll()
+          .executeTakeFirst();
+        if (changed === undefined) throw over('its rescan has ended');
+        return changed;
+      });
+    });
+  }
+}
+
+type Changes = (row: ExpressionBuilder<Tables, 'rescan'>) => UpdateObject<Tables, 'rescan'>;
+
+function over(why: string): DomainError {
+  return new DomainError('Unavailable', `this try to read blocks again is over: ${why}`);
+}
+
+/** Right behind pruned headers there may be none, as slots are skipped or in a gap; before the very first one blocks were never scanned. */
+async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<void> {
+  const { prunedTo, first } = await trx
+    .selectFrom('scanCursor')
+    .select([
+      'prunedTo',
+      (row) => row.selectFrom('block').select('slot').orderBy('slot').limit(1).as('first'),
+    ])
+    .executeTakeFirstOrThrow();
+  if (prunedTo === null ? first === null || from >= first : from > prunedTo) return;
+  const why =
+    prunedTo === null
+      ? 'the record begins'
+      : `the headers up to slot ${prunedTo} are no longer on record, which begins`;
+  throw new DomainError('SlotsNotRecorded', `from: ${why} with slot ${first}`, { field: 'from' });
+}
+
+/** The newest of these slots, where this run has read all of it. */
+async function readBy(
+  trx: Transaction<Tables>,
+  run: string | null,
+  { from, to }: Slots,
+): Promise<(RescanRow & RescanTry) | undefined> {
+  if (run === null) return undefined;
+  const newest = await trx
+    .selectFrom('rescan')
+    .selectAll()
+    .select(RECORD.as('record'))
+    .where('fromSlot', '=', from)
+    .where('toSlot', '=', to)
+    .orderBy('position', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return newest?.run === run && newest.endedAt !== null && newest.trouble === null ? newest : undefined;
+}
+
+/** Ends those whose run was lost: they must not keep headers for ever. */
+export async function dropForsaken(trx: Transaction<Tables>): Promise<void> {
+  await giveUp(trx, 'its run was lost').where('triedAt', '<', sql<Date>`now() - ${FORSAKEN_AFTER}`).execute();
+}
+
+function giveUp(db: Database, why: string) {
+  return db
+    .updateTable('rescan')
+    .set({ endedAt: sql<Date>`now()`, trouble: sql<string>`coalesce(trouble, ${why})` })
+    .where('endedAt', 'is', null);
+}

@@ -1,0 +1,74 @@
+import { sql, type Transaction } from 'kysely';
+import { type BlockName, isParent } from '../../domain/block-link.ts';
+import type { BlockHeader } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Database, Tables } from '../database.ts';
+import { dropPassed } from '../deposits/deposit-writing.ts';
+import type { Locked } from '../locked.ts';
+
+/** The last linked, scanned, committed block. */
+export type Cursor = BlockName;
+
+/** The cursor as this transaction holds it: nobody else moves it before that ends. */
+export type LockedCursor = Locked<Cursor, 'cursor'>;
+
+export async function readCursor(db: Database): Promise<Cursor | null> {
+  const row = await db.selectFrom('scanCursor').select(['slot', 'blockhash', 'height']).executeTakeFirst();
+  return row ?? null;
+}
+
+export async function lockCursor(trx: Transaction<Tables>): Promise<LockedCursor | null> {
+  const row = await trx
+    .selectFrom('scanCursor')
+    .select(['slot', 'blockhash', 'height'])
+    .forUpdate()
+    .executeTakeFirst();
+  return row === undefined ? null : (row as LockedCursor);
+}
+
+/** Throws SlotsNotRecorded where the scan has not come to the last slot of a range, `to`, yet. */
+export function assertReached(cursor: Cursor | null, to: bigint): void {
+  if (cursor !== null && to <= cursor.slot) return;
+  const message =
+    cursor === null
+      ? 'to: no block is read yet'
+      : `to: blocks are read up to slot ${cursor.slot} only: it must not be above that`;
+  throw new DomainError('SlotsNotRecorded', message, { field: 'to' });
+}
+
+/** Throws IllegalTransition unless each header names the one before it, the first one the cursor, as its parent. */
+export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): void {
+  let previous = cursor;
+  for (const header of headers) {
+    if (!isParent(previous, header)) {
+      const [slot, after] = [header.slot.toString(), previous.slot.toString()];
+      throw new DomainError('IllegalTransition', `block ${slot} is not the child of block ${after}`, {
+        slot,
+        after,
+      });
+    }
+    previous = header;
+  }
+}
+
+/**
+ * Moves the cursor on. What was announced up to there and did not come is dropped, a gap behind it is filled, one that it has
+ * come into begins after it, and what was staged from there or before is forgotten: it can never be joined.
+ */
+export async function moveCursor(
+  trx: Transaction<Tables>,
+  from: LockedCursor,
+  to: Cursor,
+): Promise<LockedCursor> {
+  const { slot } = to;
+  await dropPassed(trx, slot);
+  const open = trx.updateTable('scanGap').where('state', '=', 'open');
+  await open.set({ state: 'filled', endedAt: sql<Date>`now()` }).where('toSlot', '<=', slot).execute();
+  await open
+    .set({ fromSlot: slot + 1n })
+    .where('toSlot', '>', slot)
+    .execute();
+  await trx.deleteFrom('stagedRange').where('fromSlot', '<=', slot).execute();
+  await trx.updateTable('scanCursor').set(to).execute();
+  return { ...from, ...to };
+}

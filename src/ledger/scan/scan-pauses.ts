@@ -1,0 +1,74 @@
+import { type Selectable, sql, type Transaction } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import type { Word } from '../../domain/operator-note.ts';
+import type { Database, Tables } from '../database.ts';
+import { lockCursor } from './scan-cursor.ts';
+
+/** Who paused the scan, why and since when; and who ended that. */
+export type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
+
+/** The scan is paused, so nothing is read, staged or committed. */
+export class ScanPaused extends DomainError {
+  readonly pause: ScanPauseRow;
+
+  constructor(pause: ScanPauseRow) {
+    super('ScanPaused', `${pause.who} paused the scan: ${pause.why}`, { since: pause.since.toISOString() });
+    this.pause = pause;
+  }
+}
+
+/** Pauses of the scan, of which at most one is open. While it is, the cursor stays, whatever becomes of workers and of Temporal. */
+export class ScanPauses {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async open(): Promise<ScanPauseRow | undefined> {
+    return openPause(this.#db);
+  }
+
+  /** After this commits no block is committed, and no deposit confirmed or announced, any more. An open pause stays as it is. */
+  async begin({ who, why }: Word): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      await lockCursor(trx);
+      await trx
+        .insertInto('scanPause')
+        .values({ who, why })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+    });
+  }
+
+  /** Ends the open pause, where there is one. */
+  async end({ who, why }: Word): Promise<void> {
+    await this.#db
+      .updateTable('scanPause')
+      .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
+      .where('endedAt', 'is', null)
+      .execute();
+  }
+
+  /** Throws ScanPaused. */
+  async assertNone(): Promise<void> {
+    await assertNotPaused(this.#db);
+  }
+}
+
+/** Throws ScanPaused. Under the lock of the cursor nobody pauses before that transaction ends. */
+export async function assertNotPaused(db: Database): Promise<void> {
+  const pause = await openPause(db);
+  if (pause !== undefined) throw new ScanPaused(pause);
+}
+
+/** The slot of the cursor; null before the first block. It stays, and nobody pauses, before this transaction ends. Throws ScanPaused. */
+export async function holdUnpaused(trx: Transaction<Tables>): Promise<bigint | null> {
+  const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
+  await assertNotPaused(trx);
+  return cursor?.slot ?? null;
+}
+
+async function openPause(db: Database): Promise<ScanPauseRow | undefined> {
+  return db.selectFrom('scanPause').selectAll().where('endedAt', 'is', null).executeTakeFirst();
+}

@@ -1,0 +1,110 @@
+import type { Transaction } from 'kysely';
+import { isSameBlock } from '../../domain/block-link.ts';
+import type { BlockHeader } from '../../domain/deposit.ts';
+import { depositKey } from '../../domain/deposit-key.ts';
+import type { Database, Tables } from '../database.ts';
+import type { Arrival } from '../deposits/deposit-merge.ts';
+import { appendBlocks, HEADER, insertHeaders, type MatchedBlock, namedBlocks } from './blocks.ts';
+import { type FoundBlock, recordFindings } from './findings.ts';
+import { type Cursor, lockCursor, readCursor } from './scan-cursor.ts';
+import { assertNotPaused } from './scan-pauses.ts';
+import { type Matched, withNewestWatchSet } from './watched.ts';
+
+/**
+ * `overtaken`: another scanner moved the cursor: read the cursor again. `unknown_version`: the database was never at the version of the
+ * watch set, so it has been restored: read the watch set again, too.
+ */
+export type CommitResult = 'committed' | 'overtaken' | 'unknown_version';
+
+/**
+ * The cursor, the headers of the blocks behind it that are kept, and the one way to move it: with everything that the next blocks
+ * brought.
+ */
+export class Scan {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Null before the first start. */
+  async cursor(): Promise<Cursor | null> {
+    return readCursor(this.#db);
+  }
+
+  /** Begins behind this block, unless the scan has begun already. Answers the cursor that counts. */
+  async start(header: BlockHeader): Promise<Cursor> {
+    return this.#db.transaction().execute(async (trx) => {
+      const { slot, blockhash, height } = header;
+      const begun = await trx
+        .insertInto('scanCursor')
+        .values({ slot, blockhash, height })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow();
+      if (begun.numInsertedOrUpdatedRows === 1n) await insertHeaders(trx, [header]);
+      return (await lockCursor(trx)) ?? { slot, blockhash, height };
+    });
+  }
+
+  /** A quorum of nodes has finalized all up to `tip`, which may be far ahead of the cursor. */
+  async seen(tip: bigint): Promise<void> {
+    await this.#db
+      .updateTable('scanCursor')
+      .set({ tip })
+      .where((row) => row.or([row('tip', 'is', null), row('tip', '<', tip)]))
+      .execute();
+  }
+
+  /**
+   * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, all in one transaction. A repeated
+   * commit is `committed` as long as its last block is the cursor. Throws ScanPaused, and IllegalTransition for blocks that are not linked.
+   */
+  async commit({
+    expected,
+    ...matched
+  }: Matched<MatchedBlock> & { readonly expected: Cursor }): Promise<CommitResult> {
+    return this.#db.transaction().execute(async (trx) => {
+      const cursor = await lockCursor(trx);
+      const last = matched.blocks.at(-1)?.header;
+      if (cursor === null || last === undefined) return 'overtaken';
+      if (isSameBlock(cursor, last)) return 'committed';
+      if (!isSameBlock(cursor, expected)) return 'overtaken';
+      await assertNotPaused(trx);
+      const blocks = await withNewestWatchSet(trx, matched);
+      if (blocks === null) return 'unknown_version';
+      await appendBlocks(trx, cursor, blocks);
+      return 'committed';
+    });
+  }
+
+  /**
+   * Puts on record what is missing of blocks behind the cursor, which stays where it is. May be repeated. Throws InvalidRequest for
+   * a block above the cursor, NodeFault for one that is not the block on record at its slot.
+   */
+  async upsert(matched: Matched<FoundBlock>): Promise<Exclude<CommitResult, 'overtaken'>> {
+    const added = await this.#db.transaction().execute((trx) => upsertBlocks(trx, matched));
+    return added === null ? 'unknown_version' : 'committed';
+  }
+
+  /** The committed blocks of these slots, both ends within, the lowest first. */
+  async headersBetween(from: bigint, to: bigint): Promise<readonly BlockHeader[]> {
+    return this.#db
+      .selectFrom('block')
+      .select(HEADER)
+      .where('slot', '>=', from)
+      .where('slot', '<=', to)
+      .orderBy('slot')
+      .execute();
+  }
+}
+
+/** {@link Scan.upsert} in this transaction: the arrivals that were not on record as finalized; null where its version is unknown. */
+export async function upsertBlocks(
+  trx: Transaction<Tables>,
+  matched: Matched<FoundBlock>,
+): Promise<readonly Arrival[] | null> {
+  const blocks = await withNewestWatchSet(trx, matched);
+  if (blocks === null) return null;
+  const added = await recordFindings(trx, await namedBlocks(trx, blocks));
+  return [...new Map(added.map((arrival) => [depositKey(arrival), arrival])).values()];
+}

@@ -1,0 +1,200 @@
+import { randomInt } from 'node:crypto';
+import { sql, type Transaction } from 'kysely';
+import type { WatchKind } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { RecordedSpend } from '../../domain/spends.ts';
+import { anyOf, type Database, type Tables } from '../database.ts';
+import { readInOneQuery } from '../one-query.ts';
+import { WalletHistory } from '../settlements/wallet-history.ts';
+
+export interface WatchedWallet {
+  readonly address: string;
+  readonly kind: WatchKind;
+}
+
+/** What came into the watch set after some version, up to `version`. */
+export interface WatchDifference {
+  readonly version: bigint;
+  readonly wallets: readonly WatchedWallet[];
+}
+
+/** The record as it is inside a transaction: nothing else may be asked while that holds its locks. */
+export interface RecordView {
+  /** Those of these addresses that are ours. */
+  readonly among: (addresses: readonly string[]) => Promise<ReadonlyMap<string, WatchKind>>;
+  /** Our own attempts among these signatures. */
+  readonly recordOf: (signatures: readonly string[]) => Promise<ReadonlyMap<string, RecordedSpend>>;
+}
+
+/** What was found with the watch set of `watchVersion`. */
+export interface Matched<Found> {
+  readonly blocks: readonly Found[];
+  readonly watchVersion: bigint;
+  /** All of `blocks` again, each with what is found where the added wallets are known, too. */
+  readonly rematch: (
+    added: readonly WatchedWallet[],
+    record: RecordView,
+  ) => readonly Found[] | Promise<readonly Found[]>;
+}
+
+/**
+ * All wallets that we look for. They are only ever added, each with the version that its adding made, so that a copy in memory of
+ * version v and the rows above v are the whole set. Versions go up by random steps: one that the record knows is one that this very
+ * record has been at, and never a number that it came to again after an older copy was put in its place.
+ */
+export class Watched {
+  readonly #db: Database;
+  readonly #databaseUrl: string;
+
+  constructor(db: Database, databaseUrl: string) {
+    this.#db = db;
+    this.#databaseUrl = databaseUrl;
+  }
+
+  async version(): Promise<bigint> {
+    const row = await this.#db.selectFrom('watchVersion').select('version').executeTakeFirstOrThrow();
+    return row.version;
+  }
+
+  /** Every address, in one query. Read {@link version} before: whatever is added meanwhile is {@link since} that one. */
+  async *stream(): AsyncGenerator<string> {
+    for await (const rows of readInOneQuery<[string]>(
+      this.#databaseUrl,
+      'select address from watched_wallet',
+    ))
+      for (const [address] of rows) yield address;
+  }
+
+  /** Some addresses in their order, those behind `after`; of one kind, or of all. */
+  async page(after: string | null, limit: number, kind?: WatchKind): Promise<readonly string[]> {
+    let query = this.#db.selectFrom('watchedWallet').select('address').orderBy('address').limit(limit);
+    if (after !== null) query = query.where('address', '>', after);
+    if (kind !== undefined) query = query.where('kind', '=', kind);
+    return (await query.execute()).map(({ address }) => address);
+  }
+
+  /** Throws Unavailable for a version that the record has never been at: it is another one, and the whole set must be read anew. */
+  async since(version: bigint): Promise<WatchDifference> {
+    const newest = await this.version();
+    if (!(await isKnown(this.#db, version))) {
+      const message = `the watch set is at version ${newest} on record, which knows of no version ${version}: it must be read anew`;
+      throw new DomainError('Unavailable', message, { version: newest.toString() });
+    }
+    return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
+  }
+
+  /** Those of `addresses` that are ours. */
+  async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
+    return kindsOf(this.#db, addresses);
+  }
+
+  /** Wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */
+  async addHot(addresses: readonly string[]): Promise<void> {
+    await this.#db.transaction().execute((trx) => watch(trx, addresses, 'hot'));
+  }
+}
+
+/**
+ * Adds wallets to the set; safe from the commit on. Every block that is committed before it is matched without them, every later
+ * one with them: both wait for each other at the row of the version. Throws InvalidRequest for one that is watched as another kind.
+ */
+export async function watch(
+  trx: Transaction<Tables>,
+  addresses: readonly string[],
+  kind: WatchKind,
+): Promise<void> {
+  const { version } = await trx
+    .selectFrom('watchVersion')
+    .select('version')
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  const next = version + 1n + BigInt(randomInt(LONGEST_STEP));
+  const { numInsertedOrUpdatedRows } = await trx
+    .insertInto('watchedWallet')
+    .columns(['address', 'kind', 'version', 'watchedAfter'])
+    .expression(
+      trx
+        .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'given'>(sql`given(address)`))
+        .select(['given.address', sql<WatchKind>`${kind}`.as('kind')])
+        .select([sql<bigint>`${next}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
+    )
+    .onConflict((conflict) => conflict.column('address').doNothing())
+    .executeTakeFirstOrThrow();
+  await refuseOtherKind(trx, addresses, kind);
+  if (numInsertedOrUpdatedRows === 0n) return;
+  await trx.updateTable('watchVersion').set({ version: next }).execute();
+}
+
+// Two lines of imports meet at one number once in this many; 63 bits hold some ten million steps.
+const LONGEST_STEP = 2 ** 40;
+
+// Staged blocks are matched, too, although the cursor is not yet there.
+const SCANNED_TO = sql<bigint | null>`greatest(
+  (select slot from scan_cursor), (select max(to_slot) from staged_range))`;
+
+async function refuseOtherKind(
+  trx: Transaction<Tables>,
+  addresses: readonly string[],
+  kind: WatchKind,
+): Promise<void> {
+  const other = await trx
+    .selectFrom('watchedWallet')
+    .select(['address', 'kind'])
+    .where('address', '=', anyOf(addresses))
+    .where('kind', '<>', kind)
+    .executeTakeFirst();
+  if (other === undefined) return;
+  const message = `${other.address} is watched as a ${other.kind} wallet: it cannot be a ${kind} wallet, too`;
+  throw new DomainError('InvalidRequest', message, { address: other.address, kind: other.kind });
+}
+
+async function kindsOf(db: Database, addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
+  const rows = await db
+    .selectFrom('watchedWallet')
+    .select(['address', 'kind'])
+    .where('address', '=', anyOf(addresses))
+    .execute();
+  return new Map(rows.map(({ address, kind }) => [address, kind]));
+}
+
+/** Whether the record has been at this version: every one but the first has brought wallets. */
+async function isKnown(db: Database, version: bigint): Promise<boolean> {
+  if (version === 0n) return true;
+  const row = await db
+    .selectFrom('watchedWallet')
+    .select('version')
+    .where('version', '=', version)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function addedBetween(db: Database, after: bigint, to: bigint): Promise<readonly WatchedWallet[]> {
+  return db
+    .selectFrom('watchedWallet')
+    .select(['address', 'kind'])
+    .where('version', '>', after)
+    .where('version', '<=', to)
+    .execute();
+}
+
+/**
+ * The blocks as the newest watch set finds them; nobody adds to it before this transaction ends. Null where the record has never been
+ * at the version that they were matched with: it is not the one that it was, and all that is in memory of it must be read anew.
+ */
+export async function withNewestWatchSet<Found>(
+  trx: Transaction<Tables>,
+  { blocks, watchVersion, rematch }: Matched<Found>,
+): Promise<readonly Found[] | null> {
+  const { version } = await trx
+    .selectFrom('watchVersion')
+    .select('version')
+    .forShare()
+    .executeTakeFirstOrThrow();
+  if (version === watchVersion) return blocks;
+  if (!(await isKnown(trx, watchVersion))) return null;
+  return rematch(await addedBetween(trx, watchVersion, version), {
+    among: (addresses) => kindsOf(trx, addresses),
+    recordOf: (signatures) => new WalletHistory(trx).recordOf(signatures),
+  });
+}

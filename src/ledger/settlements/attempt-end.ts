@@ -1,0 +1,87 @@
+import type { Transaction } from 'kysely';
+import {
+  attemptFailed,
+  KEEPS_FAILING,
+  keepsFailing,
+  paymentKeepsFailing,
+} from '../../domain/chain-failures.ts';
+import { EXPIRED, isPaidByDead, type StatusReason } from '../../domain/settlement.ts';
+import type { Tables } from '../database.ts';
+import { raiseAlert } from '../operations/alerts.ts';
+import type { Kinds } from '../webhooks/subject-events.ts';
+import { type AttemptOutcome, type AttemptRow, illegal } from './attempt-row.ts';
+import { returnNonce } from './nonces.ts';
+import { landReservations, releaseReservations } from './reservations.ts';
+import type { SettlementRow } from './settlement-row.ts';
+import { enterStatus } from './settlement-status.ts';
+
+/**
+ * What the end of an attempt makes of its settlement, in the transaction that records the end. The caller holds the lock and has seen the
+ * attempt alive under it. The sums of reservations are locked last: see `reserveFunds`.
+ */
+export async function afterSettlement(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  settlement: SettlementRow,
+  settled: AttemptRow,
+  { reason, mayPass = false }: AttemptOutcome,
+): Promise<void> {
+  const { id } = settlement;
+  if (settled.nonceAccount !== null) await returnNonce(trx, settled.nonceAccount, id);
+  const isStopped = isPaidByDead(settlement);
+  if (settled.state !== 'dead' && settled.slot === null)
+    throw illegal(settled, 'end in a block without its slot');
+  if (settled.state === 'landed') {
+    if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
+    await landReservations(trx, id, settled.slot ?? 0n);
+    return;
+  }
+  // Only what we compose can be composed anew: its reservation stays open for the next attempt.
+  const goesOn = settled.adoptedFrom === null && (settled.state === 'dead' || mayPass);
+  if (!isStopped) await enterNext(trx, kinds, settlement, settled, { goesOn, reason: reason ?? null });
+  if (!goesOn) await releaseReservations(trx, id);
+}
+
+async function enterNext(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  { id, status }: SettlementRow,
+  settled: AttemptRow,
+  { goesOn, reason }: { readonly goesOn: boolean; readonly reason: StatusReason | null },
+): Promise<void> {
+  // The fork that showed it confirmed is gone, or it failed there: no step leads from `confirmed` to what follows.
+  if (status === 'confirmed' && (goesOn || settled.state === 'dead'))
+    await enterStatus(trx, kinds, id, 'sending');
+  if (settled.state === 'dead')
+    await enterStatus(trx, kinds, id, goesOn ? 'preparing' : 'dead', goesOn ? null : EXPIRED);
+  else if (goesOn) await prepareAgain(trx, kinds, settled, reason);
+  else await enterStatus(trx, kinds, id, 'failed', reason);
+}
+
+/** A finalized failure proves that these bytes never land again. The next attempt waits, or an operator is asked first. */
+async function prepareAgain(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  { settlementId: id, n }: AttemptRow,
+  reason: StatusReason | null,
+): Promise<void> {
+  const why = reason?.message ?? 'the chain gives no reason';
+  const failures = await failuresOf(trx, id);
+  if (!keepsFailing(failures)) {
+    await enterStatus(trx, kinds, id, 'preparing', attemptFailed(n, why));
+    return;
+  }
+  const held = paymentKeepsFailing(failures, why);
+  await enterStatus(trx, kinds, id, 'held', held);
+  await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: held.message, details: { failures } });
+}
+
+async function failuresOf(trx: Transaction<Tables>, settlementId: string): Promise<number> {
+  const { failures } = await trx
+    .selectFrom('attempt')
+    .select((row) => row.fn.countAll<bigint>().as('failures'))
+    .where('settlementId', '=', settlementId)
+    .where('state', '=', 'failed')
+    .executeTakeFirstOrThrow();
+  return Number(failures);
+}

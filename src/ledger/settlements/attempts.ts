@@ -1,0 +1,279 @@
+import { sql, type Transaction } from 'kysely';
+import { SigningTimes } from '../../domain/backpressure.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
+import { violates } from '../connection.ts';
+import type { Database, Tables } from '../database.ts';
+import { GENERATION } from '../operations/restore-detection.ts';
+import { toJson } from '../to-json.ts';
+import type { Kinds } from '../webhooks/subject-events.ts';
+import { afterSettlement } from './attempt-end.ts';
+import {
+  type AttemptOutcome,
+  type AttemptRow,
+  attemptsOf,
+  illegal,
+  LIVE,
+  newestSignatures,
+  readAttempt,
+  refuseAnother,
+} from './attempt-row.ts';
+import { leaseNonce, lockFreeNonce } from './nonces.ts';
+import { type ReservationInput, reserveFunds, Short, type Shortage } from './reservations.ts';
+import { lockSettlement, type SettlementRow } from './settlement-row.ts';
+import { enterStatus } from './settlement-status.ts';
+import { stopOf } from './stops.ts';
+
+export type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
+export type { ReservationInput } from './reservations.ts';
+
+export type NewAttempt = Omit<
+  AttemptRow,
+  | 'kind'
+  | 'state'
+  | 'signatures'
+  | 'signature'
+  | 'slot'
+  | 'error'
+  | 'proof'
+  | 'generation'
+  | 'createdAt'
+  | 'endedAt'
+> & {
+  /** Those that its buyer has made, base58, one for each signer; null where a key of ours is to sign. Default: none are made. */
+  readonly signatures?: readonly (string | null)[];
+  /** A key of this process is among those that have signed it: nothing of it may be sent unless it goes on record. */
+  readonly isSignedHere?: true;
+};
+
+/** `stopped`: no attempt may be prepared now, for this or for any settlement. `nonce_taken`: compose with another nonce account. */
+export type PrepareResult =
+  | { readonly kind: 'prepared'; readonly attempt: AttemptRow }
+  | { readonly kind: 'nonce_taken' }
+  | { readonly kind: 'stopped'; readonly reason: StatusReason }
+  | Shortage;
+
+/** The transactions of settlements. Every step may be repeated and is then a success without effect. */
+export class Attempts {
+  readonly #db: Database;
+  readonly #kinds: Kinds;
+  /** How fast attempts were signed, by those of which this process has stored the signatures. */
+  readonly signings = new SigningTimes();
+
+  constructor(db: Database, kinds: Kinds) {
+    this.#db = db;
+    this.#kinds = kinds;
+  }
+
+  /**
+   * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
+   * The row's existence forbids cancelling and any other attempt until this one is proved dead or failed. An own (id, n) on record is returned
+   * as it is. `reserve`: what it needs of each wallet, each once. An adopted attempt that others have signed is only sent and
+   * watched: no key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt
+   * has these very bytes.
+   */
+  async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
+    try {
+      return await this.#db.transaction().execute((trx) => prepareIn(trx, this.#kinds, input, reserve));
+    } catch (error) {
+      if (error instanceof Short) return error.shortage;
+      if (!violates(error, 'attempt_message_unique')) throw error;
+      const { settlementId, n, messageHash } = input;
+      const message = `another attempt already has the message of ${settlementId}/${n}`;
+      throw new DomainError('MessageTaken', message, { settlementId, n, messageHash }, error);
+    }
+  }
+
+  /**
+   * Stores the signature of one signer, by default of the one that pays the fee; the message and all signatures are the bytes, stored
+   * before any of them is sent. The signature that is stored first stays: a later one is never sent. Where a dead attempt has paid the
+   * settlement nothing is stored: the row comes back as it was. Throws IllegalTransition for one that was settled before all had signed.
+   */
+  async storeSignature(
+    settlementId: string,
+    n: number,
+    signature: string,
+    signer?: string,
+  ): Promise<AttemptRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const settlement = await lockSettlement(trx, settlementId);
+      const row = await readAttempt(trx, settlementId, n);
+      const place = signer === undefined ? 0 : row.signers.indexOf(signer);
+      const stored = row.signatures[place];
+      if (stored === undefined) throw illegal(row, `be signed by ${signer}, who is not among its signers`);
+      if (stored !== null || (row.state === 'prepared' && isPaidByDead(settlement))) return row;
+      if (row.state !== 'prepared') throw illegal(row, 'take a signature');
+      const next = row.signatures.with(place, signature);
+      const { row: signed, tookMs } = await signIn(trx, this.#kinds, settlement, row, next);
+      if (signed.state === 'signed') this.signings.add(signed.kind, performance.now(), tookMs);
+      return signed;
+    });
+  }
+
+  /**
+   * Takes the signatures under which the message of a living attempt stands on the chain. `isProved`: two nodes or a quorum's block show
+   * them there; only then do they replace a signature, else the answer is false. One that is settled stays as it is.
+   */
+  async takeFound(
+    settlementId: string,
+    n: number,
+    signatures: readonly string[],
+    isProved: boolean,
+  ): Promise<boolean> {
+    return this.#db.transaction().execute(async (trx) => {
+      const settlement = await lockSettlement(trx, settlementId);
+      const row = await readAttempt(trx, settlementId, n);
+      if (!LIVE.includes(row.state)) return true;
+      if (row.signature !== null && row.signature !== signatures[0] && !isProved) return false;
+      await signIn(trx, this.#kinds, settlement, row, signatures);
+      return true;
+    });
+  }
+
+  /**
+   * Records the verdict and, in the same transaction, what it makes of the settlement: `finalized` for `landed`. Where the next attempt may
+   * follow, for `dead` or a failure that may pass, `preparing`, or `held` after too many failures; else `dead` or `failed`. One that a dead
+   * attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached.
+   * `landed` turns the reservation into what left the wallet in that slot; it stays open where the next attempt may follow. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
+   */
+  async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const settlement = await lockSettlement(trx, settlementId);
+      const row = await readAttempt(trx, settlementId, n);
+      if (outcome.signature !== undefined && row.signature !== outcome.signature)
+        throw illegal(row, `end as ${outcome.signature ?? 'an unsigned one'} did`);
+      if (row.state === outcome.state) return row;
+      const stored = await trx
+        .updateTable('attempt')
+        .set({
+          state: outcome.state,
+          slot: outcome.slot ?? null,
+          error: outcome.error ?? null,
+          proof: toJson(outcome.proof),
+          endedAt: sql<Date>`now()`,
+          feeLamports: outcome.feeLamports ?? row.feeLamports,
+          rentLamports: outcome.rentLamports ?? row.rentLamports,
+        })
+        .where('settlementId', '=', settlementId)
+        .where('n', '=', n)
+        .where('state', 'in', LIVE)
+        .returningAll()
+        .executeTakeFirst();
+      if (stored === undefined) throw illegal(row, `become ${outcome.state}`);
+      await this.#kinds[settlement.kind]?.ended?.(trx, settlement, stored, outcome);
+      await afterSettlement(trx, this.#kinds, settlement, stored, outcome);
+      return stored;
+    });
+  }
+
+  /** All attempts of a settlement, oldest first. */
+  async of(settlementId: string): Promise<readonly AttemptRow[]> {
+    return attemptsOf(this.#db, settlementId);
+  }
+
+  /** The signature of the newest attempt of each settlement, null where it is not signed. Settlements without an attempt are not in it. */
+  async newestSignatures(settlementIds: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    return newestSignatures(this.#db, settlementIds);
+  }
+
+  /** Throws NotFound. */
+  async get(settlementId: string, n: number): Promise<AttemptRow> {
+    return readAttempt(this.#db, settlementId, n);
+  }
+
+  /**
+   * Those that may be dead although nobody has sent them, at most `limit`, without the first `skipped` of them: prepared, and their settlements held because the signer refused, or
+   * because a dead attempt has paid them; or, for a minute, with a durable nonce, which an advance may have ended; or for three minutes, in
+   * which a blockhash expires while a signer outside of Sluice, or ours, takes its time. The oldest of each kind first, then the second oldest of each: none keeps another waiting.
+   */
+  async unsigned(limit: number, skipped = 0): Promise<readonly AttemptRow[]> {
+    return this.#db
+      .selectFrom('attempt')
+      .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
+      .selectAll('attempt')
+      .where('attempt.state', '=', 'prepared')
+      .where((row) =>
+        row.or([
+          row.and([
+            row('settlement.status', '=', 'held'),
+            row('settlement.reasonCode', 'in', ['signing_refused', PAID_BY_DEAD]),
+          ]),
+          row.and([
+            row('attempt.nonceAccount', 'is not', null),
+            row('attempt.createdAt', '<', sql<Date>`now() - interval '1 minute'`),
+          ]),
+          row('attempt.createdAt', '<', sql<Date>`now() - interval '3 minutes'`),
+        ]),
+      )
+      .orderBy(sql`row_number() over (partition by settlement.kind order by attempt.created_at)`)
+      .orderBy('attempt.createdAt')
+      .orderBy('attempt.settlementId')
+      .offset(skipped)
+      .limit(limit)
+      .execute();
+  }
+}
+
+async function prepareIn(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  input: NewAttempt,
+  reserve: readonly ReservationInput[],
+): Promise<PrepareResult> {
+  const { settlementId, n, signers, nonceAccount, bareAdvance } = input;
+  const { signatures = signers.map(() => null), isSignedHere = false, ...values } = input;
+  const isSigned = !signatures.includes(null);
+  const settlement = await lockSettlement(trx, settlementId);
+  if (isPaidByDead(settlement)) return { kind: 'stopped', reason: settlement.reason };
+  const earlier = await attemptsOf(trx, settlementId);
+  const own = earlier.find((attempt) => attempt.n === n);
+  if (own !== undefined) return { kind: 'prepared', attempt: own };
+  refuseAnother(settlement, input, earlier);
+  const stop = isSigned && !isSignedHere ? null : await stopOf(trx, settlement.kind, input);
+  if (stop !== null) return { kind: 'stopped', reason: stop };
+  const leased = bareAdvance ? null : nonceAccount;
+  if (leased !== null && !(await lockFreeNonce(trx, leased, input.blockhash))) return { kind: 'nonce_taken' };
+  if (leased !== null) await leaseNonce(trx, leased, settlementId);
+  const attempt = await trx
+    .insertInto('attempt')
+    .values({
+      ...values,
+      kind: settlement.kind,
+      signatures,
+      state: isSigned ? 'signed' : 'prepared',
+      generation: GENERATION,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await kinds[settlement.kind]?.prepared?.(trx, settlement, attempt);
+  await enterStatus(trx, kinds, settlementId, 'preparing');
+  if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
+  // Last: other preparations of these wallets wait from here to the end of the transaction.
+  if (reserve.length > 0 || earlier.length > 0)
+    await reserveFunds(trx, { settlementId, isFirst: earlier.length === 0 }, reserve);
+  return { kind: 'prepared', attempt };
+}
+
+/** Needs the lock on the settlement, and that the attempt was seen alive under it. */
+async function signIn(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  settlement: SettlementRow,
+  { n, state }: AttemptRow,
+  signatures: readonly (string | null)[],
+): Promise<{ readonly row: AttemptRow; readonly tookMs: number }> {
+  const { id, status } = settlement;
+  const isComplete = !signatures.includes(null);
+  const { tookMs, ...row } = await trx
+    .updateTable('attempt')
+    .set({ signatures: sql`${signatures}::text[]`, ...(isComplete ? { state: 'signed' as const } : {}) })
+    .where('settlementId', '=', id)
+    .where('n', '=', n)
+    .returningAll()
+    // By the clock that wrote the row.
+    .returning(sql<number>`(extract(epoch from clock_timestamp() - created_at) * 1000)::float8`.as('tookMs'))
+    .executeTakeFirstOrThrow();
+  const begins = isComplete && state === 'prepared' && mayFollow(status, 'sending');
+  if (begins && !isPaidByDead(settlement)) await enterStatus(trx, kinds, id, 'sending');
+  return { row, tookMs };
+}

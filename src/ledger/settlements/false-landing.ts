@@ -1,0 +1,59 @@
+import type { Transaction } from 'kysely';
+import type { Word } from '../../domain/operator-note.ts';
+import {
+  EXPIRED,
+  isPaidByDead,
+  isTerminal,
+  PAID_BY_DEAD,
+  type SettlementStatus,
+  type StatusReason,
+} from '../../domain/settlement.ts';
+import type { Tables } from '../database.ts';
+import { closeAlerts, noteJudged } from '../operations/alerts.ts';
+import type { Kinds } from '../webhooks/subject-events.ts';
+import { type AttemptRow, attemptsOf } from './attempt-row.ts';
+import { releaseReservations } from './reservations.ts';
+import { lockIfKnown } from './settlement-row.ts';
+import { enterStatus } from './settlement-status.ts';
+
+/**
+ * Judges the alert that a dead attempt of the settlement has landed as false, whether it is open or a resume has closed it, and lets the
+ * settlement continue from its newest attempt. Answers whether that changed anything: a repeated call does not.
+ */
+export async function judgeLandingFalse(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  id: string,
+  word: Word,
+): Promise<boolean> {
+  const row = await lockIfKnown(trx, id);
+  const closed = await closeAlerts(
+    trx,
+    (alert) => alert.and([alert('kind', '=', PAID_BY_DEAD), alert('subject', '=', id)]),
+    word,
+  );
+  const judged = await noteJudged(trx, PAID_BY_DEAD, id, word);
+  if (row !== undefined && isPaidByDead(row)) {
+    const { status, reason } = placeOf((await attemptsOf(trx, id)).at(-1));
+    await enterStatus(trx, kinds, id, status, reason, { isDisproved: true });
+    // The sums of reservations are locked last: see `reserveFunds`.
+    if (isTerminal(status)) await releaseReservations(trx, id);
+  }
+  return closed.length > 0 || judged;
+}
+
+/** Where a settlement is by its newest attempt. */
+function placeOf(newest: AttemptRow | undefined): {
+  readonly status: SettlementStatus;
+  readonly reason: StatusReason | null;
+} {
+  if (newest?.state === 'signed') return { status: 'sending', reason: null };
+  if (newest?.state === 'landed') return { status: 'finalized', reason: null };
+  // One that we composed is composed anew: an attempt that failed pays nothing, and its cause may have passed.
+  if (newest?.state === 'failed' && newest.adoptedFrom !== null) {
+    const message = `its transaction failed on chain: ${newest.error ?? 'the error is not known'}`;
+    return { status: 'failed', reason: { code: 'failed_on_chain', message } };
+  }
+  if (newest?.state === 'dead' && newest.adoptedFrom !== null) return { status: 'dead', reason: EXPIRED };
+  return { status: 'preparing', reason: null };
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import type { Evidence, InvestigationTimes, NonceEvidence } from '../../domain/attempt.ts';
+
+/** Evidence as it was stored; no times on record before Sluice kept them. */
+type StoredEvidence<E extends Evidence | NonceEvidence> = E & {
+  readonly [K in keyof InvestigationTimes]: InvestigationTimes[K] | null;
+};
+
+/**
+ * Evidence that a verdict rested on. `ofMessage`: after a restore, what proves besides that the message has not landed under any signature;
+ * null where that was not asked.
+ */
+export type StoredProof = StoredEvidence<Evidence | NonceEvidence> & {
+  readonly ofMessage: StoredEvidence<Evidence> | null;
+};
+
+const whole = z
+  .string()
+  .regex(/^\d{1,20}$/)
+  .transform(BigInt);
+const time = z.iso
+  .datetime()
+  .transform((text) => new Date(text))
+  .nullable()
+  .default(null);
+const names = z.array(z.string()).readonly();
+const saidBy = <T extends z.ZodType>(answer: T) =>
+  z.array(z.object({ node: z.string(), sequence: z.number(), answer })).readonly();
+const block = z.object({ slot: whole, blockhash: z.string(), height: whole, agreeingNodes: names });
+
+// Not on record before Sluice asked how far a node had come, and how far back it looked.
+const atSlot = whole.nullable().default(null);
+const sighting = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('absent'), atSlot, historyFrom: atSlot }),
+  z.object({
+    kind: z.literal('seen'),
+    commitment: z.enum(['processed', 'confirmed', 'finalized']),
+    slot: whole,
+    error: z.string().nullable(),
+    atSlot,
+  }),
+  z.object({ kind: z.literal('unreadable'), why: z.string() }),
+]);
+
+const coverage = z.object({
+  first: block,
+  last: block,
+  containsSignature: z.boolean(),
+  // Not on record before Sluice had the transactions of a block shown by more than one node.
+  witnesses: z.number().default(1),
+  sequence: z.number(),
+});
+
+const nonceEnd = {
+  signature: z.string(),
+  nonceAccount: z.string(),
+  slot: whole,
+  shownBy: names,
+  sequence: z.number(),
+};
+
+const outcome = {
+  askedAt: time,
+  judgedAt: time,
+  quorum: z.number(),
+  statuses: saidBy(sighting),
+  outcomeConfirmedBy: names,
+  // Not on record before Sluice asked whether it ran.
+  chargedBy: names.default([]),
+};
+
+const byBlocks = z.object({
+  ...outcome,
+  finalizedHeights: saidBy(whole),
+  // Not on record before Sluice asked for it.
+  stillTaking: names.default([]),
+  origin: block.nullable(),
+  displacement: z.object({ slot: whole, by: block, parentSlot: whole, sequence: z.number() }).nullable(),
+  coverage: coverage.nullable(),
+});
+const ofMessage = byBlocks.nullable().default(null);
+
+const proof = z.union([
+  byBlocks.extend({ ofMessage }),
+  z.object({
+    ...outcome,
+    ofMessage,
+    finalizedNonces: saidBy(z.string()),
+    use: z.object({ ...nonceEnd, nonce: z.string() }).nullable(),
+    // Not on record before Sluice looked past advances that carry no nonce.
+    bypass: z.object(nonceEnd).nullable().default(null),
+    coverage: coverage.nullable().default(null),
+  }),
+]) satisfies z.ZodType<StoredProof>;
+
+/** What `toJson` wrote; null where nothing is stored, or something else. */
+export function readProof(stored: unknown): StoredProof | null {
+  return proof.safeParse(stored).data ?? null;
+}

@@ -1,0 +1,226 @@
+import { sql, type Transaction } from 'kysely';
+import { SOL } from '../../domain/deposit-asset.ts';
+import type { Database, Tables } from '../database.ts';
+
+/** One asset that an attempt needs of a wallet. */
+export interface Need {
+  readonly asset: string;
+  /** Everything that may leave: amount, and for SOL also the fee and the rent of accounts to create. */
+  readonly amount: bigint;
+  /** The wallet's finalized balance at the observed slot. */
+  readonly finalizedBalance: bigint;
+  /** What must stay, unless the wallet ends at exactly nothing: the rent minimum for SOL, 0 for tokens. */
+  readonly keep: bigint;
+}
+
+/** What an attempt needs of a wallet, all or nothing. Each asset once. */
+export interface ReservationInput {
+  readonly wallet: string;
+  /** The finalized slot at which the balances were read. */
+  readonly observedSlot: bigint;
+  readonly needs: readonly Need[];
+}
+
+export interface Shortage {
+  readonly kind: 'short';
+  readonly wallet: string;
+  readonly asset: string;
+  /** Base units to add before this need can be met. */
+  readonly missing: bigint;
+}
+
+/** What others have reserved of an asset in a wallet. */
+interface Committed {
+  readonly wallet: string;
+  readonly asset: string;
+  /** Open reservations, and those that landed after the balance was read. */
+  readonly amount: bigint;
+  /** How many of them are open. */
+  readonly open: bigint;
+}
+
+/** Money of our wallets that is promised to settlements. */
+export class Reservations {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Base units of `asset` in `wallet` that are promised and not yet known to have left. */
+  async open(wallet: string, asset: string): Promise<bigint> {
+    const { amount } = await this.#db
+      .selectFrom('reserved')
+      .select(sql<bigint>`coalesce(sum(amount), 0)`.as('amount'))
+      .where('wallet', '=', wallet)
+      .where('asset', '=', asset)
+      .executeTakeFirstOrThrow();
+    return amount;
+  }
+
+  /** Base units of every asset and wallet together that are promised: 0 exactly where nothing is open. */
+  async total(): Promise<bigint> {
+    const { amount } = await this.#db
+      .selectFrom('reserved')
+      .select(sql<bigint>`coalesce(sum(amount), 0)`.as('amount'))
+      .executeTakeFirstOrThrow();
+    return amount;
+  }
+}
+
+/** Undoes what the transaction has written. */
+export class Short extends Error {
+  readonly shortage: Shortage;
+
+  constructor(shortage: Shortage) {
+    super(`${shortage.missing} base units of ${shortage.asset} are missing in ${shortage.wallet}`);
+    this.shortage = shortage;
+  }
+}
+
+/** For whom to reserve. */
+export interface Reserver {
+  readonly settlementId: string;
+  /** It has had no attempt before, and so no reservation. */
+  readonly isFirst: boolean;
+}
+
+/**
+ * Promises the needs to the settlement in place of what it had; throws Short. Available is the finalized balance less what others have
+ * open or landed after it was read. Holds the lock of each wallet until the transaction ends, so that two can never promise the same
+ * money. These are the last locks of a transaction: few statements run while others wait for them.
+ */
+export async function reserveFunds(
+  trx: Transaction<Tables>,
+  { settlementId, isFirst }: Reserver,
+  inputs: readonly ReservationInput[],
+): Promise<void> {
+  await lockWallets(trx, settlementId, inputs);
+  const committed = await committedBeside(trx, settlementId, inputs);
+  for (const { wallet, needs } of inputs) {
+    const others = committed.filter((one) => one.wallet === wallet);
+    for (const need of needs) {
+      const missing = missingOf(need, others);
+      if (missing !== null) throw new Short({ kind: 'short', wallet, asset: need.asset, missing });
+    }
+  }
+  if (!isFirst) {
+    await lockSums(trx, settlementId, inputs);
+    await releaseReservations(trx, settlementId);
+  }
+  const rows = inputs.flatMap(({ wallet, needs }) =>
+    needs.map(({ asset, amount }) => ({
+      settlementId,
+      wallet,
+      asset,
+      amount,
+      state: 'open' as const,
+      slot: null,
+    })),
+  );
+  if (rows.length === 0) return;
+  await trx
+    .insertInto('reservation')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict.columns(['settlementId', 'wallet', 'asset']).doUpdateSet((row) => ({
+        amount: row.ref('excluded.amount'),
+        state: row.ref('excluded.state'),
+        slot: row.ref('excluded.slot'),
+      })),
+    )
+    .execute();
+}
+
+/**
+ * Takes the lock of every wallet that the settlement reserves in, or has reserved in. All take these locks in one order: two settlements
+ * that name the same wallets in opposite orders would deadlock.
+ */
+async function lockWallets(
+  trx: Transaction<Tables>,
+  settlementId: string,
+  inputs: readonly ReservationInput[],
+): Promise<void> {
+  const wallets = inputs.map(({ wallet }) => wallet);
+  await sql`select pg_advisory_xact_lock(hashtextextended('sluice/wallet/' || wallet, 0)) from (
+    select unnest(${wallets}::text[]) as wallet
+    union select wallet from reservation where settlement_id = ${settlementId} and state = 'open'
+    order by wallet) named`.execute(trx);
+}
+
+/** Two statements that follow change sums of the old and of the new wallets: all of them are locked first, in the order of the triggers. */
+async function lockSums(
+  trx: Transaction<Tables>,
+  settlementId: string,
+  inputs: readonly ReservationInput[],
+): Promise<void> {
+  const wallets = inputs.map(({ wallet }) => wallet);
+  await sql`select from reserved where part = reserved_part(${settlementId}) and wallet = any(array(
+    select unnest(${wallets}::text[])
+    union select wallet from reservation where settlement_id = ${settlementId} and state = 'open'))
+    order by wallet, asset for update`.execute(trx);
+}
+
+/** Gives back what the settlement still has open. */
+export async function releaseReservations(trx: Transaction<Tables>, settlementId: string): Promise<void> {
+  await trx
+    .updateTable('reservation')
+    .set({ state: 'released' })
+    .where('settlementId', '=', settlementId)
+    .where('state', '=', 'open')
+    .execute();
+}
+
+/** What was open has left the wallet in `slot`: balances read before it do not show that yet. */
+export async function landReservations(
+  trx: Transaction<Tables>,
+  settlementId: string,
+  slot: bigint,
+): Promise<void> {
+  await trx
+    .updateTable('reservation')
+    .set({ state: 'landed', slot })
+    .where('settlementId', '=', settlementId)
+    .where('state', '=', 'open')
+    .execute();
+}
+
+/**
+ * What all settlements but this one have reserved in these wallets, and the fees of all attempts that failed after the balance was read.
+ * The cost does not depend on how many reservations are open: their sum is maintained. One statement, so that one snapshot has the sum and
+ * what has landed. Its own rows are found by the settlement alone: with the wallet as well, a plan of old statistics may read all that is
+ * open in the wallet.
+ */
+async function committedBeside(
+  trx: Transaction<Tables>,
+  settlementId: string,
+  inputs: readonly ReservationInput[],
+): Promise<readonly Committed[]> {
+  const wallets = inputs.map(({ wallet }) => wallet);
+  const slots = inputs.map(({ observedSlot }) => observedSlot.toString());
+  const { rows } = await sql<Committed>`
+    with observed as (select * from unnest(${wallets}::text[], ${slots}::bigint[]) as observed (wallet, slot))
+    select wallet, asset, sum(amount) as amount, sum(open)::bigint as open from (
+      select wallet, asset, amount, open from reserved where wallet = any(${wallets}::text[])
+      union all
+      select wallet, asset, -amount, -1 from reservation where settlement_id = ${settlementId} and state = 'open'
+      union all
+      select landed.wallet, landed.asset, landed.amount, 0
+        from observed join reservation landed on landed.wallet = observed.wallet and landed.slot > observed.slot
+          and landed.state = 'landed' and landed.settlement_id <> ${settlementId}
+      union all
+      select observed.wallet, ${SOL}, failed.fee_lamports, 0
+        from observed join attempt failed on failed.signers[1] = observed.wallet and failed.slot > observed.slot
+          and failed.state = 'failed'
+    ) committed group by wallet, asset`.execute(trx);
+  return rows;
+}
+
+/** Null where nothing is missing. */
+function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
+  const others = committed.find((one) => one.asset === need.asset) ?? { amount: 0n, open: 0n };
+  const left = need.finalizedBalance - others.amount - need.amount;
+  // Emptying the wallet is safe only when nothing else is on its way: any other order of landing would strand it below `keep`.
+  const empties = left === 0n && others.open === 0n;
+  return left >= need.keep || empties ? null : need.keep - left;
+}

@@ -1,0 +1,238 @@
+import type { Transaction } from 'kysely';
+import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Word } from '../../domain/operator-note.ts';
+import {
+  isPaidByDead,
+  isTerminal,
+  mayFollow,
+  PAID_ALREADY,
+  PAID_BY_DEAD,
+  type SettlementStatus,
+  type StatusReason,
+  UNFINISHED,
+  UNPAID_ENDS,
+} from '../../domain/settlement.ts';
+import { anyOf, type Database, type Tables } from '../database.ts';
+import { closeAlerts } from '../operations/alerts.ts';
+import type { Kinds } from '../webhooks/subject-events.ts';
+import { MAY_HAVE_PAID } from './attempt-row.ts';
+import { judgeLandingFalse } from './false-landing.ts';
+import { releaseReservations } from './reservations.ts';
+import { lockSettlement, noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
+import { enterStatus } from './settlement-status.ts';
+import { doubtOf } from './stops.ts';
+
+export type { SettlementRow } from './settlement-row.ts';
+
+/** A slow step that found no payable attempt must not write over one that a faster step has prepared. */
+const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
+  'awaiting_confirmation',
+  'awaiting_funds',
+  ...UNPAID_ENDS,
+];
+const UNFINISHED_AT_ONCE = 500;
+
+/** Obligations that must reach the chain at most once. Every step may be repeated and is then a success without effect. */
+export class Settlements {
+  readonly #db: Database;
+  readonly #kinds: Kinds;
+
+  constructor(db: Database, kinds: Kinds) {
+    this.#db = db;
+    this.#kinds = kinds;
+  }
+
+  /** Which commitment the callers of a kind wait for. */
+  answersAt(kind: string): 'confirmed' | 'finalized' {
+    return this.#kinds[kind]?.answersAt ?? 'finalized';
+  }
+
+  async find(id: string): Promise<SettlementRow | undefined> {
+    const stored = await this.#db
+      .selectFrom('settlement')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return stored === undefined ? undefined : toSettlementRow(stored);
+  }
+
+  /** As `find`; throws NotFound. */
+  async get(id: string): Promise<SettlementRow> {
+    const row = await this.find(id);
+    if (row === undefined) throw noSettlement(id);
+    return row;
+  }
+
+  /** Every settlement that has not ended, the oldest first, read some at a time. */
+  async *unfinished(): AsyncGenerator<SettlementRow> {
+    for (let after = 0n; ; ) {
+      const page = await this.#db
+        .selectFrom('settlement')
+        .selectAll()
+        .where('status', 'in', UNFINISHED)
+        .where('position', '>', after)
+        .orderBy('position')
+        .limit(UNFINISHED_AT_ONCE)
+        .execute();
+      yield* page.map(toSettlementRow);
+      const last = page.at(-1);
+      if (last === undefined || page.length < UNFINISHED_AT_ONCE) return;
+      after = last.position;
+    }
+  }
+
+  /** Those of `ids` that a dead attempt has paid, with the reasons that hold them; see {@link isPaidByDead}. */
+  async paidByDead(ids: readonly string[]): Promise<ReadonlyMap<string, StatusReason>> {
+    const rows = await this.#db
+      .selectFrom('settlement')
+      .selectAll()
+      .where('id', '=', anyOf(ids))
+      .where('status', '=', 'held')
+      .where('reasonCode', '=', PAID_BY_DEAD)
+      .execute();
+    const held = rows.map(toSettlementRow);
+    return new Map(held.flatMap((row) => (isPaidByDead(row) ? [[row.id, row.reason]] : [])));
+  }
+
+  /**
+   * Compare-and-set along the table of states; throws IllegalTransition, also for a wait or an end without payment while an
+   * attempt may land, and RecordInDoubt for an end without payment while an attempt may be lost.
+   * Such an end, and a wait for the customer, releases what was reserved: nobody knows how long a customer thinks. A wait for
+   * funds keeps it. A repeated end keeps its first reason. One that a dead attempt has paid stays as it is.
+   */
+  async move(id: string, to: SettlementStatus, reason: StatusReason | null = null): Promise<SettlementRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockSettlement(trx, id);
+      if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
+      if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, MAY_HAVE_PAID))) {
+        const message = `settlement ${id} may not become ${to}: an attempt has paid it or may land`;
+        throw new DomainError('IllegalTransition', message, { id, to });
+      }
+      if (UNPAID_ENDS.includes(to)) await refuseInDoubt(trx, id);
+      const moved = await enterStatus(trx, this.#kinds, id, to, reason);
+      if (to === 'awaiting_confirmation' || isTerminal(to)) await releaseReservations(trx, id);
+      return moved;
+    });
+  }
+
+  /**
+   * Shows how its signed attempt is seen to stand. Does nothing, and answers false, where no attempt is signed any more, the
+   * state machine forbids the step, or a dead attempt has paid it: an observation that comes late must not undo a verdict.
+   */
+  async note(
+    id: string,
+    to: 'sending' | 'confirmed' | 'held',
+    reason: StatusReason | null,
+  ): Promise<boolean> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockSettlement(trx, id);
+      if (isPaidByDead(row) || !mayFollow(row.status, to)) return false;
+      if (!(await hasAttempt(trx, id, ['signed']))) return false;
+      if (row.status !== to || row.reason?.message !== reason?.message)
+        await enterStatus(trx, this.#kinds, id, to, reason);
+      return true;
+    });
+  }
+
+  /**
+   * Ends one whose effect is there without it, so that nobody is told anything of money. One that a dead attempt has paid stays as it is.
+   * Throws IllegalTransition.
+   */
+  async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockSettlement(trx, id);
+      if (row.status === 'cancelled' || isPaidByDead(row)) return row;
+      if (await hasAttempt(trx, id, MAY_HAVE_PAID)) {
+        const message = `settlement ${id} may not be dropped: an attempt has paid it or may land`;
+        throw new DomainError('IllegalTransition', message, { id });
+      }
+      return endUnpaid(trx, this.#kinds, id, reason);
+    });
+  }
+
+  /**
+   * Cancels for good. Throws NotCancellable while an attempt may land, and after the settlement has ended otherwise. An attempt that is proved
+   * dead, or failed in a block, does not count: the proof that permits a second payment permits a cancel. Throws RecordInDoubt while an attempt
+   * that the database does not have may have paid it.
+   */
+  async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockSettlement(trx, id);
+      if (row.status === 'cancelled') return row;
+      if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
+        throw notCancellable(row);
+      await refuseInDoubt(trx, id);
+      return endUnpaid(trx, this.#kinds, id, reason);
+    });
+  }
+
+  /**
+   * Ends, on the word of somebody who has looked at the chain, one that an attempt not on record, or a dead one, has paid. Throws
+   * NotCancellable where an attempt lives, nothing says that it may be paid, or it has ended otherwise.
+   */
+  async endAsPaid(id: string, { who, why }: Word): Promise<SettlementRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const row = await lockSettlement(trx, id);
+      if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
+      const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
+      const doubt = await doubtOf(trx, id);
+      if (!ends || doubt === null || (await hasAttempt(trx, id, MAY_HAVE_PAID))) throw notEndable(row, doubt);
+      const message = `paid already, says ${who}: ${why} (${doubt.message})`;
+      return endUnpaid(trx, this.#kinds, id, { code: PAID_ALREADY, message });
+    });
+  }
+
+  /** See {@link judgeLandingFalse}: the other end than {@link endAsPaid}. */
+  async continueUnpaid(id: string, word: Word): Promise<boolean> {
+    return this.#db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, word));
+  }
+}
+
+/** The sums of reservations are locked last: see `reserveFunds`. */
+async function endUnpaid(
+  trx: Transaction<Tables>,
+  kinds: Kinds,
+  id: string,
+  reason: StatusReason,
+): Promise<SettlementRow> {
+  const ended = await enterStatus(trx, kinds, id, 'cancelled', reason);
+  await closeAlerts(trx, (alert) =>
+    alert.and([alert('kind', '=', KEEPS_FAILING), alert('subject', '=', id)]),
+  );
+  await releaseReservations(trx, id);
+  return ended;
+}
+
+/** What the customer is told to be unpaid must not be paid by what the record has lost. */
+async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void> {
+  const doubt = await doubtOf(trx, id);
+  if (doubt === null) return;
+  const message = `${id} may not end without a payment now: ${doubt.message}`;
+  throw new DomainError('RecordInDoubt', message, { id, reason: doubt.code });
+}
+
+function notEndable(row: SettlementRow, doubt: StatusReason | null): DomainError {
+  const { kind, subjectId: id, status } = row;
+  const why = doubt === null ? 'nothing says that it may be paid without being on record' : `it is ${status}`;
+  const message = `${kind} ${id} cannot be ended as paid: ${why}`;
+  return new DomainError('NotCancellable', message, { id, status });
+}
+
+function notCancellable({ kind, subjectId: id, status }: SettlementRow): DomainError {
+  const message = `${kind} ${id} can no longer be cancelled: it is ${status}`;
+  return new DomainError('NotCancellable', message, { id, status });
+}
+
+async function hasAttempt(
+  trx: Transaction<Tables>,
+  id: string,
+  states: readonly Tables['attempt']['state'][],
+): Promise<boolean> {
+  const query = trx
+    .selectFrom('attempt')
+    .select('n')
+    .where('settlementId', '=', id)
+    .where('state', 'in', states);
+  return (await query.executeTakeFirst()) !== undefined;
+}

@@ -1,0 +1,116 @@
+import { sql, type Transaction } from 'kysely';
+import type { AlertKind } from '../../domain/alerts.ts';
+import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
+import { EVERYTHING, scopesOf } from '../../domain/pause-scope.ts';
+import { PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
+import type { Tables } from '../database.ts';
+import { PAUSED_SCOPE, WAS_JUDGED } from '../operations/alerts.ts';
+import { gapOf, UNBROKEN } from '../operations/continuity.ts';
+import { lockPreparations, openPauses } from '../operations/pauses.ts';
+import type { NewAttempt } from './attempts.ts';
+
+/**
+ * Why this attempt may not be prepared now; null where it may. Binds until the transaction ends: a pause waits for it.
+ */
+export async function stopOf(
+  trx: Transaction<Tables>,
+  kind: string,
+  attempt: NewAttempt,
+): Promise<StatusReason | null> {
+  await lockPreparations(trx, 'shared');
+  if (await isQuiet(trx, attempt.settlementId)) return null;
+  const suspicion = await suspicionOf(trx, attempt.settlementId, ['maybe_paid', KEEPS_FAILING]);
+  if (suspicion !== null) return suspicion;
+  const scopes: readonly string[] = scopesOf(kind, attempt.signers);
+  const pause = (await openPauses(trx)).find(({ scope }) => scopes.includes(scope));
+  if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.who})` };
+  return (await endsTheGap(trx, attempt)) ? null : restorationOf(trx);
+}
+
+/**
+ * Why this settlement may not be ended without a payment now: an attempt that the record does not know may have paid it, or be on its
+ * way; null where none can be. Binds as {@link stopOf} does.
+ */
+export async function doubtOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
+  await lockPreparations(trx, 'shared');
+  const suspicion = await suspicionOf(trx, settlementId, ['maybe_paid']);
+  if (suspicion !== null) return suspicion;
+  const alert = await trx
+    .selectFrom('alert')
+    .select(['kind', 'message'])
+    .where('kind', 'in', ['record_lost', 'unknown_spend'])
+    // What another key than a hot wallet's has signed pays no settlement of ours but its own.
+    .where(PAUSED_SCOPE, '=', EVERYTHING)
+    .where('closedAt', 'is', null)
+    .orderBy('kind')
+    .executeTakeFirst();
+  return alert === undefined ? restorationOf(trx) : { code: alert.kind, message: alert.message };
+}
+
+/** True where nothing at all is paused, missing or said of this settlement: the rule, for which one statement is enough. */
+async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<boolean> {
+  const { rows } = await sql<{ readonly quiet: boolean }>`select
+    not exists (select from alert where subject = ${settlementId})
+    and not exists (select from pause where ended_at is null)
+    and coalesce((select ${UNBROKEN} from continuity), true) as quiet`.execute(trx);
+  return rows[0]?.quiet === true;
+}
+
+/** True for the advance of a nonce that a lost attempt may carry: the gap does not end before it. */
+async function endsTheGap(
+  trx: Transaction<Tables>,
+  { bareAdvance, nonceAccount, blockhash }: NewAttempt,
+): Promise<boolean> {
+  if (!bareAdvance || nonceAccount === null) return false;
+  const lost = await trx
+    .selectFrom('lostNonce')
+    .select('address')
+    .where('address', '=', nonceAccount)
+    .where('nonce', '=', blockhash)
+    .executeTakeFirst();
+  return lost !== undefined;
+}
+
+async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | null> {
+  const gap = await gapOf(trx);
+  return gap === null ? null : { code: 'record_restored', message: gap.why };
+}
+
+const GRAVEST_FIRST: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];
+
+/**
+ * What stops this one settlement although others go on. A dead attempt that has landed stops it until people judge that alert as
+ * false; a resume that closes the alert is no such judgement. An attempt that only a workflow remembers stops it until that is in the
+ * database again, whatever becomes of the alert. An alert of `whileOpen` stops it until people close it.
+ */
+async function suspicionOf(
+  trx: Transaction<Tables>,
+  settlementId: string,
+  whileOpen: readonly AlertKind[],
+): Promise<StatusReason | null> {
+  const alert = await trx
+    .selectFrom('alert')
+    .select(['kind', 'message'])
+    .where('subject', '=', settlementId)
+    .where((row) =>
+      row.or([
+        row.and([row('kind', '=', PAID_BY_DEAD), row.not(sql<boolean>`(${WAS_JUDGED})`)]),
+        row.and([
+          row('kind', '=', 'record_lost'),
+          row(
+            sql<string>`details ->> 'signature'`,
+            'not in',
+            row
+              .selectFrom('attempt')
+              .select('signature')
+              .where('settlementId', '=', settlementId)
+              .where('signature', 'is not', null),
+          ),
+        ]),
+        row.and([row('kind', 'in', whileOpen), row('closedAt', 'is', null)]),
+      ]),
+    )
+    .orderBy(sql`array_position(${GRAVEST_FIRST}::text[], kind)`)
+    .executeTakeFirst();
+  return alert === undefined ? null : { code: alert.kind, message: alert.message };
+}

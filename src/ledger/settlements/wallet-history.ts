@@ -1,0 +1,185 @@
+import { sql } from 'kysely';
+import type { WatchKind } from '../../domain/deposit.ts';
+import { SOL } from '../../domain/deposit-asset.ts';
+import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
+import type { RecordedSpend } from '../../domain/spends.ts';
+import { anyOf, type Database } from '../database.ts';
+import { GENERATION } from '../operations/restore-detection.ts';
+import { LIVE } from './attempt-row.ts';
+
+/** A withdrawal without an attempt that has paid it, or may yet. */
+export interface UnpaidWithdrawal {
+  readonly id: string;
+  readonly destination: string;
+  readonly asset: string;
+  /** Rejected, cancelled or failed: the customer may have been given the money back. */
+  readonly ended: boolean;
+}
+
+/** How far the history of each hot wallet is judged, and what the record knows of its signatures. */
+export class WalletHistory {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Every hot wallet whose history is judged, `configured` among them: one that was changed may still have paid. */
+  async wallets(configured: string): Promise<readonly string[]> {
+    const rows = await this.#db
+      .selectFrom('walletHistory')
+      .select('wallet')
+      .where('wallet', 'not in', (row) => row.selectFrom('feePayer').select('address'))
+      .orderBy('wallet')
+      .execute();
+    return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
+  }
+
+  /** Wallets that only pay fees of others' payments. A worker that holds their keys says so before it signs with any. */
+  async addFeePayers(addresses: readonly string[]): Promise<void> {
+    await this.#db
+      .insertInto('feePayer')
+      .values(addresses.map((address) => ({ address })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  async feePayers(): Promise<readonly string[]> {
+    const rows = await this.#db.selectFrom('feePayer').select('address').orderBy('address').execute();
+    return rows.map(({ address }) => address);
+  }
+
+  /**
+   * What an address is to us: `hot` for a wallet whose history is judged and for a nonce account of any, too: no customer can be meant
+   * by one. Undefined for one that is nothing to us.
+   */
+  async kindOf(address: string): Promise<WatchKind | undefined> {
+    const hot = sql<WatchKind>`'hot'`.as('kind');
+    const history = this.#db.selectFrom('walletHistory').select(hot).where('wallet', '=', address);
+    const nonce = this.#db.selectFrom('nonceAccount').select(hot).where('address', '=', address);
+    const watched = this.#db.selectFrom('watchedWallet').select('kind').where('address', '=', address);
+    return (await history.unionAll(nonce).unionAll(watched).executeTakeFirst())?.kind;
+  }
+
+  /**
+   * The slot up to which every transaction of the wallet is judged. A wallet that is new here begins at its newest attempt on
+   * record, where there is one; null where there is none either.
+   */
+  async judgedTo(wallet: string): Promise<bigint | null> {
+    const row = await this.#db
+      .selectFrom('walletHistory')
+      .select('judgedToSlot')
+      .where('wallet', '=', wallet)
+      .executeTakeFirst();
+    if (row !== undefined) return row.judgedToSlot;
+    const newest = await this.#db
+      .selectFrom('attempt')
+      .select((attempt) => attempt.fn.max('blockhashSlot').as('slot'))
+      // A wallet whose history is judged pays the fee of what it signs.
+      .where(sql<string>`signers[1]`, '=', wallet)
+      .executeTakeFirst();
+    return newest?.slot ?? null;
+  }
+
+  /** Everything of the wallet up to `slot` is judged; never goes back. The first time, what was before is not ours to judge. */
+  async advance(wallet: string, slot: bigint): Promise<void> {
+    await this.#db
+      .insertInto('walletHistory')
+      .values({ wallet, judgedToSlot: slot, fromSlot: slot })
+      .onConflict((conflict) =>
+        conflict.column('wallet').doUpdateSet({
+          judgedToSlot: sql<bigint>`greatest(wallet_history.judged_to_slot, excluded.judged_to_slot)`,
+        }),
+      )
+      .execute();
+  }
+
+  /** What is on record of these signatures, by signature. */
+  async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
+    const rows = await this.#db
+      .selectFrom('attempt')
+      .select(['signature', 'settlementId', 'n', 'state', 'slot', 'error'])
+      .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
+      .where('signature', '=', anyOf(signatures))
+      .execute();
+    return new Map(
+      rows.flatMap(({ signature, ...spend }) => (signature === null ? [] : [[signature, spend]])),
+    );
+  }
+
+  /** What is on record of a message that was signed, also where its signature was never stored; null where nothing is. */
+  async recordOfMessage(messageHash: string): Promise<RecordedSpend | null> {
+    const attempt = await this.#db
+      .selectFrom('attempt')
+      .select(['settlementId', 'n', 'state', 'slot', 'error'])
+      .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
+      .where('messageHash', '=', messageHash)
+      .executeTakeFirst();
+    return attempt ?? null;
+  }
+
+  /**
+   * Withdrawals that a transaction naming these addresses may have paid: to one of them as a wallet, or of one of them as a mint, or of
+   * any token where it hides who got its tokens. No attempt of theirs has landed or may land, and they are unfinished, or have ended since a day before
+   * the record was last known to be unbroken.
+   */
+  async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
+    const { lately } = await this.#db
+      .selectNoFrom(
+        sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
+      )
+      .executeTakeFirstOrThrow();
+    // Few are unfinished or have ended lately: an index leads to them first, and the addresses are compared afterwards.
+    const rows = await this.#db
+      .with(
+        (cte) => cte('unpaid').materialized(),
+        () => this.#unpaidSettlements(lately),
+      )
+      .selectFrom('unpaid')
+      .innerJoin('withdrawal', 'withdrawal.id', 'unpaid.id')
+      .select(['withdrawal.id', 'destination', 'asset', 'status'])
+      .where((row) =>
+        row.or([
+          row('destination', '=', anyOf(named)),
+          row('asset', '=', anyOf(named)),
+          ...(anyToken ? [row('asset', '<>', SOL)] : []),
+        ]),
+      )
+      .where((row) =>
+        row.not(
+          row.exists(
+            row
+              .selectFrom('attempt')
+              .select('n')
+              .whereRef('attempt.settlementId', '=', 'withdrawal.id')
+              // A live attempt of an older generation comes from a backup: a later one, which is lost, may have paid.
+              .where((of) =>
+                of.or([
+                  of('attempt.state', '=', 'landed'),
+                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', GENERATION)]),
+                ]),
+              ),
+          ),
+        ),
+      )
+      .execute();
+    return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
+  }
+
+  /** Withdrawals that are unfinished, or have ended unpaid after that time. */
+  #unpaidSettlements(lately: Date) {
+    return this.#db
+      .selectFrom('settlement')
+      .select(['id', 'status'])
+      .where('kind', '=', WITHDRAWAL)
+      .where('status', 'in', UNFINISHED)
+      .unionAll(
+        this.#db
+          .selectFrom('settlement')
+          .select(['id', 'status'])
+          .where('kind', '=', WITHDRAWAL)
+          .where('status', 'in', UNPAID_ENDS)
+          .where('updatedAt', '>', lately),
+      );
+  }
+}

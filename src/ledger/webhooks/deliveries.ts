@@ -1,0 +1,270 @@
+import { type Selectable, sql } from 'kysely';
+import type { DeliveryKey, DeliveryLine, DeliveryState, WebhookEventType } from '../../domain/webhook.ts';
+import type { Database, Tables } from '../database.ts';
+import { raiseAlert } from '../operations/alerts.ts';
+import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
+import { readStandings, type Standing } from './delivery-status.ts';
+import { tellOfLate } from './late-deliveries.ts';
+
+/** An event on its way to an endpoint. */
+export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
+  Readonly<Pick<Selectable<Tables['webhookEvent']>, 'id' | 'type' | 'createdAt'>>;
+
+/** A delivery that waits, with what must be sent where. */
+export interface Due {
+  readonly id: string;
+  readonly url: string;
+  readonly type: WebhookEventType;
+  readonly body: string;
+  /** Tries that failed. */
+  readonly attempts: number;
+  /** Why the endpoint is told nothing any more; null where it is told. */
+  readonly disabledBecause: string | null;
+}
+
+/** A line with events that its workflow was not told of, `upTo` the newest of them. */
+export interface Unhanded extends DeliveryLine {
+  readonly upTo: bigint;
+}
+
+export interface DeliveryFilter extends PageRequest {
+  readonly endpoint: string;
+  readonly state?: DeliveryState | undefined;
+}
+
+const HANDED_AT_ONCE = 500;
+/**
+ * A line of which nothing was heard for so long has lost its workflow, or waits behind others of a slow endpoint: then one signal more
+ * does no harm. The longest wait between two tries is an hour.
+ */
+const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
+
+/** How far each endpoint has heard each event. */
+export class Deliveries {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /**
+   * Some of the lines whose workflow must be woken, the oldest first: nobody told it, or it was lost with all that Temporal knew.
+   * They are answered again until {@link markHanded}.
+   */
+  async unhanded(): Promise<readonly Unhanded[]> {
+    const waiting = this.#db
+      .selectFrom('webhookDelivery')
+      .select(['endpoint', 'entity', 'sequence'])
+      .where('state', '=', 'waiting');
+    const untold = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(HANDED_AT_ONCE);
+    const lost = waiting.where('handedAt', '<', LOST_AFTER).orderBy('handedAt').limit(HANDED_AT_ONCE);
+    const lines = new Map<string, Unhanded>();
+    for (const { endpoint, entity, sequence } of [...(await lost.execute()), ...(await untold.execute())]) {
+      const name = JSON.stringify([endpoint, entity]);
+      const upTo = lines.get(name)?.upTo ?? sequence;
+      lines.set(name, { endpoint, entity, upTo: sequence > upTo ? sequence : upTo });
+    }
+    return [...lines.values()];
+  }
+
+  /** Its workflow knows of the events up to that one. */
+  async markHanded({ endpoint, entity, upTo }: Unhanded): Promise<void> {
+    await this.#db
+      .updateTable('webhookDelivery')
+      .set({ handedAt: sql<Date>`now()` })
+      .where('endpoint', '=', endpoint)
+      .where('entity', '=', entity)
+      .where('state', '=', 'waiting')
+      .where('sequence', '<=', upTo)
+      .execute();
+  }
+
+  /** The oldest event of the line that was neither delivered nor given up; null where there is none. */
+  async nextOf({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
+    const row = await this.#db
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .select('event.id')
+      .where('delivery.endpoint', '=', endpoint)
+      .where('delivery.entity', '=', entity)
+      .where('delivery.state', '=', 'waiting')
+      .orderBy('delivery.sequence')
+      .limit(1)
+      .executeTakeFirst();
+    return row === undefined ? null : { endpoint, event: row.id };
+  }
+
+  /** What to send; null where it waits no more, or its endpoint is gone. */
+  async due({ endpoint, event }: DeliveryKey): Promise<Due | null> {
+    const row = await this.#db
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .innerJoin('webhookEndpoint as endpoint', 'endpoint.id', 'delivery.endpoint')
+      .select(['event.id', 'event.type', 'event.body', 'delivery.attempts'])
+      .select(['endpoint.url', 'endpoint.disabledBecause'])
+      .where('delivery.endpoint', '=', endpoint)
+      .where('event.id', '=', event)
+      .where('delivery.state', '=', 'waiting')
+      .executeTakeFirst();
+    return row ?? null;
+  }
+
+  async delivered({ endpoint, event }: DeliveryKey): Promise<void> {
+    await this.#db
+      .updateTable('webhookDelivery')
+      .set((row) => ({
+        state: 'delivered',
+        settledAt: sql<Date>`now()`,
+        lastError: null,
+        attempts: sql<number>`${row.ref('attempts')} + 1`,
+      }))
+      .where('endpoint', '=', endpoint)
+      .where('sequence', '=', sequenceOf(event))
+      .where('state', '=', 'waiting')
+      .execute();
+  }
+
+  /**
+   * Counts a try that failed, and answers how many did; null where it waits no more. Whoever tries is a workflow that lives: it has all
+   * events of the line that were handed over.
+   */
+  async failed({ endpoint, event }: DeliveryKey, error: string): Promise<number | null> {
+    return this.#db.transaction().execute(async (trx) => {
+      const tried = await trx
+        .updateTable('webhookDelivery')
+        .set((row) => ({ lastError: error, attempts: sql<number>`${row.ref('attempts')} + 1` }))
+        .where('endpoint', '=', endpoint)
+        .where('sequence', '=', sequenceOf(event))
+        .where('state', '=', 'waiting')
+        .returning(['entity', 'attempts'])
+        .executeTakeFirst();
+      if (tried === undefined) return null;
+      await trx
+        .updateTable('webhookDelivery')
+        .set({ handedAt: sql<Date>`now()` })
+        .where('endpoint', '=', endpoint)
+        .where('entity', '=', tried.entity)
+        .where('state', '=', 'waiting')
+        .where('handedAt', 'is not', null)
+        .execute();
+      return tried.attempts;
+    });
+  }
+
+  /** Tries it no more, and tells people, in one step; `error` takes the place of the last one. */
+  async giveUp({ endpoint, event }: DeliveryKey, error?: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const dead = await trx
+        .updateTable('webhookDelivery')
+        .set({
+          state: 'dead',
+          settledAt: sql<Date>`now()`,
+          ...(error === undefined ? {} : { lastError: error }),
+        })
+        .where('endpoint', '=', endpoint)
+        .where('sequence', '=', sequenceOf(event))
+        .where('state', '=', 'waiting')
+        .returning(['entity', 'lastError'])
+        .executeTakeFirst();
+      if (dead === undefined) return;
+      const why = dead.lastError ?? 'no try came to an end';
+      const message = `a webhook was not told of ${dead.entity}: ${why}`;
+      await raiseAlert(trx, {
+        kind: 'webhook_dead_letter',
+        subject: endpoint,
+        message,
+        details: { event },
+      });
+    });
+  }
+
+  /** Dead ones wait again: all of the endpoint, or one event. Answers how many; where none is left, the alert is closed. */
+  replay(endpoint: string, eventId?: string): Promise<number> {
+    return replayDead(this.#db, endpoint, eventId);
+  }
+
+  /** Deletes all of the endpoint, some at a time, so that none of them is locked for long. */
+  async dropAll(endpoint: string): Promise<void> {
+    for (let dropped = MOST_AT_ONCE; dropped === MOST_AT_ONCE; ) {
+      const { numDeletedRows } = await this.#db
+        .deleteFrom('webhookDelivery')
+        .where('endpoint', '=', endpoint)
+        .where((row) =>
+          row(
+            'sequence',
+            'in',
+            row
+              .selectFrom('webhookDelivery')
+              .select('sequence')
+              .where('endpoint', '=', endpoint)
+              .limit(MOST_AT_ONCE),
+          ),
+        )
+        .executeTakeFirst();
+      dropped = Number(numDeletedRows);
+    }
+  }
+
+  /** What endpoints have not heard yet, by their ids; those that have heard all are left out. */
+  standings(): Promise<ReadonlyMap<string, Standing>> {
+    return readStandings(this.#db);
+  }
+
+  /** Keeps the alert about each endpoint in step with how long events have waited for it. */
+  tellOfLate(): Promise<void> {
+    return tellOfLate(this.#db);
+  }
+
+  /** The newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  async list(filter: DeliveryFilter): Promise<Page<DeliveryRow>> {
+    let query = this.#db
+      .selectFrom('webhookDelivery as delivery')
+      .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
+      .selectAll('delivery')
+      .select(['event.id', 'event.type', 'event.createdAt', 'event.sequence as position'])
+      .where('delivery.endpoint', '=', filter.endpoint)
+      .where('delivery.sequence', '<', positionBefore(filter));
+    if (filter.state !== undefined) query = query.where('delivery.state', '=', filter.state);
+    return pageOf(
+      await query
+        .orderBy('delivery.sequence', 'desc')
+        .limit(filter.limit + 1)
+        .execute(),
+      filter,
+    );
+  }
+
+  /** Forgets events that are older than `days` and that nobody waits for. Answers how many. */
+  async forget(days: number): Promise<number> {
+    return this.#db.transaction().execute(async (trx) => {
+      const old = await trx
+        .selectFrom('webhookEvent as event')
+        .select('event.sequence')
+        .where('event.createdAt', '<', sql<Date>`now() - make_interval(days => ${days})`)
+        .where((row) =>
+          row.not(
+            row.exists(
+              row
+                .selectFrom('webhookDelivery as delivery')
+                .select('delivery.sequence')
+                .whereRef('delivery.sequence', '=', 'event.sequence')
+                .where('delivery.state', '<>', 'delivered'),
+            ),
+          ),
+        )
+        .orderBy('event.sequence')
+        .limit(MOST_AT_ONCE)
+        .execute();
+      const sequences = old.map(({ sequence }) => sequence);
+      if (sequences.length === 0) return 0;
+      await trx.deleteFrom('webhookDelivery').where('sequence', 'in', sequences).execute();
+      await trx.deleteFrom('webhookEvent').where('sequence', 'in', sequences).execute();
+      return sequences.length;
+    });
+  }
+}
+
+function sequenceOf(event: string) {
+  return sql<bigint>`(select sequence from webhook_event where id = ${event})`;
+}

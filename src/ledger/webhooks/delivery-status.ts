@@ -1,0 +1,38 @@
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+
+/** What an endpoint has not heard yet. */
+export interface Standing {
+  /** Events that wait for it; so many at most are counted: {@link COUNTED}. */
+  readonly waiting: number;
+  readonly dead: number;
+  /** What the newest failed try came to of those that wait or are dead; null where none has failed. */
+  readonly lastError: string | null;
+}
+
+export const NOTHING_WAITS: Standing = { waiting: 0, dead: 0, lastError: null };
+
+/** An endpoint that is down for a day has millions of events: nobody needs their exact number. */
+const COUNTED = 100_000;
+
+/** Of every endpoint that has not received all events. Each part of it is read by an index, and bounded. */
+export async function readStandings(db: Database): Promise<ReadonlyMap<string, Standing>> {
+  const { rows } = await sql<Standing & { readonly endpoint: string }>`
+    select endpoint.id as endpoint, waiting.count as waiting, dead.count as dead, newest.error as "lastError"
+    from webhook_endpoint endpoint
+    cross join lateral (select count(*)::int as count from (select from webhook_delivery
+      where endpoint = endpoint.id and state = 'waiting' limit ${COUNTED}) counted) waiting
+    cross join lateral (select count(*)::int as count from (select from webhook_delivery
+      where endpoint = endpoint.id and state = 'dead' limit ${COUNTED}) counted) dead
+    left join lateral (
+      (select last_error as error, handed_at as at from webhook_delivery
+        where endpoint = endpoint.id and state = 'waiting' and attempts > 0
+        order by handed_at desc nulls last limit 1)
+      union all
+      (select last_error, settled_at from webhook_delivery
+        where endpoint = endpoint.id and state = 'dead' order by settled_at desc nulls last limit 1)
+      order by at desc nulls last limit 1
+    ) newest on true
+    where waiting.count > 0 or dead.count > 0`.execute(db);
+  return new Map(rows.map(({ endpoint, ...standing }) => [endpoint, standing]));
+}

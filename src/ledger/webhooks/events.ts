@@ -1,0 +1,73 @@
+import type { Selectable } from 'kysely';
+import { runbookOf } from '../../domain/alerts.ts';
+import { presentBlockTime } from '../../domain/block-time.ts';
+import type { WebhookEventType } from '../../domain/webhook.ts';
+import type { Tables } from '../database.ts';
+import type { DepositEvent } from '../deposits/deposit-feed.ts';
+import { depositId } from '../deposits/deposit-id.ts';
+import type { DepositRow } from '../deposits/deposit-row.ts';
+import type { SettlementRow } from '../settlements/settlement-row.ts';
+import type { OutboxEvent } from './outbox.ts';
+
+/**
+ * What customers are told of our rows: the public form, field by field, so that no column is told by being there. Public words: add
+ * fields, never rename or take away one. See docs/webhooks.md.
+ */
+
+/** A withdrawal has come to where its settlement is now. `signature`: of its transaction, null before it. */
+export function withdrawalNews(
+  type: WebhookEventType,
+  { id, status, reason, updatedAt }: SettlementRow,
+  withdrawal: Selectable<Tables['withdrawal']> & { readonly signature: string | null },
+): OutboxEvent {
+  const { asset, amount, amountReceived, destination, memo, signature } = withdrawal;
+  const data = {
+    id,
+    status,
+    reason,
+    asset,
+    amount,
+    amountReceived,
+    destination,
+    memo,
+    signature,
+    updatedAt,
+  };
+  return { type, entity: `withdrawal/${id}`, data };
+}
+
+/** What became of a deposit: each event of the feed is one. */
+export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
+  const facts = publicDeposit(deposit);
+  return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };
+}
+
+/** A deposit as API and webhooks show it, but for the links that are made where it is told. */
+export function publicDeposit(deposit: DepositRow) {
+  const { slot, blockhash, time, account, wallet, userRef, asset, amount, state, reason } = deposit;
+  return {
+    id: depositId(deposit),
+    signature: deposit.signature,
+    slot: slot.toString(),
+    blockhash,
+    blockTime: presentBlockTime(time),
+    account,
+    wallet,
+    userRef,
+    asset,
+    amount: amount.toString(),
+    state,
+    reason,
+  };
+}
+
+/** An alert was raised, or closed. */
+export function alertNews(
+  type: 'alert.raised' | 'alert.closed',
+  alert: Selectable<Tables['alert']>,
+): OutboxEvent {
+  const { position, kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt } = alert;
+  const runbook = runbookOf(kind);
+  const data = { kind, subject, message, runbook, details, raisedAt, lastSeenAt, count, closedAt };
+  return { type, entity: `alert/${position}`, data };
+}

@@ -1,0 +1,64 @@
+import { sql, type Transaction } from 'kysely';
+import type { Alarm } from '../../domain/alerts.ts';
+import type { Database, Tables } from '../database.ts';
+import { keepOnlyAlerts } from '../operations/alerts.ts';
+import { NOTHING_WAITS, readStandings, type Standing } from './delivery-status.ts';
+
+/**
+ * The first tries of an event are over within minutes: whoever has not heard it by then is down, refuses it, or is too slow for all that
+ * waits.
+ */
+const LATE_AFTER_MINUTES = 15;
+const BEHIND = 'webhook_behind' as const;
+
+/** An endpoint that is told, and the oldest event that waits for it. */
+interface Late {
+  readonly id: string;
+  readonly url: string;
+  readonly since: Date;
+}
+
+/** Raises an alert about each endpoint whose oldest event has waited for too long, and closes those of all others. */
+export async function tellOfLate(db: Database): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const late = await lateIn(trx);
+    const standings = late.length === 0 ? new Map<string, Standing>() : await readStandings(trx);
+    await keepOnlyAlerts(
+      trx,
+      [BEHIND],
+      late.map((one) => alarmOf(one, standings.get(one.id) ?? NOTHING_WAITS)),
+    );
+  });
+}
+
+/** Those that are told nothing any more have an alert of their own. */
+async function lateIn(trx: Transaction<Tables>): Promise<readonly Late[]> {
+  return trx
+    .selectFrom('webhookEndpoint as endpoint')
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('webhookDelivery')
+          .select('sequence')
+          .whereRef('endpoint', '=', 'endpoint.id')
+          .where('state', '=', 'waiting')
+          .orderBy('sequence')
+          .limit(1)
+          .as('oldest'),
+      (join) => join.onTrue(),
+    )
+    .innerJoin('webhookEvent as event', 'event.sequence', 'oldest.sequence')
+    .select(['endpoint.id', 'endpoint.url', 'event.createdAt as since'])
+    .where('endpoint.disabledAt', 'is', null)
+    .where('event.createdAt', '<', sql<Date>`now() - make_interval(mins => ${LATE_AFTER_MINUTES})`)
+    .execute();
+}
+
+function alarmOf({ id, url, since }: Late, standing: Standing): Alarm {
+  const { waiting, dead, lastError } = standing;
+  const why =
+    lastError === null ? 'no try has failed: they wait for one another, or no worker runs' : lastError;
+  // Other endpoints hear of alerts, and a URL may be all that a receiver asks for.
+  const message = `${waiting} events wait for the webhook ${id} at ${new URL(url).host}, the oldest since ${since.toISOString()}: ${why}`;
+  return { kind: BEHIND, subject: id, message, details: { waiting, dead, since: since.toISOString() } };
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { sql, type Transaction } from 'kysely';
+import { topicsOf, type WebhookEventType } from '../../domain/webhook.ts';
+import type { Tables } from '../database.ts';
+import { toJson } from '../to-json.ts';
+
+/** Something that happened, as the endpoints hear of it. */
+export interface OutboxEvent {
+  readonly type: WebhookEventType;
+  /** The thing that it happened to, as `withdrawal/<id>`: its events are told in the order in which they were written. */
+  readonly entity: string;
+  /** JSON; bigint becomes a decimal string. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Whether an endpoint asks for events of any of these types: where none does, nothing need be read for them. */
+export async function isAskedFor(
+  trx: Transaction<Tables>,
+  types: readonly WebhookEventType[],
+): Promise<boolean> {
+  const topics = [...new Set(types.flatMap(topicsOf))];
+  const asking = await trx
+    .selectFrom('webhookEndpoint')
+    .select('id')
+    .where('disabledAt', 'is', null)
+    .where(sql<boolean>`events && ${topics}::text[]`)
+    .limit(1)
+    .executeTakeFirst();
+  return asking !== undefined;
+}
+
+/** As {@link writeEvents}, of one event. */
+export async function writeEvent(trx: Transaction<Tables>, event: OutboxEvent): Promise<void> {
+  await writeEvents(trx, [event]);
+}
+
+/**
+ * Puts events out, in their order, for every endpoint that asks for them, in the transaction of what they tell: both are there, or
+ * neither. Where no endpoint asks, nothing is written. The transaction must hold a lock on each entity, so that its events are
+ * numbered as they commit.
+ */
+export async function writeEvents(trx: Transaction<Tables>, events: readonly OutboxEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const timestamp = new Date().toISOString();
+  const given = events.map(({ type, entity, data }, position) => ({
+    position,
+    id: `evt_${randomUUID()}`,
+    type,
+    entity,
+    topics: topicsOf(type),
+    body: toJson({ type, timestamp, data }),
+  }));
+  const topics = [...new Set(given.flatMap((event) => event.topics))];
+  // The lock on the endpoint's key waits for one who deletes it, who else would break this transaction.
+  await sql`
+    with given as materialized (
+      select * from jsonb_to_recordset(${toJson(given)}::jsonb)
+        as event(position int, id text, type text, entity text, topics text[], body text)
+    ), asking as materialized (
+      select id, events from webhook_endpoint
+      where disabled_at is null and events && ${topics}::text[]
+      for key share
+    ), event as (
+      insert into webhook_event (id, type, entity, body)
+      select id, type, entity, body from given
+      where exists (select from asking where asking.events && given.topics)
+      order by position
+      returning id, sequence
+    )
+    insert into webhook_delivery (endpoint, sequence, entity)
+    select asking.id, event.sequence, given.entity
+    from event join given using (id) join asking on asking.events && given.topics`.execute(trx);
+}

@@ -1,0 +1,165 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Selectable, sql } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import type { Seal, WebhookTopic } from '../../domain/webhook.ts';
+import type { Database, Tables } from '../database.ts';
+import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import { Deliveries } from './deliveries.ts';
+
+/** An endpoint without its secrets. */
+export type WebhookRow = Readonly<Omit<Selectable<Tables['webhookEndpoint']>, 'secret' | 'previousSecret'>>;
+
+/** A new secret, to be shown once: afterwards it can only be used. */
+export interface FreshSecret {
+  readonly row: WebhookRow;
+  /** `whsec_` and base64 of 32 bytes; null where the endpoint was there already. */
+  readonly secret: string | null;
+}
+
+const SECRET_BYTES = 32;
+const ALERTS = ['webhook_behind', 'webhook_dead_letter', 'webhook_unsent', 'webhook_disabled'] as const;
+const SHOWN = [
+  'id',
+  'position',
+  'url',
+  'events',
+  'previousSecretUntil',
+  'disabledAt',
+  'disabledBecause',
+  'createdAt',
+] as const;
+
+/** The endpoints that are told, and the secrets that sign what they are told. */
+export class Webhooks {
+  readonly #db: Database;
+  readonly #seal: Seal;
+
+  constructor(db: Database, seal: Seal) {
+    this.#db = db;
+    this.#seal = seal;
+  }
+
+  /** One endpoint a URL: the same URL again changes its events, and gives no secret. Events that are older are not told. */
+  async put(url: string, events: readonly WebhookTopic[]): Promise<FreshSecret> {
+    const id = `wh_${randomUUID()}`;
+    const secret = newSecret();
+    const row = await this.#db
+      .insertInto('webhookEndpoint')
+      .values({ id, url, events, secret: this.#seal.seal(secret, id) })
+      .onConflict((conflict) => conflict.column('url').doUpdateSet({ events }))
+      .returning(SHOWN)
+      .executeTakeFirstOrThrow();
+    return { row, secret: row.id === id ? secret : null };
+  }
+
+  /** Oldest first. */
+  async list(): Promise<readonly WebhookRow[]> {
+    return this.#db.selectFrom('webhookEndpoint').select(SHOWN).orderBy('position').execute();
+  }
+
+  /** Throws NotFound. */
+  async get(id: string): Promise<WebhookRow> {
+    const query = this.#db.selectFrom('webhookEndpoint').select(SHOWN).where('id', '=', id);
+    return (await query.executeTakeFirst()) ?? refuse(id);
+  }
+
+  /**
+   * With all that it was not told, and its alerts. Told nothing any more first: whoever tells the others must not wait until what may
+   * be a million deliveries are deleted. Throws NotFound.
+   */
+  async remove(id: string): Promise<WebhookRow> {
+    const removed = await this.get(id);
+    await turnOff(this.#db, id, 'it is being deleted');
+    await new Deliveries(this.#db).dropAll(id);
+    await this.#db.deleteFrom('webhookEndpoint').where('id', '=', id).execute();
+    await this.#db
+      .transaction()
+      .execute((trx) =>
+        closeAlerts(trx, (row) => row.and([row('kind', 'in', ALERTS), row('subject', '=', id)])),
+      );
+    return removed;
+  }
+
+  /**
+   * Gives a new secret. The one that the receiver has signs along for `keepPreviousHours`, also where this is called again before
+   * they are over: only the newest is replaced then, which nobody may have seen. With 0 the old ones end at once. Throws NotFound.
+   */
+  async rotate(id: string, keepPreviousHours: number): Promise<FreshSecret> {
+    const secret = newSecret();
+    const keep = keepPreviousHours > 0;
+    const row = await this.#db
+      .updateTable('webhookEndpoint')
+      .set({
+        secret: this.#seal.seal(secret, id),
+        previousSecret: keep
+          ? sql<string>`case when previous_secret_until > now() then previous_secret else secret end`
+          : null,
+        previousSecretUntil: keep ? sql<Date>`now() + make_interval(hours => ${keepPreviousHours})` : null,
+      })
+      .where('id', '=', id)
+      .returning(SHOWN)
+      .executeTakeFirst();
+    return { row: row ?? refuse(id), secret };
+  }
+
+  /** Told again from now on; the alert is closed. Throws NotFound. */
+  async enable(id: string): Promise<WebhookRow> {
+    return this.#db.transaction().execute(async (trx) => {
+      const query = trx
+        .updateTable('webhookEndpoint')
+        .set({ disabledAt: null, disabledBecause: null })
+        .where('id', '=', id)
+        .returning(SHOWN);
+      const enabled = (await query.executeTakeFirst()) ?? refuse(id);
+      await closeAlerts(trx, (row) =>
+        row.and([row('kind', '=', 'webhook_disabled'), row('subject', '=', id)]),
+      );
+      return enabled;
+    });
+  }
+
+  /** Told nothing any more, and people hear why. Does nothing where it is so already, or gone. */
+  async disable(id: string, because: string): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const url = await turnOff(trx, id, because);
+      if (url === null) return;
+      // Other endpoints hear of alerts, and a URL may be all that a receiver asks for.
+      const message = `the webhook ${id} at ${new URL(url).host} is told nothing any more: ${because}`;
+      await raiseAlert(trx, { kind: 'webhook_disabled', subject: id, message });
+    });
+  }
+
+  /** The secrets that sign now, the newest first. Throws NotFound. */
+  async secretsOf(id: string): Promise<readonly string[]> {
+    const row = await this.#db
+      .selectFrom('webhookEndpoint')
+      .select('secret')
+      .select(
+        sql<string | null>`case when previous_secret_until > now() then previous_secret end`.as('previous'),
+      )
+      .where('id', '=', id)
+      .executeTakeFirst();
+    const { secret, previous } = row ?? refuse(id);
+    return [secret, ...(previous === null ? [] : [previous])].map((sealed) => this.#seal.open(sealed, id));
+  }
+}
+
+/** The URL of the one that was on; null where none was. */
+async function turnOff(db: Database, id: string, because: string): Promise<string | null> {
+  const off = await db
+    .updateTable('webhookEndpoint')
+    .set({ disabledAt: sql<Date>`now()`, disabledBecause: because })
+    .where('id', '=', id)
+    .where('disabledAt', 'is', null)
+    .returning('url')
+    .executeTakeFirst();
+  return off?.url ?? null;
+}
+
+function newSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+function refuse(id: string): never {
+  throw new DomainError('NotFound', `there is no webhook ${id}`, { id });
+}

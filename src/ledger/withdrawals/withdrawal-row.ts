@@ -1,0 +1,46 @@
+import type { Selectable } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import { isWithdrawalStatus, type WithdrawalStatus } from '../../domain/withdrawal.ts';
+import type { Database, Tables } from '../database.ts';
+import { type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
+
+/** A withdrawal as it stands on record: the terms, and its settlement. */
+export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status' | 'wasConfirmed'> {
+  readonly status: WithdrawalStatus;
+  readonly asset: string;
+  /** Base units that leave the hot wallet. */
+  readonly amount: bigint;
+  readonly destination: string;
+  readonly acceptEmptyWallet: boolean;
+  readonly memo: string | null;
+  readonly fingerprint: string;
+  readonly confirmedByCustomer: boolean;
+  /** What reaches the destination, where it differs by a transfer fee or is known at all. */
+  readonly amountReceived: bigint | null;
+}
+
+/** The rows of both tables as the database gives them, in the shape of this program. */
+export function toWithdrawalRow(
+  stored: Selectable<Tables['withdrawal']> & Selectable<Tables['settlement']>,
+): WithdrawalRow {
+  const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
+  const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
+  const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
+  if (!isWithdrawalStatus(status))
+    throw new Error(`a withdrawal is composed anew: ${id} cannot be ${status}`);
+  const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
+  return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
+}
+
+/** Withdrawals with their settlements, for {@link toWithdrawalRow}. */
+export function selectWithdrawals(db: Database) {
+  return db
+    .selectFrom('withdrawal')
+    .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
+    .selectAll(['settlement', 'withdrawal']);
+}
+
+/** The error for an id that was never reserved. */
+export function noWithdrawal(id: string): DomainError {
+  return new DomainError('NotFound', `there is no withdrawal ${id}`, { id });
+}

@@ -1,0 +1,190 @@
+import { sql } from 'kysely';
+import type { PaymentEvent } from '../../domain/payment.ts';
+import type { Seal } from '../../domain/webhook.ts';
+import type { Database } from '../database.ts';
+import { enterPayment } from './payment-row.ts';
+
+/** A request that is bought, as the upstream gets it. */
+export interface BoughtRequest {
+  readonly method: string;
+  /** Absolute URL of the upstream. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** base64. */
+  readonly body: string;
+  /** Whether the upstream may get it twice, as after a crash during the first question. */
+  readonly isRepeatable: boolean;
+}
+
+/** An answer of the upstream that is given again. */
+export interface StoredAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** base64. */
+  readonly body: string;
+}
+
+/** Who serves an obligation, and for how long before somebody else may. */
+export interface Lease {
+  readonly holder: string;
+  readonly ms: number;
+}
+
+/** A caller of the facilitator that asks for the success of a payment. */
+export interface Claim extends Lease {
+  /** Hash of the caller's own Idempotency-Key; null where it sends none. */
+  readonly key: string | null;
+}
+
+/**
+ * `yours`: the caller gets the success. `wait`: another caller holds the lease, and may fail to deliver. `taken`: the payment has no success
+ * to give now, because it was delivered to another caller, or the payment is not paid.
+ */
+export type Claimed = 'yours' | 'wait' | 'taken';
+
+/** What buyers have paid for and were not given yet. Every step may be repeated and is then a success without effect. */
+export class Obligations {
+  readonly #db: Database;
+  readonly #seal: Seal;
+
+  constructor(db: Database, seal: Seal) {
+    this.#db = db;
+    this.#seal = seal;
+  }
+
+  /**
+   * Takes the obligation for so long, where it is owed and no other holder has its lease; the request that is to be served. `again`: the upstream may
+   * have been asked before. Null where it is not to be served now.
+   */
+  async take(
+    id: string,
+    { holder, ms }: Lease,
+  ): Promise<{ readonly request: BoughtRequest; readonly again: boolean } | null> {
+    const taken = await this.#db
+      .updateTable('payment')
+      .set({
+        leaseHolder: holder,
+        leaseUntil: inMs(ms),
+        askedAt: sql<Date>`coalesce(asked_at, now())`,
+      })
+      .where('id', '=', id)
+      .where('state', '=', 'owed')
+      .where('request', 'is not', null)
+      .where((row) =>
+        row.or([
+          row('leaseHolder', 'is', null),
+          row('leaseHolder', '=', holder),
+          row('leaseUntil', '<', NOW),
+        ]),
+      )
+      .returning(['request', sql<boolean>`asked_at <> now()`.as('again')])
+      .executeTakeFirst();
+    if (taken === undefined || taken.request === null) return null;
+    return { request: this.#opened<BoughtRequest>(taken.request, id), again: taken.again };
+  }
+
+  /** Gives an obligation back that was taken and not served, so that somebody else may try at once. */
+  async giveBack(id: string, holder: string): Promise<void> {
+    await this.#db
+      .updateTable('payment')
+      .set({ leaseHolder: null, leaseUntil: null })
+      .where('id', '=', id)
+      .where('leaseHolder', '=', holder)
+      .execute();
+  }
+
+  /** Ends the obligation: the upstream has answered 2xx or 3xx. `answer` is null where it is too large to keep. */
+  served(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
+    return this.#end(
+      id,
+      { kind: 'served' },
+      { answerStatus: status, servedAt: NOW, ...this.#kept(id, answer) },
+    );
+  }
+
+  /** Ends the obligation without a served resource: the upstream has answered 4xx, or may not be asked again. */
+  refused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
+    const status = answer?.status ?? null;
+    return this.#end(id, { kind: 'refused' }, { reason, answerStatus: status, ...this.#kept(id, answer) });
+  }
+
+  /** Less arrived than was asked for. */
+  short(id: string, received: bigint, reason: string): Promise<void> {
+    return this.#end(id, { kind: 'short' }, { reason, received });
+  }
+
+  /**
+   * Gives the success of a payment of the facilitator to one caller, for as long as the lease. With the same key it is given any number
+   * of times; a new claim replaces the key, so that an earlier caller does not get a second success. Without a key it is given for ten
+   * minutes after it was paid: later callers may have the bytes from the chain.
+   */
+  async claim(id: string, { holder, key, ms }: Claim): Promise<Claimed> {
+    return this.#db.transaction().execute(async (trx) => {
+      const stored = await trx
+        .selectFrom('payment')
+        .select([
+          'state',
+          'claim',
+          'leaseHolder',
+          sql<boolean>`coalesce(lease_until > now(), false)`.as('isLeased'),
+          sql<boolean>`coalesce(paid_at < now() - interval '10 minutes', false)`.as('isOld'),
+        ])
+        .where('id', '=', id)
+        .where('seller', '=', 'facilitator')
+        .forUpdate()
+        .executeTakeFirst();
+      const hasKey = key !== null && stored?.claim === key;
+      if (stored?.state === 'served' && hasKey) return 'yours';
+      if (stored?.state !== 'owed' || (stored.isOld && key === null)) return 'taken';
+      if (stored.isLeased && stored.leaseHolder !== holder && !hasKey) return 'wait';
+      const claimed = { claim: key, leaseHolder: holder, leaseUntil: inMs(ms) };
+      await trx.updateTable('payment').set(claimed).where('id', '=', id).execute();
+      return 'yours';
+    });
+  }
+
+  /** Keeps the answer of an upstream that was asked before the payment is settled: it is given once that is paid. */
+  async hold(id: string, answer: StoredAnswer): Promise<void> {
+    await this.#db
+      .updateTable('payment')
+      .set({ ...this.#kept(id, answer), answerStatus: answer.status })
+      .where('id', '=', id)
+      .where('state', 'in', ['settling', 'owed'])
+      .execute();
+  }
+
+  /** The stored answer; null where there is none. */
+  async answerOf(id: string): Promise<StoredAnswer | null> {
+    const stored = await this.#db
+      .selectFrom('payment')
+      .select('answer')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    const sealed = stored?.answer ?? null;
+    return sealed === null ? null : this.#opened<StoredAnswer>(sealed, id);
+  }
+
+  #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
+    return enterPayment(this.#db, id, event, {
+      ...changes,
+      request: null,
+      leaseHolder: null,
+      leaseUntil: null,
+    });
+  }
+
+  #kept(id: string, answer: StoredAnswer | null) {
+    return answer === null ? {} : { answer: this.#seal.seal(JSON.stringify(answer), id) };
+  }
+
+  #opened<T>(sealed: string, id: string): T {
+    return JSON.parse(this.#seal.open(sealed, id)) as T;
+  }
+}
+
+const NOW = sql<Date>`now()`;
+
+/** The time so many milliseconds from now, by the clock of the database. */
+export function inMs(ms: number) {
+  return sql<Date>`now() + ${ms} * interval '1 millisecond'`;
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Database } from '../database.ts';
+import type { OfferedTerms } from './payment-tables.ts';
+
+export type { OfferedTerms } from './payment-tables.ts';
+
+/** What buyers were asked for, by route: a quote stays valid for a set time after another one has replaced it. */
+export class Offers {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Says that this process asks for these terms now. Repeat it more often than quotes are valid. */
+  async offer(route: string, terms: OfferedTerms): Promise<void> {
+    const json = JSON.stringify(terms);
+    const hash = createHash('sha256').update(json).digest('hex');
+    await this.#db
+      .insertInto('offer')
+      .values({ route, hash, terms: json })
+      .onConflict((conflict) =>
+        conflict.columns(['route', 'hash']).doUpdateSet({ lastOfferedAt: sql<Date>`now()` }),
+      )
+      .execute();
+  }
+
+  /** What any process asked for on this route within the last `validMs`, newest first. */
+  async valid(route: string, validMs: number): Promise<readonly OfferedTerms[]> {
+    const rows = await this.#db
+      .selectFrom('offer')
+      .select('terms')
+      .where('route', '=', route)
+      .where('lastOfferedAt', '>', sql<Date>`now() - ${validMs} * interval '1 millisecond'`)
+      .orderBy('lastOfferedAt', 'desc')
+      .execute();
+    return rows.map(({ terms }) => terms);
+  }
+}

@@ -1,0 +1,41 @@
+import type { Alarm } from '../../domain/alerts.ts';
+import { raiseAlert } from '../operations/alerts.ts';
+import type { SubjectEvents } from '../webhooks/subject-events.ts';
+import { enterPayment, type StoredPayment } from './payment-row.ts';
+
+/** What payments of x402 have beside their settlements: what they have bought. */
+export const paymentEvents: SubjectEvents = {
+  answersAt: 'confirmed',
+  changed: async (trx, { id, status }, before) => {
+    if (status === 'confirmed' || status === 'finalized') await enterPayment(trx, id, { kind: 'paid' });
+    if (before.status === 'confirmed' && status === 'sending')
+      await enterPayment(trx, id, { kind: 'taken-back' });
+    // A settlement that was rejected before any attempt has nothing else that ends its payment.
+    if (status === 'rejected' || status === 'cancelled' || status === 'dead' || status === 'failed')
+      await enterPayment(trx, id, { kind: 'unpaid' }, { request: null });
+  },
+  ended: async (trx, { id }, _attempt, { state, amountReceived }) => {
+    if (state !== 'landed' || amountReceived === undefined) return;
+    const stored = await trx
+      .updateTable('payment')
+      .set({ received: amountReceived })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst();
+    if (stored === undefined || amountReceived >= BigInt(stored.terms.amount)) return;
+    const reason = `${amountReceived} of ${stored.terms.amount} base units arrived`;
+    await enterPayment(trx, id, { kind: 'short' }, { reason });
+    if (stored.state === 'served') await raiseAlert(trx, shortAlarm(stored, amountReceived));
+  },
+};
+
+/** What was given stays given: the operator decides what follows. */
+function shortAlarm({ id, route, payer, terms: { asset, amount } }: StoredPayment, received: bigint): Alarm {
+  const message = `the payment ${id} was served for ${amount} base units of ${asset}, but ${received} arrived: settle the difference with ${payer}, then close this alert`;
+  return {
+    kind: 'payment_short',
+    subject: id,
+    message,
+    details: { route, payer, asset, amount, received: received.toString() },
+  };
+}

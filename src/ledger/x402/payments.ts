@@ -1,0 +1,209 @@
+import { sql } from 'kysely';
+import { DomainError } from '../../domain/errors.ts';
+import type { Seal } from '../../domain/webhook.ts';
+import { violates } from '../connection.ts';
+import type { Database } from '../database.ts';
+import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { type NewPayment, putPayment } from './payment-opening.ts';
+import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
+
+export type { BoughtRequest, StoredAnswer } from './obligations.ts';
+export type { NewPayment } from './payment-opening.ts';
+export type { PaymentRow } from './payment-row.ts';
+export type { Caller, PaymentTerms } from './payment-tables.ts';
+
+/**
+ * `known`: this payment is on record. `busy`: the same payer has another payment for the same request, which is undecided or not
+ * served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
+ */
+export type Opened =
+  | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
+  | { readonly kind: 'identifier-taken' };
+
+/** Why a payment is shown as unmatched, and what is known of it. */
+export type Unmatched = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
+
+/** Payments of x402. Every step may be repeated and is then a success without effect. */
+export class Payments {
+  readonly #db: Database;
+  readonly #seal: Seal;
+
+  constructor(db: Database, seal: Seal) {
+    this.#db = db;
+    this.#seal = seal;
+  }
+
+  /** Puts the payment and its settlement on record, in one statement: from then on it may be settled, and the buyer is served. */
+  async open(input: NewPayment): Promise<Opened> {
+    try {
+      const opened = await putPayment(this.#db, this.#seal, input);
+      if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
+    } catch (error) {
+      if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
+      if (!violates(error, 'payment_one_open')) throw error;
+      return this.#instead(input);
+    }
+    return { kind: 'known', payment: await this.get(input.id) };
+  }
+
+  /** Which payment keeps this one from the record: itself, where it was opened at the same moment, else the payer's other one. */
+  async #instead(input: NewPayment): Promise<Opened> {
+    const known = await this.find(input.id);
+    if (known !== undefined) return { kind: 'known', payment: known };
+    const other = await this.#openOf(input);
+    if (other !== undefined) return { kind: 'busy', payment: toPaymentRow(other) };
+    throw new DomainError(
+      'Unavailable',
+      'another payment for this request has ended this moment: show yours again',
+    );
+  }
+
+  /** Puts a payment on record that has bought nothing here, so that people see it. No effect where it is on record. */
+  async listUnmatched(input: Unmatched): Promise<void> {
+    const values = {
+      ...input,
+      state: 'unmatched' as const,
+      terms: JSON.stringify(input.terms),
+      caller: JSON.stringify(input.caller),
+    };
+    await this.#db
+      .insertInto('payment')
+      .values(values)
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+  }
+
+  async find(id: string): Promise<PaymentRow | undefined> {
+    const stored = await this.#db.selectFrom('payment').selectAll().where('id', '=', id).executeTakeFirst();
+    return stored === undefined ? undefined : toPaymentRow(stored);
+  }
+
+  /** Throws NotFound. */
+  async get(id: string): Promise<PaymentRow> {
+    const row = await this.find(id);
+    if (row !== undefined) return row;
+    throw new DomainError('NotFound', `there is no payment ${id}`, { id });
+  }
+
+  /** By its id, by the hash of its message (hex), or by the signature of its transaction (base58). */
+  async findNamed(name: string): Promise<PaymentRow | undefined> {
+    // The ids are found first, each by an index: an `or` over two tables would read all payments.
+    const ids = this.#db
+      .selectNoFrom(sql<string>`${name}::text`.as('id'))
+      .unionAll(this.#db.selectFrom('payment').select('id').where('signature', '=', name))
+      .unionAll(this.#db.selectFrom('attempt').select('settlementId as id').where('signature', '=', name))
+      .unionAll(this.#db.selectFrom('attempt').select('settlementId as id').where('messageHash', '=', name));
+    const stored = await this.#db
+      .selectFrom('payment')
+      .selectAll()
+      .where('id', '=', sql<string>`any(array(${ids}))`)
+      .limit(1)
+      .executeTakeFirst();
+    return stored === undefined ? undefined : toPaymentRow(stored);
+  }
+
+  /**
+   * The newest buyers of a route since `since` whose fees were ours, each with its newest payment: how many there are, and how many of
+   * these payments failed on chain. Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
+   */
+  async failuresOf(
+    route: string,
+    since: Date,
+    limits: { readonly payments: number; readonly buyers: number },
+  ): Promise<{ readonly buyers: number; readonly failed: number }> {
+    const newest = this.#db
+      .selectFrom('payment')
+      .select(['id', 'payer', 'createdAt'])
+      .where('route', '=', route)
+      .where('createdAt', '>', since)
+      .where('dialect', 'in', OURS)
+      .orderBy('createdAt', 'desc')
+      .limit(limits.payments)
+      .as('newest');
+    const byBuyer = this.#db
+      .selectFrom(newest)
+      .selectAll()
+      .distinctOn('payer')
+      .orderBy('payer')
+      .orderBy('createdAt', 'desc')
+      .as('by_buyer');
+    const counted = this.#db
+      .selectFrom(byBuyer)
+      .select('id')
+      .orderBy('createdAt', 'desc')
+      .limit(limits.buyers)
+      .as('counted');
+    return this.#db
+      .selectFrom(counted)
+      .innerJoin('settlement', 'settlement.id', 'counted.id')
+      .select([
+        sql<number>`count(*)::integer`.as('buyers'),
+        sql<number>`(count(*) filter (where settlement.status = 'failed'))::integer`.as('failed'),
+      ])
+      .executeTakeFirstOrThrow();
+  }
+
+  /** Owed by the gateway for longer than `olderMs`, the oldest first, at most `limit`. */
+  async overdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
+    const rows = await this.#db
+      .selectFrom('payment')
+      .selectAll()
+      .where('state', '=', 'owed')
+      .where('seller', '=', 'gateway')
+      .where('paidAt', '<', sql<Date>`now() - ${olderMs} * interval '1 millisecond'`)
+      .orderBy(negative('position'), 'desc')
+      .limit(limit)
+      .execute();
+    return rows.map(toPaymentRow);
+  }
+
+  /** Newest first, by default of all states. */
+  async list(
+    page: PageRequest & { readonly state?: PaymentRow['state'] | undefined },
+  ): Promise<Page<PaymentRow>> {
+    const { state, limit } = page;
+    const before = positionBefore(page);
+    const payments = this.#db
+      .selectFrom('payment')
+      .selectAll()
+      .limit(limit + 1);
+    const newest =
+      state === undefined
+        ? payments.where('position', '<', before).orderBy('position', 'desc')
+        : payments
+            .where('state', '=', state)
+            .where(negative('position'), '>', -before)
+            .orderBy(negative('position'));
+    const found = await newest.execute();
+    return pageOf(found.map(toPaymentRow), { limit });
+  }
+
+  /** What our fee payer, and this buyer's payments, may have cost since `since`, in lamports: void ones that landed included. */
+  async spentSince(
+    since: Date,
+    of: { readonly feePayer: string } | { readonly payer: string },
+  ): Promise<bigint> {
+    const { spent } = await this.#db
+      .selectFrom('payment')
+      .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
+      .where('createdAt', '>', since)
+      .where('dialect', 'in', OURS)
+      .$if('feePayer' in of, (query) => query.where('feePayer', '=', 'feePayer' in of ? of.feePayer : ''))
+      .$if('payer' in of, (query) => query.where('payer', '=', 'payer' in of ? of.payer : ''))
+      .executeTakeFirstOrThrow();
+    return spent;
+  }
+
+  #openOf({ payer, requestHash }: NewPayment): Promise<StoredPayment | undefined> {
+    return this.#db
+      .selectFrom('payment')
+      .selectAll()
+      .where('payer', '=', payer)
+      .where('requestHash', '=', requestHash)
+      .where('state', 'in', ['settling', 'owed'])
+      .executeTakeFirst();
+  }
+}
+
+/** Dialects whose fees our keys pay. */
+const OURS = ['v1', 'v2'] as const;

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from '@temporalio/client';
+import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import { createDepositActivities } from '../../activities/deposits.ts';
+import { shareNodes } from '../../activities/node-watch.ts';
+import { createSettlementActivities } from '../../activities/settlements.ts';
+import { createWatchActivities } from '../../activities/watches.ts';
+import { createDeliverySteps } from '../../activities/webhooks.ts';
+import { createWithdrawalActivities } from '../../activities/withdrawals.ts';
+import { DepositMatcher } from '../../deposits/scan/matcher.ts';
+import { checkClusterName } from '../../domain/cluster.ts';
+import {
+  AUDIT_TASK_QUEUE,
+  LANDING_TASK_QUEUE,
+  WATCH_TASK_QUEUE,
+  WORKFLOW_TASK_QUEUE,
+} from '../../domain/ids.ts';
+import { X402 } from '../../domain/payment.ts';
+import { WITHDRAWAL } from '../../domain/settlement.ts';
+import { type Ledger, openLedger } from '../../ledger/ledger.ts';
+import type { Kinds } from '../../settlement/kind.ts';
+import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.ts';
+import { Chain } from '../../solana/chain.ts';
+import { HeldSlots } from '../../solana/history/ledger-completeness.ts';
+import { WalletLists } from '../../solana/history/wallet-signatures.ts';
+import { SharedLives } from '../../solana/proof/adopted.ts';
+import { LandingWatcher } from '../../solana/proof/landing.ts';
+import type { PoolOptions } from '../../solana/rpc/node-registry.ts';
+import { openNodePool } from '../../solana/rpc/pool.ts';
+import { FeePlanner } from '../../solana/tx/fees.ts';
+import { WalletWatch } from '../../treasury/hot-wallet-watch.ts';
+import { nonceKinds } from '../../treasury/nonce-accounts.ts';
+import { Composer } from '../../withdrawals/compose.ts';
+import { withdrawalKind } from '../../withdrawals/kind.ts';
+import { x402Kind } from '../../x402/kind.ts';
+import type { Config } from '../config.ts';
+import { keepDoing } from '../interval.ts';
+import type { Closers } from '../shutdown.ts';
+import { registerSearchAttributes } from '../temporal/client.ts';
+import { dataConverter } from '../temporal/codec.ts';
+import { TemporalRuns } from '../temporal/runs.ts';
+import { keepSchedules } from '../temporal/schedules.ts';
+import { NodeMetrics } from './node-metrics.ts';
+import { warnsOf, workerOptions } from './run.ts';
+import { ScanMetrics } from './scan-metrics.ts';
+import { signingBounds } from './signer.ts';
+import { workflowSource } from './workflow-source.ts';
+
+/** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
+const NODES_SHARED_EVERY_MS = 30_000;
+const WORKER = randomUUID();
+const PREPARED_AT_ONCE = 1_000;
+/** More than the rounds of all schedules, and what a catch-up of the deposit scan reads ahead. */
+const WATCHES_AT_ONCE = 100;
+/** More than the audits that are begun by themselves: what an operator asks for waits for none of those. */
+const AUDITS_AT_ONCE = 12;
+
+/** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
+export interface ChainRooms {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+}
+
+export type Decorate = (rooms: ChainRooms) => ChainRooms;
+
+/**
+ * Workflows and every step but signing: a worker for each task queue, so that what waits takes no slot from what is short. What would go
+ * on for ever ends when `stop` is aborted. `decorate` wraps the rooms.
+ */
+export async function chainWorkers(
+  config: Config<'chain'>,
+  connection: NativeConnection,
+  closers: Closers,
+  stop: AbortSignal,
+  decorate: Decorate = (rooms) => rooms,
+): Promise<readonly Worker[]> {
+  const { temporalNamespace: namespace, payloadKeys } = config;
+  await registerSearchAttributes(connection, namespace);
+  const ledger = await openLedger(config.databaseUrl);
+  closers.add('ledger', () => ledger.close());
+  const pool = await openNodePool(config.rpcUrls, {
+    ...nodeOptions(config),
+    ledgers: await ledger.nodeLedgers.all(),
+    admit: async (genesisHash) => {
+      checkClusterName(config.cluster, genesisHash);
+      await ledger.cluster.bind(genesisHash);
+    },
+  });
+  closers.add('nodes', () => pool.close());
+  closers.add(
+    'view of the nodes',
+    keepDoing(
+      NODES_SHARED_EVERY_MS,
+      () => shareNodes({ ledger, pool, worker: WORKER }),
+      warnsOf('what this worker sees of the nodes cannot be shared now'),
+    ),
+  );
+  const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
+  await ledger.watched.addHot([config.hotWallet]);
+  const scanned = config.scan ? config.cluster : null;
+  closers.add('schedules', keepSchedules(client, scanned, warnsOf('the schedules cannot be ensured now')));
+  // Every queue serves every step: what an older version has put into another one is done, too.
+  const activities = chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop);
+  const staff = (taskQueue: string, atOnce: number): WorkerOptions => ({
+    ...workerOptions(config, connection, taskQueue),
+    activities,
+    maxConcurrentActivityTaskExecutions: atOnce,
+  });
+  return Promise.all([
+    Worker.create({ ...staff(WORKFLOW_TASK_QUEUE, PREPARED_AT_ONCE), ...workflowSource() }),
+    Worker.create(staff(LANDING_TASK_QUEUE, config.landingsAtOnce)),
+    Worker.create(staff(WATCH_TASK_QUEUE, WATCHES_AT_ONCE)),
+    Worker.create(staff(AUDIT_TASK_QUEUE, AUDITS_AT_ONCE)),
+  ]);
+}
+
+function chainActivities(
+  config: Config<'chain'>,
+  { ledger, chain }: ChainRooms,
+  client: Client,
+  stop: AbortSignal,
+) {
+  const walletWatch = new WalletWatch({ ledger, chain, hotWallet: config.hotWallet });
+  const kinds = kindsOf(config, { ledger, chain }, walletWatch);
+  const watcher = new LandingWatcher(chain);
+  return {
+    ...createWithdrawalActivities({ ledger, watcher, chain, kinds }),
+    ...createSettlementActivities({ ledger, kinds }),
+    ...createDeliverySteps(ledger),
+    ...createWatchActivities({
+      ledger,
+      chain,
+      pool: chain.pool,
+      worker: WORKER,
+      walletWatch,
+      runs: new TemporalRuns(client),
+      kinds,
+    }),
+    ...depositActivities(config, { ledger, chain }, stop),
+  };
+}
+
+/** All that this worker settles. */
+function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletWatch: WalletWatch): Kinds {
+  const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
+  const fees = new FeePlanner(chain, {
+    floorMicroLamports: config.priorityFloorMicroLamports,
+    capMicroLamports: config.priorityCapMicroLamports,
+    maxFeeLamports: config.maxFeeLamports,
+  });
+  const composer = new Composer({
+    chain,
+    fees,
+    lifetimes:
+      config.lifetime === 'nonce'
+        ? new NonceLifetimes({ ledger, chain, hotWallet })
+        : blockhashLifetimes(chain),
+    rules: {
+      hotWallet,
+      confirmUsedWallet,
+      allowVaults,
+      tokenPolicy,
+      kindOf: (address) => ledger.walletHistory.kindOf(address),
+      listed: (mint) => ledger.assets.get(mint),
+    },
+    bounds: signingBounds(config),
+  });
+  return {
+    [WITHDRAWAL]: withdrawalKind({ ledger, composer, walletWatch, chain }),
+    ...nonceKinds({ ledger, chain, fees, hotWallet }),
+    // Restarts, explanations and proofs of death need no key.
+    [X402]: x402Kind({ ledger, chain, lives: new SharedLives(chain.pool), feePayers: [] }),
+  };
+}
+
+function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
+  const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
+  const minimumLamports = () => chain.rentMinimum(0);
+  const metrics = new ScanMetrics(Runtime.instance().metricMeter);
+  return createDepositActivities({
+    ledger,
+    pool: chain.pool,
+    lists: new WalletLists(),
+    held: new HeldSlots(),
+    scans: config.scan,
+    matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
+    startSlot: config.scanStartSlot,
+    announces: config.announceConfirmed,
+    onStatus: (status) => metrics.record(status),
+    stop,
+  });
+}
+
+/** What the pool tells goes to the log and the metrics of this process. */
+function nodeOptions({ rpcRequestsPerSecond, maxTransactionVersion }: Config<'chain'>): PoolOptions {
+  const { logger, metricMeter } = Runtime.instance();
+  const nodes = new NodeMetrics(metricMeter);
+  return {
+    onNotice: (notice) => logger.warn(notice),
+    onProbe: (report) => nodes.record(report),
+    maxTransactionVersion,
+    ...(rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond }),
+  };
+}

@@ -1,0 +1,49 @@
+import { type NativeConnection, Worker } from '@temporalio/worker';
+import { createSignerActivities } from '../../activities/signing.ts';
+import { SIGNER_TASK_QUEUE } from '../../domain/ids.ts';
+import { allowsHooks } from '../../domain/token-rules.ts';
+import type { SigningBounds } from '../../signing/checks.ts';
+import { SIGNING_RULES } from '../../signing/rules.ts';
+import { loadKeypair, type Signer } from '../../signing/signer.ts';
+import { feePayerKey } from '../../x402/kind.ts';
+import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
+import type { Config } from '../config.ts';
+import { workerOptions } from './run.ts';
+
+/** The worker with the keys; it needs no chain and no database. Fee payers' keys may be on the x402 worker. `decorate` wraps the hot one. */
+export async function signerWorker(
+  config: Config<'signer'>,
+  connection: NativeConnection,
+  decorate: (signer: Signer) => Signer = (signer) => signer,
+): Promise<Worker> {
+  const signer = decorate(await loadKeypair(config.keypair));
+  const feePayers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
+  return Worker.create({
+    ...workerOptions(config, connection, SIGNER_TASK_QUEUE),
+    activities: createSignerActivities({
+      keys: { hot: signer, ...feePayerKeys(feePayers) },
+      bounds: signingBounds(config),
+      rules: { ...SIGNING_RULES, ...x402SigningRules },
+    }),
+  });
+}
+
+/** The keys of fee payers by their names. */
+export function feePayerKeys(signers: readonly Signer[]): Readonly<Record<string, Signer>> {
+  return Object.fromEntries(signers.map((signer) => [feePayerKey(signer.address), signer]));
+}
+
+/** What the signer grants by the settings of this process; a chain worker composes nothing that its own would refuse. */
+export function signingBounds({
+  priorityCapMicroLamports,
+  maxFeeLamports,
+  tokenPolicy,
+  allowVaults,
+}: Config): SigningBounds {
+  return {
+    maxFeeLamports,
+    priceCapMicroLamports: priorityCapMicroLamports,
+    allowHookAccounts: allowsHooks(tokenPolicy),
+    allowVaults,
+  };
+}

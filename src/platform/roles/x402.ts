@@ -1,0 +1,86 @@
+import { type NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createQuickActivities } from '../../activities/quick-settlements.ts';
+import { createSettlementActivities } from '../../activities/settlements.ts';
+import { createSignerActivities } from '../../activities/signing.ts';
+import { createX402Activities } from '../../activities/x402.ts';
+import { checkClusterName } from '../../domain/cluster.ts';
+import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
+import { X402 } from '../../domain/payment.ts';
+import { openLedger } from '../../ledger/ledger.ts';
+import { loadKeypair, type Signer } from '../../signing/signer.ts';
+import { Chain } from '../../solana/chain.ts';
+import { SharedLives } from '../../solana/proof/adopted.ts';
+import { LandingWatcher } from '../../solana/proof/landing.ts';
+import { openNodePool } from '../../solana/rpc/pool.ts';
+import { x402Kind } from '../../x402/kind.ts';
+import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
+import { askUpstream } from '../../x402/upstream.ts';
+import type { Config } from '../config.ts';
+import { sealOf } from '../seal.ts';
+import type { Closers } from '../shutdown.ts';
+import type { ChainRooms, Decorate } from './chain.ts';
+import { workerOptions } from './run.ts';
+import { feePayerKeys, signingBounds } from './signer.ts';
+import { workflowSource } from './workflow-source.ts';
+
+/** Landings at once: each payment waits for its end here. */
+const AT_ONCE = 10_000;
+const CONFIRMING_AT_ONCE = 200;
+
+/**
+ * Settles payments of x402, with the keys that pay their fees, and serves what is paid and not served. A worker without key files has
+ * the signer's workers sign. `decorate` wraps the rooms.
+ */
+export async function x402Worker(
+  config: Config<'x402'>,
+  connection: NativeConnection,
+  closers: Closers,
+  decorate: Decorate = (rooms) => rooms,
+): Promise<Worker> {
+  const signers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
+  const ledger = await openLedger(config.databaseUrl, sealOf(config.payloadKeys));
+  closers.add('ledger of x402', () => ledger.close());
+  const pool = await openNodePool(config.rpcUrls, {
+    maxTransactionVersion: config.maxTransactionVersion,
+    onNotice: (notice) => Runtime.instance().logger.warn(notice),
+    admit: async (genesisHash) => {
+      checkClusterName(config.cluster, genesisHash);
+      await ledger.cluster.bind(genesisHash);
+    },
+  });
+  closers.add('nodes of x402', () => pool.close());
+  const addresses =
+    signers.length > 0
+      ? signers.map(({ address }) => address)
+      : [...config.feePayers, ...config.retiredFeePayers];
+  // Before the first signature: an unknown spend by one of them must be seen.
+  if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
+  const chain = new Chain(pool, { accountWindowMs: 0 });
+  return Worker.create({
+    ...workerOptions(config, connection, QUICK_TASK_QUEUE),
+    ...workflowSource(),
+    activities: x402Activities(config, decorate({ ledger, chain }), signers, addresses),
+    maxConcurrentActivityTaskExecutions: AT_ONCE,
+    // A payment holds its workflow task for the second until it is confirmed: the default of 40 would make the next one wait.
+    maxConcurrentWorkflowTaskExecutions: CONFIRMING_AT_ONCE,
+    maxConcurrentLocalActivityExecutions: CONFIRMING_AT_ONCE,
+  });
+}
+
+function x402Activities(
+  config: Config<'x402'>,
+  { ledger, chain }: ChainRooms,
+  signers: readonly Signer[],
+  feePayers: readonly string[],
+) {
+  const lives = new SharedLives(chain.pool);
+  const kinds = { [X402]: x402Kind({ ledger, chain, lives, feePayers }) };
+  const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain) };
+  const keys = feePayerKeys(signers);
+  const signer = createSignerActivities({ keys, bounds: signingBounds(config), rules: x402SigningRules });
+  return {
+    ...createSettlementActivities(deps),
+    ...createQuickActivities({ ...deps, ...(signers.length === 0 ? {} : { signer }) }),
+    ...createX402Activities({ ...deps, upstream: askUpstream }),
+  };
+}

@@ -1,0 +1,22 @@
+import type { Client } from '@temporalio/client';
+import { type AuditOrder, auditWorkflowId } from '../../domain/audit.ts';
+import { startJoined } from './start-joined.ts';
+
+/** Why it is, in the words of the Web UI's list. */
+const CAUSES = { operator: '', import: 'an import: ', gap: 'a closed gap: ' } as const;
+
+/**
+ * Starts an audit of one address, or of all; one of the same order that runs is joined. `details`: more for people to read.
+ *
+ * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ */
+export async function startAudit(
+  client: Client,
+  order: AuditOrder,
+  details = '',
+): Promise<{ readonly workflowId: string }> {
+  const workflowId = auditWorkflowId(order);
+  const summary = `${CAUSES[order.cause]}audit ${order.address ?? 'all addresses'} from slot ${order.from} to ${order.to}`;
+  await startJoined(client, { type: 'addressAudit', workflowId, args: [order], summary, details });
+  return { workflowId };
+}

@@ -1,0 +1,39 @@
+import type { Client, WorkflowHandleWithStartDetails } from '@temporalio/client';
+import { QUICK_TASK_QUEUE, settlementWorkflowId, WORKFLOW_TASK_QUEUE } from '../../domain/ids.ts';
+import { settlementId } from '../../domain/settlement.ts';
+import type { SettlementEnd } from '../../domain/steps.ts';
+import { startJoined } from './start-joined.ts';
+
+/** A settlement on record, of a kind without a workflow of its own. */
+export interface NamedSettlement {
+  readonly kind: string;
+  readonly subjectId: string;
+}
+
+const ORDINARY = { type: 'settlement', taskQueue: WORKFLOW_TASK_QUEUE };
+const QUICK = { type: 'x402Settlement', taskQueue: QUICK_TASK_QUEUE };
+
+/**
+ * Starts the run of the settlement, a quick one where its callers wait for `confirmed`, whatever became of the earlier ones; one that goes on is joined.
+ *
+ * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ */
+export function startSettlement(
+  client: Client,
+  named: NamedSettlement,
+  answersAt: 'confirmed' | 'finalized' = 'finalized',
+): Promise<WorkflowHandleWithStartDetails> {
+  const { kind, subjectId } = named;
+  return startJoined(client, {
+    ...(answersAt === 'confirmed' ? QUICK : ORDINARY),
+    workflowId: settlementWorkflowId(named),
+    args: [{ id: settlementId(kind, subjectId) }],
+    summary: `${kind} ${subjectId}`,
+  });
+}
+
+/** {@link startSettlement}, and waits for the end. */
+export async function runSettlement(client: Client, named: NamedSettlement): Promise<SettlementEnd> {
+  const handle = await startSettlement(client, named);
+  return (await handle.result()) as SettlementEnd;
+}

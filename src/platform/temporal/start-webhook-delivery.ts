@@ -1,0 +1,32 @@
+import type { Client } from '@temporalio/client';
+import { WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../domain/ids.ts';
+import type { DeliveryLine, Patience } from '../../domain/webhook.ts';
+import { wakeDelivery } from '../../workflows/messages.ts';
+
+const START_DEADLINE_MS = 10_000;
+
+/**
+ * Makes sure that a run looks at the line after this call: one that goes on is woken, else one is started. A run that is about to end
+ * cannot miss it: Temporal lets none complete over a signal that it has not seen.
+ *
+ * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ */
+export async function startWebhookDelivery(
+  client: Client,
+  { endpoint, entity }: DeliveryLine,
+  patience: Patience,
+): Promise<void> {
+  const line = { endpoint, entity };
+  await client.withDeadline(Date.now() + START_DEADLINE_MS, () =>
+    client.workflow.signalWithStart('webhookDelivery', {
+      workflowId: webhookWorkflowId(line),
+      taskQueue: WORKFLOW_TASK_QUEUE,
+      args: [{ ...line, patience }],
+      signal: wakeDelivery,
+      signalArgs: [],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      staticSummary: `tell ${endpoint} of ${entity}`,
+      staticDetails: `\`sluice webhooks deliveries ${endpoint}\` lists the waiting events, with \`--state dead\` the dead ones`,
+    }),
+  );
+}

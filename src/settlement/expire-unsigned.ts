@@ -1,0 +1,130 @@
+import { isDomainError, messageOf } from '../domain/errors.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
+import { verifySignature } from '../signing/verify.ts';
+import type { Chain } from '../solana/chain.ts';
+import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history/pages.ts';
+import type { Finding } from '../solana/proof/examine.ts';
+import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
+import { examineUnsignedNonce } from '../solana/proof/investigate-unsigned-nonce.ts';
+import { confirmOneCluster } from './one-cluster.ts';
+import { unsignedAttemptOf, unsignedNonceAttemptOf } from './unsigned-attempt.ts';
+
+export interface BurialDeps {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+  /** How much of the wallet's history one round reads. */
+  readonly history?: HistoryBounds;
+  /** How many attempts one round examines. Default 200. */
+  readonly rowsARound?: number;
+}
+
+/** A proof reads every block of a minute twice: after so long no other one begins in this round. */
+const ROUND_MS = 30_000;
+const ROWS_A_ROUND = 200;
+const ALERTS_READ = 10_000;
+
+/**
+ * Attempts that are not signed: nobody watches them, and only a proof of death frees their settlements. The signer has refused them, or
+ * takes longer than the blockhash lives, or somebody may have used up their durable nonce. The alert `evidence_missing` says what keeps
+ * one from being examined.
+ */
+export function createBurial({
+  ledger,
+  chain,
+  history = HISTORY_BOUNDS,
+  rowsARound = ROWS_A_ROUND,
+}: BurialDeps) {
+  const cache = unsignedCache(history);
+  const troubles = new Troubles(ledger);
+  /** Attempts that rounds have examined and left since a round began with the oldest. */
+  let left = 0;
+
+  async function bury(row: AttemptRow): Promise<boolean> {
+    const found = await examine(chain, cache, row);
+    if (found?.verdict.kind !== 'dead') return false;
+    await confirmOneCluster(ledger, chain.pool);
+    const { settlementId, n, signature } = row;
+    const proof = { ...found.times, ...found.evidence };
+    await ledger.attempts.settle(settlementId, n, { state: 'dead', signature, proof });
+    return true;
+  }
+
+  return {
+    /**
+     * Returns how many are proved dead. A round continues after the attempts that the round before left, and begins with the oldest again
+     * once all were examined. So attempts that cannot be proved dead do not keep younger ones from their examination.
+     */
+    async buryUnsigned(): Promise<number> {
+      const end = performance.now() + ROUND_MS;
+      const rows = await ledger.attempts.unsigned(rowsARound, left);
+      let [examined, buried] = [0, 0];
+      for (const row of rows) {
+        if (performance.now() > end) break;
+        examined += 1;
+        try {
+          if (await bury(row)) buried += 1;
+        } catch (error) {
+          // Signed or settled meanwhile, it needs no look.
+          if (isDomainError(error, 'IllegalTransition')) continue;
+          await troubles.tell(row, error);
+        }
+      }
+      left += examined - buried;
+      if (examined === rows.length && rows.length < rowsARound) {
+        left = 0;
+        await troubles.endRounds();
+      }
+      return buried;
+    },
+  };
+}
+
+async function examine(
+  chain: Chain,
+  cache: ReturnType<typeof unsignedCache>,
+  row: AttemptRow,
+): Promise<Finding | null> {
+  const nonceAttempt = unsignedNonceAttemptOf(row);
+  if (nonceAttempt !== null) return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
+  const attempt = unsignedAttemptOf(row);
+  return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
+}
+
+/** Keeps an alert open about each attempt whose examination fails each time that all are examined. */
+class Troubles {
+  readonly #ledger: Pick<Ledger, 'alerts' | 'settlements'>;
+  /** The settlements with an open alert from the last time that all were examined. Null before the first time: an earlier process may have left some. */
+  #open: ReadonlySet<string> | null = null;
+  #failing = new Set<string>();
+
+  constructor(ledger: Pick<Ledger, 'alerts' | 'settlements'>) {
+    this.#ledger = ledger;
+  }
+
+  async tell({ settlementId: subject, n }: AttemptRow, error: unknown): Promise<void> {
+    const message = `attempt ${n} without a signature cannot be examined: ${messageOf(error)}`;
+    await this.#ledger.alerts.raise({ kind: 'evidence_missing', subject, message });
+    this.#failing.add(subject);
+  }
+
+  /** All were examined: closes the alerts of the time before that were not raised again. */
+  async endRounds(): Promise<void> {
+    for (const subject of this.#open ?? (await this.#leftOpen()))
+      if (!this.#failing.has(subject)) await this.#ledger.alerts.close('evidence_missing', subject);
+    this.#open = this.#failing;
+    this.#failing = new Set();
+  }
+
+  /** The settlements with an open alert that no judgement of a signed attempt keeps: such a judgement holds its settlement first. */
+  async #leftOpen(): Promise<ReadonlySet<string>> {
+    const { rows } = await this.#ledger.alerts.list({ open: true, limit: ALERTS_READ });
+    const left = new Set<string>();
+    for (const { kind, subject } of rows) {
+      if (kind !== 'evidence_missing') continue;
+      const row = await this.#ledger.settlements.find(subject);
+      if (row?.status !== 'held' || row.reason?.code !== 'evidence_missing') left.add(subject);
+    }
+    return left;
+  }
+}

@@ -1,0 +1,202 @@
+import { base58, base64 } from '@scure/base';
+import { DomainError } from '../domain/errors.ts';
+import type { LandingReport } from '../domain/landing-report.ts';
+import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { AttemptOutcome, AttemptRow } from '../ledger/settlements/attempts.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import type { Chain } from '../solana/chain.ts';
+import { attemptOfRow } from '../solana/proof/examine.ts';
+import type { LandingWatcher } from '../solana/proof/landing.ts';
+import { rentPaid, type Spending } from '../solana/proof/spending.ts';
+import type { LandingHooks, LandingOutcome, Outlook } from '../solana/proof/watch.ts';
+import { recordedError } from '../solana/tx/error.ts';
+import { describeFailure, mayPass } from '../solana/tx/failure-causes.ts';
+import { assembleTransaction } from '../solana/tx/transfer.ts';
+import { type Kinds, kindOf } from './kind.ts';
+import type { LandingReporter } from './landing-reporter.ts';
+import { confirmOneCluster } from './one-cluster.ts';
+import { PaidMeanwhile } from './paid-meanwhile.ts';
+import { type MessageProof, type MessageWord, SameMessage } from './same-message.ts';
+
+export interface JudgeDeps {
+  readonly ledger: Ledger;
+  readonly watcher: LandingWatcher;
+  readonly chain: Chain;
+  readonly kinds: Kinds;
+}
+
+/** Who is shown how the wait looks. */
+export type Reporter = Pick<LandingReporter, 'begin' | 'show'>;
+
+/** Sends an attempt and follows it to the chain's verdict. Null where its signature is dead and its message may have landed under another. */
+export type Judge = (
+  attempt: AttemptRow,
+  reporter: Reporter,
+  signal: AbortSignal,
+) => Promise<Judgement | null>;
+
+export function createJudge(deps: JudgeDeps): Judge {
+  const parts: Parts = {
+    ...deps,
+    paid: new PaidMeanwhile(deps.ledger.settlements),
+    sameMessage: new SameMessage(deps.ledger, deps.chain),
+  };
+  return (attempt, reporter, signal) => judged(parts, attempt, reporter, signal);
+}
+
+interface Parts extends JudgeDeps {
+  readonly paid: PaidMeanwhile;
+  readonly sameMessage: SameMessage;
+}
+
+/** How an attempt ended; a dead one after a restore also by the proof that its message has not landed under any signature. */
+export type Judgement = LandingOutcome & { readonly ofMessage: MessageProof | null };
+
+async function judged(
+  deps: Parts,
+  attempt: AttemptRow,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<Judgement | null> {
+  const { ledger, watcher, paid } = deps;
+  const { settlementId, n, signature, state } = attempt;
+  if (signature === null || state !== 'signed')
+    throw new DomainError('IllegalTransition', `attempt ${settlementId}/${n} is not signed`);
+  const row = await ledger.settlements.get(settlementId);
+  const start = outlookOf(row);
+  const alert = evidenceAlert(ledger, settlementId, start.status === 'held');
+  const answersAt = ledger.settlements.answersAt(row.kind);
+  reporter.begin(reportOf(n, start), answersAt);
+  const hooks: LandingHooks = {
+    signal,
+    answersAt,
+    maySend: sendingOf(deps, row, n, reporter),
+    onOutlook: async (outlook) => {
+      const report = reportOf(n, outlook);
+      const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
+      if (!noted) return;
+      reporter.show(report);
+      await alert(report.reason);
+    },
+  };
+  const watched = { ...attemptOfRow(attempt, signature), raw: bytesOf(attempt) };
+  const watch = () => watcher.watch(watched, hooks, start);
+  const outcome = await paid.during(settlementId, watch);
+  const word = await wordOnMessage(deps, attempt, outcome);
+  if (word.doubt !== null) {
+    await hooks.onOutlook({ status: 'held', why: word.doubt });
+    return null;
+  }
+  await alert(null);
+  return { ...outcome, ofMessage: word.proof };
+}
+
+/** Whether the bytes may be sent now: not while a dead attempt has paid the settlement. */
+function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, reporter: Reporter) {
+  let stopped = isPaidByDead(row) ? row.reason : null;
+  return async (): Promise<boolean> => {
+    const before = stopped;
+    stopped = before && (await stopOf(ledger, row.id, before));
+    stopped ??= await paid.reasonFor(row.id);
+    const reason = stopped;
+    if (reason !== null) reporter.show({ n, status: 'held', reason });
+    else if (before !== null) reporter.show({ n, status: 'sending', reason });
+    return reason === null;
+  };
+}
+
+/** Why a settlement that a dead attempt has paid is sent no more; null once people have judged that as false. Never rejects. */
+async function stopOf(ledger: Ledger, id: string, before: StatusReason): Promise<StatusReason | null> {
+  const row = await ledger.settlements.get(id).catch(() => null);
+  if (row === null) return before;
+  return isPaidByDead(row) ? row.reason : null;
+}
+
+/** Whether the message of a dead attempt may have landed under another signature; no doubt about one that has landed or failed. */
+async function wordOnMessage(
+  { ledger, chain, sameMessage }: Parts,
+  attempt: AttemptRow,
+  { verdict, evidence }: LandingOutcome,
+): Promise<MessageWord> {
+  if (verdict.kind !== 'dead') return { doubt: null, proof: null };
+  await confirmOneCluster(ledger, chain.pool);
+  return sameMessage.judge(attempt, evidence);
+}
+
+/** Keeps the alert about a settlement open for as long as there is a reason why nobody can tell how its attempt ends. */
+function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
+  const kind = 'evidence_missing';
+  let open = isOpen;
+  return async (reason: StatusReason | null): Promise<void> => {
+    if (reason !== null) await ledger.alerts.raise({ kind, subject, message: reason.message });
+    else if (open) await ledger.alerts.close(kind, subject);
+    open = reason !== null;
+  };
+}
+
+/** What an earlier wait, perhaps of a worker that died, has left on record. */
+function outlookOf({ status, reason }: SettlementRow): Outlook {
+  if (status === 'held') return { status, why: reason?.message ?? 'held without a reason' };
+  return { status: status === 'confirmed' ? status : 'sending', why: null };
+}
+
+function reportOf(n: number, { status, why }: Outlook): LandingReport {
+  return { n, status, reason: why === null ? null : { code: 'evidence_missing', message: why } };
+}
+
+/** The signed transaction, base64. */
+function bytesOf({ message, signatures }: AttemptRow): string {
+  const signed = signatures.map((signature) => base58.decode(signature ?? ''));
+  return assembleTransaction(base64.decode(message), ...signed).raw;
+}
+
+/** Puts the judgement on record, and what it makes of the settlement. */
+export async function settle(
+  { ledger, kinds }: JudgeDeps,
+  attempt: AttemptRow,
+  { verdict, evidence, times, spending, ofMessage }: Judgement,
+): Promise<AttemptRow> {
+  const kind = kindOf(kinds, attempt);
+  const landed = verdict.kind === 'landed' ? await kind.landed?.(attempt, spending) : undefined;
+  const amountReceived = landed?.amountReceived ?? null;
+  const settled = await ledger.attempts.settle(attempt.settlementId, attempt.n, {
+    ...(attempt.signature === null ? {} : { signature: attempt.signature }),
+    state: verdict.kind,
+    ...(verdict.kind === 'dead' ? {} : { slot: verdict.slot }),
+    ...(verdict.kind === 'failed' ? failedOutcome(attempt, verdict.error) : {}),
+    ...(amountReceived === null ? {} : { amountReceived }),
+    ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
+    proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
+  });
+  await kind.afterwards?.(settled);
+  return settled;
+}
+
+function failedOutcome(
+  attempt: AttemptRow,
+  error: string,
+): Pick<AttemptOutcome, 'error' | 'reason' | 'mayPass'> {
+  const canPass = mayPass(recordedError(error), base64.decode(attempt.message));
+  return { error, reason: failureOf(attempt, error), mayPass: canPass };
+}
+
+/** Why an attempt failed on chain, for people. */
+export function failureOf({ message }: AttemptRow, error: string | null): StatusReason {
+  const text = describeFailure(recordedError(error ?? 'no error is on record'), base64.decode(message));
+  return { code: 'failed_on_chain', message: text };
+}
+
+/** What it cost beside what it moved, as far as that is shown. */
+function costOf(
+  { rentLamports: planned }: AttemptRow,
+  movedLamports: bigint,
+  spending: Spending,
+): Pick<AttemptOutcome, 'feeLamports' | 'rentLamports'> {
+  const { feeLamports } = spending;
+  const rentLamports = rentPaid(spending, movedLamports, planned);
+  return {
+    ...(feeLamports === null ? {} : { feeLamports }),
+    ...(rentLamports === null ? {} : { rentLamports }),
+  };
+}

@@ -1,0 +1,102 @@
+import pLimit from 'p-limit';
+import type { Alarm } from '../domain/alerts.ts';
+import type { AuditOrder } from '../domain/audit.ts';
+import { settlementWorkflowId } from '../domain/ids.ts';
+import { type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
+import { isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
+import { rangeOf } from '../domain/slots.ts';
+import type { WithdrawalTerms } from '../domain/withdrawal.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { RescanRow } from '../ledger/scan/rescans.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import { termsOf } from '../ledger/withdrawals/terms-of-row.ts';
+import type { Kinds } from './kind.ts';
+
+/** The runs of settlements and of rescans, by workflow id, as the root gives them. */
+export interface Runs {
+  running(): Promise<ReadonlySet<string>>;
+  lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
+  start(terms: WithdrawalTerms): Promise<void>;
+  /** `answersAt`: which commitment the callers of its kind wait for. */
+  startSettlement(settlement: SettlementRow, answersAt: 'confirmed' | 'finalized'): Promise<void>;
+  startRescan(order: RescanOrder): Promise<void>;
+  startAudit(order: AuditOrder): Promise<void>;
+  /** The audits that go on, by workflow id, and since when. */
+  runningAudits(): Promise<ReadonlyMap<string, Date>>;
+}
+
+export interface OrphansDeps {
+  readonly ledger: Ledger;
+  readonly runs: Runs;
+  readonly kinds: Kinds;
+}
+
+const AT_ONCE = 16;
+const RESCANS_A_ROUND = 100;
+const OWED_A_ROUND = 500;
+/** Longer than the gateway takes to serve. */
+const OVERDUE_MS = 120_000;
+
+/** Postgres is the record: whatever it has not finished must have a run. */
+export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
+  async function restart(settlement: SettlementRow): Promise<void> {
+    const { id, kind } = settlement;
+    const end = await runs.lastEnd(settlementWorkflowId(settlement));
+    if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
+    // A run completes only after its end is on record, so a record that has not ended now has lost that.
+    if (end === 'completed') {
+      if (isTerminal((await ledger.settlements.get(id)).status)) return;
+      const told = await ledger.alerts.everRaised('maybe_paid', [id]);
+      if (!told.has(id)) await ledger.alerts.raise(endedAlarm(id));
+    }
+    if (kind === WITHDRAWAL) await runs.start(termsOf(await ledger.withdrawals.get(id)));
+    else await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
+  }
+
+  async function isServed(settlement: SettlementRow): Promise<boolean> {
+    return (await kinds[settlement.kind]?.isServed?.(settlement)) ?? true;
+  }
+
+  /** Settlements that have ended, and whose buyers are not served. */
+  async function owedOrphans(running: ReadonlySet<string>): Promise<readonly SettlementRow[]> {
+    const overdue = await ledger.payments.overdue(OVERDUE_MS, OWED_A_ROUND);
+    const rows = await Promise.all(overdue.map(({ id }) => ledger.settlements.get(id)));
+    return rows.filter((row) => isTerminal(row.status) && !running.has(settlementWorkflowId(row)));
+  }
+
+  return {
+    /**
+     * Starts a run for each unfinished settlement, each final payment that is still owed and each rescan that has none; answers how many. Harmless for
+     * those that have one after all.
+     */
+    async restartOrphans(): Promise<{ readonly restarted: number }> {
+      const orphans: SettlementRow[] = [];
+      const running = await runs.running();
+      for await (const row of ledger.settlements.unfinished())
+        if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
+      const owed = await owedOrphans(running);
+      const rescans = (await ledger.rescans.open(RESCANS_A_ROUND))
+        .map(orderOf)
+        .filter((order) => !running.has(rescanWorkflowId(order)));
+      await pLimit(AT_ONCE).map(orphans, restart);
+      await pLimit(AT_ONCE).map(owed, (row) => runs.startSettlement(row, 'confirmed'));
+      await pLimit(AT_ONCE).map(rescans, (order) => runs.startRescan(order));
+      return { restarted: orphans.length + owed.length + rescans.length };
+    },
+  };
+}
+
+function orderOf({ fromSlot, toSlot, who, why }: RescanRow): RescanOrder {
+  return { ...rangeOf({ from: fromSlot, to: toSlot }), who, why };
+}
+
+function failedAlarm(subject: string): Alarm {
+  const message = 'its workflow failed and was started again: see the error of the failed run';
+  return { kind: 'workflow_failed', subject, message };
+}
+
+function endedAlarm(id: string): Alarm {
+  const message =
+    'its workflow has come to an end that the record does not know: end it as paid, or close this alert to have it paid';
+  return { kind: 'maybe_paid', subject: id, message };
+}

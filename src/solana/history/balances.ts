@@ -1,0 +1,115 @@
+import { chunksOf } from '../../domain/chunks.ts';
+import type { Holding, TokenPlace } from '../../domain/reconciliation.ts';
+import { NodeFault } from '../rpc/errors.ts';
+import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { AccountInfo } from '../rpc/schemas.ts';
+import { readTokenAccount, type TokenAccountInfo } from '../tokens/token-account.ts';
+import { isTokenProgram } from '../tx/programs.ts';
+
+/** A wallet, and where tokens of its may be. */
+export interface WalletAccounts {
+  readonly wallet: string;
+  /** Token accounts; one that does not exist, or is not the wallet's, holds nothing. */
+  readonly tokenAccounts: readonly string[];
+  /** Token accounts that a token account of the wallet may own, each with that owner. */
+  readonly nested?: ReadonlyMap<string, string>;
+}
+
+/** What a wallet holds in all of these accounts at one finalized slot. */
+export interface WalletHoldings {
+  readonly wallet: string;
+  readonly slot: bigint;
+  readonly holdings: readonly Holding[];
+  /** Its token accounts in which confidential transfers wait to be applied: no balance shows them. */
+  readonly pending: readonly string[];
+  /** Its token accounts that the issuer has frozen, each with its mint. */
+  readonly frozen: readonly TokenPlace[];
+  /** Token accounts that hold tokens, and whose owner is a token account of the wallet: none of `holdings`. */
+  readonly nested: readonly TokenPlace[];
+}
+
+/** A node's finalized slot moves on between two questions, though rarely so many times in a row. */
+const TRIES = 20;
+
+/** The wallets in groups of which each is one call; one that has more accounts than a call takes is a group by itself. */
+export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly WalletAccounts[])[] {
+  const groups: WalletAccounts[][] = [];
+  let room = 0;
+  for (const one of wallets) {
+    const size = 1 + one.tokenAccounts.length + (one.nested?.size ?? 0);
+    if (size > room) {
+      groups.push([]);
+      room = ACCOUNTS_PER_CALL;
+    }
+    groups.at(-1)?.push(one);
+    room -= size;
+  }
+  return groups;
+}
+
+/** What a node shows of these wallets, all at one slot. Throws as `SolanaNode.call` does. */
+export async function holdingsOf(
+  node: SolanaNode,
+  wallets: readonly WalletAccounts[],
+): Promise<readonly WalletHoldings[]> {
+  const addresses = wallets.flatMap(({ wallet, tokenAccounts, nested }) => [
+    wallet,
+    ...tokenAccounts,
+    ...(nested?.keys() ?? []),
+  ]);
+  const { slot, accounts } = await accountsAtOnce(node, addresses);
+  const readIn = (owner: string, account: string) => {
+    const token = tokensOf(owner, account, accounts.get(account) ?? null);
+    return token === null ? [] : [{ account, ...token }];
+  };
+  return wallets.map(({ wallet, tokenAccounts, nested = new Map<string, string>() }) => {
+    const read = tokenAccounts.flatMap((account) => readIn(wallet, account));
+    const inside = [...nested].flatMap(([account, owner]) => readIn(owner, account));
+    const lamports = accounts.get(wallet)?.lamports ?? 0n;
+    return {
+      wallet,
+      slot,
+      holdings: [
+        { account: wallet, asset: 'SOL', amount: lamports },
+        ...read.map(({ account, mint, amount }) => ({ account, asset: mint, amount })),
+      ],
+      pending: read.flatMap(({ account, pendingCredits }) => (pendingCredits > 0n ? [account] : [])),
+      frozen: read.filter(({ frozen }) => frozen).map(placeOf),
+      nested: inside.filter(({ amount }) => amount > 0n).map(placeOf),
+    };
+  });
+}
+
+function placeOf({ account, mint, amount }: TokenPlace): TokenPlace {
+  return { account, mint, amount };
+}
+
+async function accountsAtOnce(
+  node: SolanaNode,
+  addresses: readonly string[],
+): Promise<{ slot: bigint; accounts: ReadonlyMap<string, AccountInfo | null> }> {
+  const parts = chunksOf(addresses, ACCOUNTS_PER_CALL);
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const answers = await Promise.all(parts.map((part) => getMultipleAccounts(node, part)));
+    const values = answers.flatMap(({ value }) => value);
+    if (values.length !== addresses.length)
+      throw new NodeFault(node.name, `shows ${values.length} accounts of ${addresses.length}`);
+    const slots = new Set(answers.map(({ context }) => context.slot));
+    const [slot, another] = slots;
+    if (slot === undefined || another !== undefined) continue;
+    return { slot, accounts: new Map(addresses.map((address, at) => [address, values[at] ?? null])) };
+  }
+  throw new NodeFault(node.name, `does not show ${addresses.length} accounts at one slot`);
+}
+
+/** Null for what is no token account of the wallet: a node may list any account as one. */
+function tokensOf(wallet: string, address: string, account: AccountInfo | null): TokenAccountInfo | null {
+  if (account === null || !isTokenProgram(account.owner)) return null;
+  try {
+    const token = readTokenAccount(address, account);
+    return token?.owner === wallet ? token : null;
+  } catch {
+    return null;
+  }
+}

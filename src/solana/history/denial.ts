@@ -1,0 +1,52 @@
+import { arrivedBy } from '../../domain/balance-changes.ts';
+import type { BlockHeader, Movement, ScannedTransaction } from '../../domain/deposit.ts';
+import { getBlock, getBlocksWithLimit } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { tellsOfAbsence } from '../scan/header-quorum.ts';
+import { fetchTransaction } from './transaction.ts';
+
+/** The finalized transaction that somebody says is in that slot. */
+type Said = Pick<Movement, 'signature'> & Pick<BlockHeader, 'slot'>;
+
+/**
+ * The nodes that deny an arrival now: each shows its transaction in that finalized slot and nothing that came to the account, or the
+ * slot without the transaction. One that shows neither says nothing. Never throws.
+ */
+export async function deniersOf(
+  pool: NodePool,
+  arrival: Movement & Pick<BlockHeader, 'slot'>,
+): Promise<readonly string[]> {
+  const answers = await pool.all(async (node) => {
+    const shown = await transactionIn(node, arrival);
+    return shown === 'absent' || (shown !== 'untold' && arrivedBy(shown, arrival) === 0n);
+  });
+  return answers.flatMap(({ node, result }) => (result.status === 'fulfilled' && result.value ? [node] : []));
+}
+
+/**
+ * What a node has of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the transaction in
+ * another slot; `untold`: it shows neither the transaction nor what is there in its place. Throws as `SolanaNode.call` does.
+ */
+export async function transactionIn(
+  node: SolanaNode,
+  { signature, slot }: Said,
+): Promise<ScannedTransaction | 'absent' | 'untold'> {
+  const shown = await fetchTransaction(node, signature);
+  if (shown !== null) return shown.slot === slot ? shown.transaction : 'absent';
+  const block = await blockAt(node, slot);
+  if (block !== null) return block.signatures?.includes(signature) === false ? 'absent' : 'untold';
+  const [next] = await getBlocksWithLimit(node, slot, 1);
+  const child = next === undefined || next === slot ? null : await blockAt(node, next);
+  return child !== null && child.parentSlot < slot ? 'absent' : 'untold';
+}
+
+/** Null where the node answers that it has none. */
+async function blockAt(node: SolanaNode, slot: bigint) {
+  try {
+    return await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
+  } catch (error) {
+    if (tellsOfAbsence(error)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import type { ScannedTransaction } from '../../domain/deposit.ts';
+import { NodeFault } from '../rpc/errors.ts';
+import { getTransactionAccounts } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { WatchSet } from '../scan/bytes/watch-set.ts';
+import { showBlock } from '../scan/searched-block.ts';
+import { readTransaction } from '../scan/transaction.ts';
+
+/** A finalized transaction as one node shows it, and the slot and time (Unix seconds) of its block. */
+export interface ShownTransaction {
+  readonly slot: bigint;
+  readonly time: bigint | null;
+  readonly transaction: ScannedTransaction;
+}
+
+/** How a node is asked for a transaction. See {@link fetchTransaction}. */
+export type FetchTransaction = (node: SolanaNode, signature: string) => Promise<ShownTransaction | null>;
+
+/**
+ * As {@link fetchTransaction} for transactions of one slot: each node is asked for the block once. Null for a transaction that the block
+ * does not show, and where the node shows no block before `end` is aborted.
+ */
+export function fetchFromBlock(slot: bigint, watched: WatchSet, end?: AbortSignal): FetchTransaction {
+  const blocks = new Map<SolanaNode, Promise<ReadonlyMap<string, ShownTransaction>>>();
+  const blockOf = (node: SolanaNode) => {
+    const block = blocks.get(node) ?? transactionsOf(node, slot, watched, end).catch(() => new Map());
+    blocks.set(node, block);
+    return block;
+  };
+  return async (node, signature) => (await blockOf(node)).get(signature) ?? null;
+}
+
+/** The transactions of a block that touch a watched wallet, by signature. */
+async function transactionsOf(
+  node: SolanaNode,
+  slot: bigint,
+  watched: WatchSet,
+  end: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, ShownTransaction>> {
+  const { header, transactions } = await showBlock(node, slot, 'finalized', watched, undefined, end);
+  return new Map(
+    transactions.map((transaction) => [transaction.signature, { slot, time: header.time, transaction }]),
+  );
+}
+
+/**
+ * A finalized transaction from a second witness, to be put to the same rules as the block; null where the node shows none. Throws as
+ * `SolanaNode.call` and {@link readTransaction} do, and NodeFault where it shows another one.
+ */
+export async function fetchTransaction(
+  node: SolanaNode,
+  signature: string,
+): Promise<ShownTransaction | null> {
+  const shown = await getTransactionAccounts(node, signature);
+  if (shown === null) return null;
+  const { name, maxTransactionVersion } = node;
+  const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
+  if (transaction.signature !== signature)
+    throw new NodeFault(name, `getTransaction: shows ${transaction.signature} for ${signature}`);
+  return { slot: shown.slot, time: shown.blockTime, transaction };
+}

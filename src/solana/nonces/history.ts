@@ -1,0 +1,184 @@
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import type { NonceAttemptFacts, NonceBypass, NonceUse } from '../../domain/attempt.ts';
+import { ascending } from '../../domain/bigint.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { type HistoryPage, historyPage, type WalletSignature } from '../history/pages.ts';
+import { unionOf } from '../history/wallet-signatures.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { slotOrHeight, u64 } from '../rpc/schemas.ts';
+import { isWrittenNonceAdvance } from './account.ts';
+
+const AT_ONCE = 8;
+
+/** What ended the nonce of an attempt, by the history of its account: its use, else the oldest advance past it; null where unknown. */
+export interface NonceEnd {
+  readonly use: NonceUse | null;
+  readonly bypass: NonceBypass | null;
+}
+
+/** One node that shows a finalized transaction by which the account was advanced. */
+interface ShownAdvance {
+  readonly node: string;
+  readonly slot: bigint;
+  /** Whether the transaction carried the attempt's nonce to do so. */
+  readonly carriedNonce: boolean;
+}
+
+/**
+ * How far the history of a nonce account was read for one attempt: anybody can name the account in as many transactions as he pays for, so
+ * that a look reads one page of each node, from the newest down, and begins anew where a node's list has ended.
+ */
+export interface NonceWalk {
+  /** By node, the last entry read. */
+  readonly places: Map<string, WalletSignature>;
+  /** A list was read to its end. */
+  whole: boolean;
+  /** The oldest advance past the attempt that a quorum has shown. */
+  bypass: NonceBypass | null;
+}
+
+export function nonceWalk(): NonceWalk {
+  return { places: new Map(), whole: false, bypass: null };
+}
+
+/** A page of one node; null where it has lost the place at which it was to go on. */
+interface NodePage {
+  readonly node: string;
+  readonly page: HistoryPage | null;
+}
+
+/** Looks on through what nodes list of the nonce account. Throws NoHealthyNode where no node lists anything. */
+export async function findNonceEnd(
+  pool: NodePool,
+  attempt: NonceAttemptFacts,
+  sequence: number,
+  walk: NonceWalk,
+  pageSize: number,
+): Promise<NonceEnd> {
+  const { nonceAccount, nonce, nonceSlot } = attempt;
+  const pages = await nextPages(pool, attempt, walk, pageSize);
+  const listed = pages.map(({ page }) => ({ entries: page?.entries ?? [] }));
+  const entries = unionOf(listed).filter(({ slot }) => slot > nonceSlot);
+  const uses: NonceUse[] = [];
+  const bypasses: NonceBypass[] = [];
+  await pLimit(AT_ONCE).map(entries, async ({ signature }) => {
+    const shown = await askAdvance(pool, signature, attempt);
+    const used = mostAgreed(shown.filter(({ carriedNonce }) => carriedNonce));
+    if (used !== null) uses.push({ signature, nonceAccount, nonce, ...used, sequence });
+    const passed = used === null ? mostAgreed(shown) : null;
+    if (passed !== null) bypasses.push({ signature, nonceAccount, ...passed, sequence });
+  });
+  const isAgreed = ({ shownBy }: NonceUse | NonceBypass) => shownBy.length >= pool.quorum;
+  const use = uses.find(isAgreed);
+  // The next look must find it again.
+  if (use !== undefined) return { use, bypass: null };
+  for (const found of bypasses.filter(isAgreed))
+    if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
+  goOn(walk, pages, nonceSlot);
+  if (!walk.whole) throw unfinished(nonceAccount, walk);
+  if (walk.bypass !== null) return { use: null, bypass: { ...walk.bypass, sequence } };
+  return { use: uses[0] ?? null, bypass: uses.length === 0 ? (bypasses[0] ?? null) : null };
+}
+
+async function nextPages(
+  pool: NodePool,
+  { nonceAccount }: NonceAttemptFacts,
+  { places }: NonceWalk,
+  pageSize: number,
+): Promise<readonly NodePage[]> {
+  const answers = await pool.most((node) =>
+    historyPage(node, nonceAccount, places.get(node.name) ?? null, pageSize),
+  );
+  const pages = answers.flatMap(({ node, result }) =>
+    result.status === 'fulfilled' ? [{ node, page: result.value }] : [],
+  );
+  if (pages.length > 0) return pages;
+  const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
+  const why = silent?.status === 'rejected' ? silent.reason : undefined;
+  throw new DomainError('NoHealthyNode', `no node shows the history of ${nonceAccount}`, {}, why);
+}
+
+/** Where the next look begins. */
+function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {
+  for (const { node, page } of pages) {
+    const last = page?.entries.at(-1);
+    const isEnd = last === undefined || last.slot <= floor || page?.isEnd === true;
+    if (isEnd) walk.places.delete(node);
+    else walk.places.set(node, last);
+    walk.whole ||= isEnd && page !== null;
+  }
+}
+
+function unfinished(nonceAccount: string, { places }: NonceWalk): DomainError {
+  const [slot] = [...places.values()].map((place) => place.slot).toSorted(ascending);
+  return new DomainError(
+    'NoHealthyNode',
+    `the history of ${nonceAccount} is read down to slot ${slot ?? 'none'}`,
+  );
+}
+
+/** The slot that most of those who show a transaction give it. */
+function mostAgreed(
+  shown: readonly ShownAdvance[],
+): { readonly slot: bigint; readonly shownBy: readonly string[] } | null {
+  const slots = [...new Set(shown.map(({ slot }) => slot))].map((slot) => ({
+    slot,
+    shownBy: shown.flatMap((one) => (one.slot === slot ? [one.node] : [])),
+  }));
+  return slots.toSorted((a, b) => b.shownBy.length - a.shownBy.length)[0] ?? null;
+}
+
+// `json` shows the lifetime of every transaction version; no bytes need to be understood.
+const ranTransaction = z
+  .object({
+    slot: slotOrHeight,
+    meta: z.object({ fee: u64, err: z.unknown() }).nullable(),
+    transaction: z.object({
+      message: z.object({
+        accountKeys: z.array(z.string()),
+        recentBlockhash: z.string(),
+        instructions: z.array(
+          z.object({ programIdIndex: z.number(), accounts: z.array(z.number()), data: z.string() }),
+        ),
+      }),
+    }),
+  })
+  .nullable();
+
+/** The nodes that show that this transaction advanced the account. */
+async function askAdvance(
+  pool: NodePool,
+  signature: string,
+  attempt: NonceAttemptFacts,
+): Promise<readonly ShownAdvance[]> {
+  const answers = await pool.all((node) => {
+    const maxSupportedTransactionVersion = node.maxTransactionVersion;
+    const options = { encoding: 'json', commitment: 'finalized', maxSupportedTransactionVersion };
+    return node.call('getTransaction', [signature, options], ranTransaction);
+  });
+  return answers.flatMap(({ node, result }) => {
+    const shown = result.status === 'fulfilled' ? readAdvance(result.value, attempt) : null;
+    return shown === null ? [] : [{ node, ...shown }];
+  });
+}
+
+/**
+ * Whether the transaction carried the attempt's nonce and used it up, as its first instruction does even where the others fail; null
+ * where it advanced nothing. One that a block only includes, and that never ran, pays nothing and uses nothing up.
+ */
+function readAdvance(
+  answer: z.output<typeof ranTransaction>,
+  { nonceAccount, nonce }: NonceAttemptFacts,
+): Omit<ShownAdvance, 'node'> | null {
+  if (answer === null || answer.meta === null || answer.meta.fee === 0n) return null;
+  const { slot } = answer;
+  const { accountKeys, recentBlockhash, instructions } = answer.transaction.message;
+  const advances = instructions.map(({ programIdIndex, accounts: [account = -1], data }) => {
+    const program = accountKeys[programIdIndex] ?? '';
+    return accountKeys[account] === nonceAccount && isWrittenNonceAdvance(program, data);
+  });
+  if (advances[0] === true && recentBlockhash === nonce) return { slot, carriedNonce: true };
+  const advanced = (answer.meta.err ?? null) === null && advances.includes(true);
+  return advanced ? { slot, carriedNonce: false } : null;
+}

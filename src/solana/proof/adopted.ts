@@ -1,0 +1,172 @@
+import type { AgreedBlock, AttemptFacts } from '../../domain/attempt.ts';
+import { lowest } from '../../domain/bigint.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { progressOf, reachedBy } from '../history/wallet-history.ts';
+import { NodeFault } from '../rpc/errors.ts';
+import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { TtlCache } from '../rpc/ttl-cache.ts';
+import { askHeights } from './heights.ts';
+import { adoptedLastHeight, BLOCKHASH_LIFE, FARTHEST } from './judge.ts';
+import { agreedBlock } from './linked-blocks.ts';
+
+/** How long an adopted message can live, as the row of its attempt has it. */
+export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight' | 'lastValidBlockHeight'> & {
+  readonly adoptedFrom: string;
+};
+
+/** A transaction as its buyer sent it: wire bytes, and the slot in which a node shows it. */
+export interface SentTransaction {
+  readonly wire: Uint8Array;
+  readonly slot: bigint;
+}
+
+/** Slots that hold more blocks than a blockhash lives, unless many are skipped; and how often so many more are read. */
+const REACH = 192n;
+const REACHES = 32n;
+
+/**
+ * The bytes of a transaction that its buyer has sent, from a node that has it in a confirmed block; null where no node shows it yet.
+ * Whoever takes them checks the signatures: a node can make up anything else.
+ */
+export async function sentTransaction(pool: NodePool, signature: string): Promise<SentTransaction | null> {
+  const shown = await pool.second(
+    '',
+    (node) => getSignedTransaction(node, signature, 'confirmed'),
+    (transaction) => transaction !== null,
+  );
+  if (shown === null || shown.answer === null) return null;
+  const { slot, transaction } = shown.answer;
+  return { wire: transaction, slot };
+}
+
+/** How far the fork of one node may be ahead of the bank of another, in blocks: more than what a cluster confirms in. */
+const FORK_MARGIN = 32n;
+const LIFE_SHARED_MS = 30_000;
+/** No cluster makes slots faster. */
+const SHORTEST_SLOT_MS = 100;
+
+/** Slot and block height of one bank. */
+interface Bank {
+  readonly slot: bigint;
+  readonly height: bigint;
+}
+
+/**
+ * {@link adoptedLife} of messages that a key of ours is still to sign, for many payments a second: they share what nodes report for
+ * half a minute.
+ */
+export class SharedLives {
+  readonly #pool: NodePool;
+  readonly #reported = new TtlCache<Reported>(LIFE_SHARED_MS);
+
+  constructor(pool: NodePool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * `acceptedAt`: the slot of a bank that accepts the blockhash. No chain has more blocks than slots, so what nodes reported for an earlier
+   * slot bounds the height of that bank. The first block may be older than the row: no signature of ours exists before that.
+   *
+   * One node alone names `acceptedAt`. Null where that is out of reach of the banks that a quorum reports: the message would never end.
+   */
+  async of(acceptedAt: bigint): Promise<AdoptedLife | null> {
+    const { askedAt, first, banks } = await this.#reported.get('', async () => {
+      const asked = performance.now();
+      const [block, reported] = await Promise.all([firstBlock(this.#pool, null), askBanks(this.#pool)]);
+      return { askedAt: asked, first: block, banks: reported };
+    });
+    const reached = reachedBy(
+      this.#pool.quorum,
+      banks.map(({ slot }) => slot),
+    );
+    const elapsed = BigInt(Math.ceil((performance.now() - askedAt) / SHORTEST_SLOT_MS));
+    if (reached !== null && acceptedAt > reached + FARTHEST + FORK_MARGIN + elapsed) return null;
+    const heights = banks.map(({ slot, height }) =>
+      acceptedAt > slot ? height + (acceptedAt - slot) + FORK_MARGIN : height,
+    );
+    return lifeFrom(this.#pool, first, heights);
+  }
+}
+
+/** What nodes reported, and when they were asked, on the clock of `performance.now()`. */
+interface Reported {
+  readonly askedAt: number;
+  readonly first: AgreedBlock;
+  readonly banks: readonly Bank[];
+}
+
+async function askBanks(pool: NodePool): Promise<readonly Bank[]> {
+  const answers = await pool.all((node) => getEpochInfo(node, 'processed'));
+  return answers.flatMap(({ result }) =>
+    result.status === 'fulfilled'
+      ? [{ slot: result.value.absoluteSlot, height: result.value.blockHeight }]
+      : [],
+  );
+}
+
+/** The slot of a bank that accepts the blockhash now; null where the best node's newest bank does not. */
+export async function acceptedIn(pool: NodePool, blockhash: string): Promise<bigint | null> {
+  const { context, value } = await pool.read((node) => isBlockhashValid(node, blockhash, 'processed'));
+  return value ? context.slot : null;
+}
+
+/**
+ * The first and the last block of a message that we did not compose. Ask only after a node has accepted its blockhash, or has shown the
+ * transaction in a block: `acceptedAt` is the slot of that. Null where a signature that only we can give is missing: then it
+ * cannot be in any block that is final now. Throws NoHealthyNode where too few nodes agree.
+ * Source: docs/decisions/0020-settlements.md.
+ */
+export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Promise<AdoptedLife> {
+  const [first, heights] = await Promise.all([firstBlock(pool, acceptedAt), askHeights(pool, 'processed')]);
+  return lifeFrom(
+    pool,
+    first,
+    heights.map(({ answer }) => answer),
+  );
+}
+
+function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly bigint[]): AdoptedLife {
+  const lastHeight = adoptedLastHeight(heights, pool.quorum);
+  if (lastHeight === null)
+    throw new DomainError('NoHealthyNode', 'too few nodes report block heights that are close together');
+  const { slot: blockhashSlot, height: blockhashHeight, blockhash: adoptedFrom } = first;
+  return { blockhashSlot, blockhashHeight, lastValidBlockHeight: lastHeight, adoptedFrom };
+}
+
+async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<AgreedBlock> {
+  const progress = await progressOf(pool);
+  const final = reachedBy(
+    pool.quorum,
+    progress.map(({ slot }) => slot),
+  );
+  if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
+  if (acceptedAt !== null) return aLifeBelow(pool, lowest([acceptedAt, final]));
+  const newest = await agreedBlock(pool, final);
+  if (newest !== null) return newest;
+  throw new DomainError('NoHealthyNode', `no quorum shows the finalized block of slot ${final}`);
+}
+
+/** A finalized block that is a whole life of a blockhash, and one block, below the newest at or before `slot`; or the first of all. */
+async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
+  for (let reach = REACH; reach <= REACH * REACHES; reach *= 2n) {
+    const from = slot > reach ? slot - reach : 0n;
+    const { first, last } = await pool.read((node) => endsOf(pool, node, from, slot));
+    if (last.height - first.height > BLOCKHASH_LIFE || from === 0n) return first;
+  }
+  throw new DomainError('NoHealthyNode', `too few blocks lie in the slots before ${slot}`);
+}
+
+/** The first and the last finalized block of these slots, by one node's list, as a quorum shows them. */
+async function endsOf(pool: NodePool, node: SolanaNode, from: bigint, to: bigint) {
+  const listed = await getBlocksWithLimit(node, from, Number(to - from) + 1);
+  const slots = listed.filter((slot) => slot <= to);
+  const ends = [slots[0], slots.at(-1)].flatMap((slot) => slot ?? []);
+  const [first, last] = await Promise.all(ends.map((slot) => agreedBlock(pool, slot)));
+  if (first && last) return { first, last };
+  throw new NodeFault(
+    node.name,
+    `getBlocksWithLimit: names no blocks from ${from} to ${to} that a quorum shows`,
+  );
+}

@@ -1,0 +1,14 @@
+import type { NodeTestimony } from '../../domain/attempt.ts';
+import { type Commitment, getBlockHeight } from '../rpc/methods.ts';
+import type { NodePool } from '../rpc/pool.ts';
+
+/** The block height of every node that tells it, in the order configured. Finalized ones begin every proof of death. */
+export async function askHeights(
+  pool: NodePool,
+  commitment: Commitment,
+): Promise<readonly NodeTestimony<bigint>[]> {
+  const answers = await pool.all((node) => getBlockHeight(node, commitment));
+  return answers.flatMap(({ node, result }, index) =>
+    result.status === 'fulfilled' ? [{ node, sequence: 1 + index, answer: result.value }] : [],
+  );
+}

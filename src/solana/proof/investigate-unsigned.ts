@@ -1,0 +1,230 @@
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { NodeTestimony, Sighting } from '../../domain/attempt.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Chain } from '../chain.ts';
+import { HISTORY_BOUNDS, type HistoryBounds, listWithin, type WalletSignature } from '../history/pages.ts';
+import { finalizedProgress, partiesOf, type Verify } from '../history/wallet-history.ts';
+import { NodeFault } from '../rpc/errors.ts';
+import { getBlockAccounts } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { TtlCache } from '../rpc/ttl-cache.ts';
+import { historyStarts } from './absence.ts';
+import { BlockSignatures } from './block-signatures.ts';
+import { believedStatuses, distrustRefuted } from './confirm-outcome.ts';
+import type { Finding } from './examine.ts';
+import { askHeights } from './heights.ts';
+import { readBlocksOf } from './investigate.ts';
+import { displacedUntil, isDue } from './judge.ts';
+import { judgeUnsigned, sightingOfMessage, type UnsignedFacts, type WalletEntry } from './judge-unsigned.ts';
+import {
+  type BlockCache,
+  blockCache,
+  coverageOf,
+  type LinkedBlock,
+  type LinkedRange,
+} from './linked-blocks.ts';
+import { NOT_SHOWN } from './spending.ts';
+import { forgetfulNodes } from './statuses.ts';
+
+/** An attempt that is prepared, and of which no signature is on record. */
+export type UnsignedAttempt = UnsignedFacts & { readonly wallet: string };
+
+/** What one process has read for proofs without a signature, for all attempts and looks. */
+export interface UnsignedCache {
+  readonly blocks: BlockCache;
+  /** By block, everyone who signed a transaction there: the attempts of all wallets share it. */
+  readonly signers: TtlCache<BlockSignatures>;
+  /** By block and wallet, the transactions that it signed there. */
+  readonly signed: TtlCache<readonly string[]>;
+  /** By signature, the hash of what was signed. */
+  readonly hashes: TtlCache<string>;
+  /** By node and wallet, where the reading of its history goes on. */
+  readonly places: TtlCache<WalletSignature[]>;
+  /** Blocks with their accounts are long: so few are read at once, for however many attempts. */
+  readonly reads: LimitFunction;
+}
+
+const AT_ONCE = 8;
+/** More than a wallet signs within the life of a blockhash. */
+const READ_AT_MOST = 5_000;
+const HASHES_KEPT = 4 * READ_AT_MOST;
+const BLOCKS_KEPT = 1_000;
+const PLACES_KEPT = 256;
+
+export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): UnsignedCache {
+  return {
+    blocks: blockCache(history),
+    signers: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
+    signed: new TtlCache(Number.POSITIVE_INFINITY, BLOCKS_KEPT),
+    hashes: new TtlCache(Number.POSITIVE_INFINITY, HASHES_KEPT),
+    places: new TtlCache(Number.POSITIVE_INFINITY, PLACES_KEPT),
+    reads: pLimit(AT_ONCE),
+  };
+}
+
+/** What the linked blocks of an attempt's life tell: whether they hold its message, and what there is not of its wallet. */
+interface BlockWord {
+  readonly contains: boolean | null;
+  /** True for a transaction in these blocks that the wallet has not signed: anybody may name it. */
+  readonly isOther: (entry: WalletSignature) => boolean;
+}
+
+const NO_WORD: BlockWord = { contains: null, isOther: () => false };
+
+/**
+ * Everything that a proof of death without a signature needs, in its order: finalized heights; the linked blocks of the attempt's
+ * life, with the accounts of their transactions; what each node's history of the wallet lists there. What the wallet signed is
+ * read from bytes that prove it by `verify`. Null while no node is past the attempt's last height.
+ */
+export async function examineUnsigned(
+  chain: Chain,
+  attempt: UnsignedAttempt,
+  cache: UnsignedCache,
+  verify: Verify,
+): Promise<Finding | null> {
+  const askedAt = new Date();
+  const { pool } = chain;
+  const facts = { ...attempt, signature: attempt.messageHash };
+  const finalizedHeights = await askHeights(pool, 'finalized');
+  if (!isDue(facts, finalizedHeights)) return null;
+  const sequence = pool.nodes.length + 1;
+  const read = await readBlocksOf(chain, facts, finalizedHeights, cache.blocks);
+  const { stillTaking, origin, gone, range } = read;
+  const look = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
+  const word = range === null ? NO_WORD : await wordOf(look, range);
+  const coverage =
+    range === null || word.contains === null
+      ? null
+      : { ...coverageOf(range, ''), containsSignature: word.contains, sequence };
+  const displacement = gone === null ? null : { ...gone, sequence };
+  const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(facts, gone));
+  const said = upTo === null ? [] : await askHistories(look, upTo, word.isOther, sequence + 1);
+  if (displacement !== null || coverage?.containsSignature === false)
+    distrustRefuted(pool, said, `the message ${attempt.messageHash}`);
+  const statuses = believedStatuses(pool, said);
+  const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [], chargedBy: [] };
+  const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
+  const times = { askedAt, judgedAt: new Date() };
+  const verdict = judgeUnsigned(attempt, evidence);
+  return { verdict, evidence, times, spending: NOT_SHOWN, obstacle: read.obstacle };
+}
+
+/** The hash of a finalized transaction's message; null where no node shows bytes that prove it. */
+type HashOf = (signature: string) => Promise<string | null>;
+
+interface Look {
+  readonly pool: NodePool;
+  readonly attempt: UnsignedAttempt;
+  readonly cache: UnsignedCache;
+  readonly hashOf: HashOf;
+}
+
+function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): HashOf {
+  const read = async (signature: string): Promise<string> => {
+    const parties = await partiesOf(pool, signature, verify);
+    if (parties === null) throw new DomainError('NoHealthyNode', `no node shows transaction ${signature}`);
+    return parties.messageHash;
+  };
+  return (signature) => hashes.get(signature, () => read(signature)).catch(() => null);
+}
+
+/** Reads what the wallet signed in these blocks; nothing is told where any of it cannot be read. */
+async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: LinkedRange): Promise<BlockWord> {
+  const { wallet, messageHash } = attempt;
+  const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(() => null);
+  const signed = await pLimit(AT_ONCE).map(blocks, signedIn);
+  const own = new Set(signed.flatMap((signatures) => signatures ?? []));
+  const hashes = await pLimit(AT_ONCE).map([...own], hashOf);
+  const bySlot = new Map(blocks.map(({ slot, signatures }) => [slot, signatures]));
+  const isOther = ({ slot, signature }: WalletSignature) =>
+    !own.has(signature) && bySlot.get(slot)?.has(signature) === true;
+  if (hashes.includes(messageHash)) return { contains: true, isOther };
+  return signed.includes(null) || hashes.includes(null) ? NO_WORD : { contains: false, isOther };
+}
+
+/** The transactions of a linked block that the wallet signed. Only a block that it signed in is read once more, for their names. */
+async function signedBy(
+  wallet: string,
+  pool: NodePool,
+  block: LinkedBlock,
+  { signers, signed, reads }: UnsignedCache,
+): Promise<readonly string[]> {
+  const { blockhash } = block;
+  const all = await signers.get(blockhash, () => reads(() => readSigners(pool, block)));
+  if (!all.has(wallet)) return [];
+  return signed.get(`${blockhash}/${wallet}`, () => reads(() => readSignedIn(pool, block, wallet)));
+}
+
+/** Everyone who signed a transaction of a linked block, as a quorum shows it. Throws as {@link readAccounts}, or NoHealthyNode. */
+async function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSignatures> {
+  const ask = async (node: SolanaNode, over: AbortSignal): Promise<BlockSignatures> => {
+    const transactions = await readAccounts(node, block, over);
+    return new BlockSignatures(new Set(transactions.flatMap(({ signers }) => signers)));
+  };
+  return agreedIn(block, await pool.agreed(ask, (one, other) => one.isSame(other)));
+}
+
+/** The transactions of a linked block that the wallet signed, as a quorum shows them. Throws as {@link readSigners}. */
+async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
+  const ask = async (node: SolanaNode, over: AbortSignal): Promise<readonly string[]> => {
+    const transactions = await readAccounts(node, block, over);
+    return transactions.flatMap(({ signature, signers }) => (signers.includes(wallet) ? [signature] : []));
+  };
+  return agreedIn(block, await pool.agreed(ask, (one, other) => one.join() === other.join()));
+}
+
+/** Throws NodeFault unless the node shows the very block with the very transactions of the link. */
+async function readAccounts(node: SolanaNode, block: LinkedBlock, over: AbortSignal) {
+  const shown = await getBlockAccounts(node, block.slot, over);
+  const transactions = shown?.transactions ?? [];
+  const isSame =
+    shown?.blockhash === block.blockhash &&
+    transactions.length === block.signatures.size &&
+    transactions.every(({ signature }) => block.signatures.has(signature));
+  if (isSame) return transactions;
+  throw new NodeFault(node.name, `getBlock: shows another block ${block.slot} with accounts`);
+}
+
+function agreedIn<T>({ slot }: LinkedBlock, shown: { readonly answer: T } | null): T {
+  if (shown !== null) return shown.answer;
+  throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same accounts`);
+}
+
+/**
+ * What the history of the wallet up to a slot says at each node; one that keeps none, shows a part of it, or is not read down to there
+ * yet, says nothing.
+ */
+async function askHistories(
+  { pool, attempt, cache, hashOf }: Look,
+  upTo: bigint,
+  isOther: BlockWord['isOther'],
+  from: number,
+): Promise<readonly NodeTestimony<Sighting>[]> {
+  const { wallet, blockhashSlot: above, messageHash } = attempt;
+  const answers = await pool.all(async (node) => {
+    // Asked first: what is final by then must be in the list.
+    const { slot } = await finalizedProgress(node);
+    const places = await cache.places.get(`${node.name}/${wallet}`, async () => []);
+    const listed = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
+    return { ...listed, atSlot: slot };
+  });
+  const forgetful = forgetfulNodes(pool);
+  const starts = await historyStarts(pool);
+  return pLimit(1).map(answers, async ({ node, result }, index) => {
+    const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
+    const unreadable = (why: string) => said({ kind: 'unreadable', why });
+    if (result.status === 'rejected') return unreadable(String(result.reason));
+    if ('readTo' in result.value)
+      return unreadable(`its history of the wallet is read down to slot ${result.value.readTo} of ${upTo}`);
+    const { entries, atSlot } = result.value;
+    if (forgetful.has(node) || entries.length > READ_AT_MOST)
+      return unreadable('shows no whole history of the wallet');
+    const read = await pLimit(AT_ONCE).map(
+      entries,
+      async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
+    );
+    const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
+    return said(sightingOfMessage(messageHash, history));
+  });
+}

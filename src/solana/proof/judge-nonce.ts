@@ -1,0 +1,180 @@
+import type { NonceAttemptFacts, NonceEvidence, Verdict } from '../../domain/attempt.ts';
+import {
+  countNodes,
+  isAgreed,
+  isWholeNull,
+  judgeable,
+  judgeFinalized,
+  judgeInclusion,
+  seenBy,
+  unknown,
+} from './status-observations.ts';
+
+/**
+ * Answers "may we sign again?" for one attempt with a durable nonce. Such a transaction never expires, so no height and no time is
+ * ever evidence. Pure.
+ *
+ * - `landed`: as for a blockhash.
+ * - `failed`: the same, where it paid a fee: it has used up its nonce all the same. What a block includes without running it pays none and
+ *   uses nothing up; that has failed only where a quorum shows, as for `dead`, that another transaction ended its nonce.
+ * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum shows the finalized transaction that used it up, which is
+ *   another one, and after both a quorum answers null.
+ *   Or, where the account was advanced without carrying the nonce: a quorum shows the finalized transaction that did it, and the
+ *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum shows alike, lack the signature.
+ * - `alive`: its nonce stands for a quorum, or any node sees it below finalized and too few nodes report that its nonce is used up.
+ * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
+ *
+ * Source: docs/decisions/0011-transaction-lifetimes.md; docs/interface.md, Prioritization fee rules 4.
+ */
+export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): Verdict {
+  const refuting = foreignUse(attempt, evidence) ?? fruitlessBypass(attempt, evidence);
+  return (
+    judgeable(attempt, evidence) ??
+    judgeOutcome(attempt, evidence, refuting) ??
+    judgeInclusion(evidence.coverage) ??
+    judgeUnfinalized(attempt, evidence, refuting) ??
+    judgeNonce(attempt, evidence, refuting)
+  );
+}
+
+/**
+ * A sighting below finalized forbids death, whatever contradicts it: a node that saw a fork which died answers null next, and one that
+ * a proof refutes is distrusted. Where a quorum's nonces differ from the attempt's, the sighting is the reason of the wait.
+ */
+function judgeUnfinalized(
+  attempt: NonceAttemptFacts,
+  evidence: NonceEvidence,
+  refuting: Refutation | null,
+): Verdict | null {
+  const seen = evidence.statuses.flatMap(seenBy);
+  const [first] = seen;
+  if (first === undefined) return null;
+  const sighting = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
+  if (refuting !== null) return unknown(`${sighting}, ${refuting.why}`);
+  if (firstGone(attempt, evidence).size >= evidence.quorum)
+    return unknown(`${sighting}, but its nonce is used up, and no node reports it finalized`);
+  return {
+    kind: 'alive',
+    seen: seen.some(({ commitment }) => commitment === 'confirmed') ? 'confirmed' : 'processed',
+  };
+}
+
+/**
+ * The same for an attempt of which no signature is known, with its message in the place of the signature. `usedBy`: the hash of the
+ * message whose bytes, proved by their signatures, are those of `evidence.use`; null where no node shows them. Such bytes tell which
+ * message ran, so that nobody is asked whether he lacks another. Never `landed`: without a signature no outcome is asked for.
+ */
+export function judgeUnsignedNonce(
+  attempt: NonceAttemptFacts & { readonly messageHash: string },
+  evidence: NonceEvidence,
+  usedBy: string | null,
+): Verdict {
+  const { quorum, finalizedNonces } = evidence;
+  if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
+  if (firstGone(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
+  if (usedBy === attempt.messageHash) return unknown('its message has used up its own nonce');
+  return usedBy === null || foreignUse(attempt, evidence) === null
+    ? unknown(whyOpen(evidence))
+    : { kind: 'dead' };
+}
+
+/** The outcome that nodes show, or what it means where the attempt did not run. */
+function judgeOutcome(
+  attempt: NonceAttemptFacts,
+  evidence: NonceEvidence,
+  refuting: Refutation | null,
+): Verdict | null {
+  const seen = evidence.statuses.flatMap(seenBy);
+  const shown = judgeFinalized(seen, evidence, null);
+  if (shown?.kind !== 'failed' || evidence.chargedBy.length > 0)
+    return judgeFinalized(seen, evidence, refuting?.why ?? null);
+  if (refuting !== null) return shown;
+  // The same bytes may have run in an earlier slot: that is what its nonce may be gone by.
+  return firstGone(attempt, evidence).size < evidence.quorum
+    ? { kind: 'alive', seen: null }
+    : unknown('a block includes it without running it, and who used up its nonce is not shown');
+}
+
+/** Proof that the attempt did not use up its nonce, by the nodes that show what ended it. */
+interface Refutation {
+  readonly why: string;
+  readonly shownBy: readonly string[];
+  readonly sequence: number;
+  /** Where its nonce ended: earlier nulls mean nothing. */
+  readonly slot: bigint;
+}
+
+function judgeNonce(
+  attempt: NonceAttemptFacts,
+  evidence: NonceEvidence,
+  refuting: Refutation | null,
+): Verdict {
+  const { quorum, finalizedNonces, statuses, use } = evidence;
+  if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
+  const gone = firstGone(attempt, evidence);
+  const goneAt = [...gone.values()].sort((a, b) => a - b)[quorum - 1];
+  if (goneAt === undefined) return { kind: 'alive', seen: null };
+  if (use?.signature === attempt.signature)
+    return unknown('it used up its own nonce, and no node shows its outcome yet');
+  if (refuting === null) return unknown(whyOpen(evidence));
+  const after = Math.max(goneAt, refuting.sequence);
+  // A null counts only from a node that no longer had the nonce and shows what ended it, whose every later answer is null too, and
+  // whose history holds the whole life.
+  const silent = [...gone].filter(([node, own]) => {
+    if (!refuting.shownBy.includes(node)) return false;
+    const bound = Math.max(after, own);
+    const late = statuses.filter((status) => status.node === node && status.sequence > bound);
+    return (
+      late.length > 0 && late.every(({ answer }) => isWholeNull(answer, attempt.nonceSlot, refuting.slot))
+    );
+  });
+  return silent.length < quorum
+    ? unknown('its nonce is used up, and too few nodes answered null after that was known')
+    : { kind: 'dead' };
+}
+
+function whyOpen({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
+  return bypass === null
+    ? 'its nonce is used up, and too few nodes show the transaction that did it'
+    : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
+}
+
+/** The use of the attempt's nonce by another transaction, where a quorum shows it. Two accounts may hold the same value. */
+function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): Refutation | null {
+  if (use === null || use.signature === attempt.signature) return null;
+  const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
+  const { signature, shownBy, sequence, slot } = use;
+  const why = `but ${signature} used up its nonce`;
+  return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence, slot } : null;
+}
+
+/** The advance past the nonce, where a quorum shows it and the linked blocks prove that the attempt did not run before it. */
+function fruitlessBypass(
+  { signature, nonceAccount, nonceSlot }: NonceAttemptFacts,
+  { bypass, coverage, quorum }: NonceEvidence,
+): Refutation | null {
+  if (bypass === null || coverage === null || coverage.containsSignature) return null;
+  const { shownBy, slot } = bypass;
+  const { first, last, witnesses, sequence } = coverage;
+  const isShown =
+    bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
+  const isWhole = witnesses >= quorum && first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
+  const why = 'but the linked blocks up to the end of its nonce lack it';
+  return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
+    ? { why, shownBy, sequence, slot }
+    : null;
+}
+
+/** For each node all of whose finalized nonces differ from the attempt's, the sequence of its first such answer. */
+function firstGone(
+  { nonce }: NonceAttemptFacts,
+  { finalizedNonces }: NonceEvidence,
+): ReadonlyMap<string, number> {
+  const first = new Map<string, number>();
+  const standing = new Set(finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])));
+  for (const { node, sequence, answer } of finalizedNonces) {
+    if (answer !== nonce && !standing.has(node))
+      first.set(node, Math.min(sequence, first.get(node) ?? sequence));
+  }
+  return first;
+}

@@ -1,0 +1,96 @@
+import type {
+  AgreedBlock,
+  Coverage,
+  NodeTestimony,
+  OutcomeEvidence,
+  Sighting,
+  Verdict,
+} from '../../domain/attempt.ts';
+
+/** A sighting with the node that reports it. */
+export type SeenBy = Extract<Sighting, { kind: 'seen' }> & { readonly node: string };
+
+/** The sighting in a node's answer, if it is one. */
+export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly SeenBy[] {
+  switch (answer.kind) {
+    case 'seen':
+      return [{ ...answer, node }];
+    case 'absent':
+    case 'unreadable':
+      return [];
+    default:
+      return answer satisfies never;
+  }
+}
+
+/**
+ * True for a null that proves something: of a node that had come to `toSlot`, and has looked for the transaction in a history that
+ * reaches back to `fromSlot`.
+ */
+export function isWholeNull(answer: Sighting, fromSlot: bigint, toSlot: bigint): boolean {
+  if (answer.kind !== 'absent' || answer.atSlot === null || answer.historyFrom === null) return false;
+  return answer.historyFrom <= fromSlot && answer.atSlot >= toSlot;
+}
+
+/** Null where a verdict can be reached at all. */
+export function judgeable(
+  attempt: { readonly signature: string | null },
+  { quorum }: OutcomeEvidence,
+): Verdict | null {
+  if (!Number.isSafeInteger(quorum) || quorum < 1)
+    return unknown('the quorum is not a positive whole number');
+  return attempt.signature === null
+    ? unknown('no signature is stored: sign the same message again to learn it')
+    : null;
+}
+
+/**
+ * `landed` or `failed` where a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome;
+ * null where no node does. `refutedBy` says what proves that no finalized block can hold it; null where nothing does.
+ */
+export function judgeFinalized(
+  seen: readonly SeenBy[],
+  evidence: OutcomeEvidence,
+  refutedBy: string | null,
+): Verdict | null {
+  const finalized = seen.filter((sighting) => sighting.commitment === 'finalized');
+  const [first] = finalized;
+  if (first === undefined) {
+    return evidence.outcomeConfirmedBy.length === 0
+      ? null
+      : unknown('an outcome is shown that no status reports');
+  }
+  if (
+    finalized.some((other) => other.slot !== first.slot || (other.error === null) !== (first.error === null))
+  ) {
+    return unknown('nodes report different finalized outcomes');
+  }
+  if (refutedBy !== null) return unknown(`${first.node} reports it finalized, ${refutedBy}`);
+  const seconded = evidence.outcomeConfirmedBy.some(
+    (confirmer) => evidence.quorum === 1 || finalized.some((witness) => witness.node !== confirmer),
+  );
+  if (!seconded) return { kind: 'alive', seen: 'confirmed' };
+  return first.error === null
+    ? { kind: 'landed', slot: first.slot }
+    : { kind: 'failed', slot: first.slot, error: first.error };
+}
+
+/** Null unless linked finalized blocks hold the signature: then its outcome is all that is missing. */
+export function judgeInclusion(coverage: Coverage | null): Verdict | null {
+  return coverage?.containsSignature === true
+    ? unknown('the finalized blocks hold the signature, no node shows its outcome yet')
+    : null;
+}
+
+/** True where a quorum shows exactly this block. */
+export function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolean {
+  return new Set(agreeingNodes).size >= quorum;
+}
+
+export function countNodes(testimonies: readonly NodeTestimony<unknown>[]): number {
+  return new Set(testimonies.map((testimony) => testimony.node)).size;
+}
+
+export function unknown(why: string): Verdict {
+  return { kind: 'unknown', why };
+}

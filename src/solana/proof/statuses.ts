@@ -1,0 +1,44 @@
+import type { Sighting } from '../../domain/attempt.ts';
+import { NodeFault } from '../rpc/errors.ts';
+import { getSignatureStatuses } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import type { SignatureStatus } from '../rpc/schemas.ts';
+
+/** Signatures that one getSignatureStatuses takes. */
+export const STATUSES_PER_CALL = 256;
+
+/** What a node knows of these signatures (at most 256), in their order; its whole history is searched where asked for. */
+export async function readStatuses(
+  node: SolanaNode,
+  signatures: readonly string[],
+  history: boolean,
+): Promise<Sighting[]> {
+  const { context, value } = await getSignatureStatuses(node, signatures, history);
+  if (value.length !== signatures.length) {
+    throw new NodeFault(
+      node.name,
+      `getSignatureStatuses: value has ${value.length} entries for ${signatures.length} signatures`,
+    );
+  }
+  return value.map((status) => sightingOf(status, context.slot));
+}
+
+/** The nodes that keep no history: what they do not remember says nothing. */
+export function forgetfulNodes(pool: Pick<NodePool, 'report'>): ReadonlySet<string> {
+  return new Set(pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])));
+}
+
+/** A status as evidence. Nothing is finalized by what an answer leaves out: `confirmations` must say null itself. */
+export function sightingOf(status: SignatureStatus | null, atSlot: bigint): Sighting {
+  if (status === null) return { kind: 'absent', atSlot, historyFrom: null };
+  const { slot, confirmations, confirmationStatus } = status;
+  const commitment = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');
+  if (!confirmationStatus && confirmations === undefined) {
+    return {
+      kind: 'unreadable',
+      why: 'getSignatureStatuses: neither confirmationStatus nor confirmations is there',
+    };
+  }
+  return { kind: 'seen', commitment, slot, error: status.err?.text ?? null, atSlot };
+}

@@ -1,0 +1,247 @@
+import { highest, lowest } from '../../domain/bigint.ts';
+import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
+import { Batcher } from './batcher.ts';
+import { NodeFault } from './errors.ts';
+import * as rpc from './methods.ts';
+import type { SolanaNode } from './node.ts';
+import type { NodePool } from './pool.ts';
+import { lowestSlot, readAccounts, type ShownAccount } from './shown-accounts.ts';
+
+/** Where a reading gets its accounts. A reading that asks for an account twice gets the same one. */
+export interface AccountView {
+  account(address: string): Promise<ShownAccount>;
+}
+
+/** One node's answers as a reading. `meaning` is equal if and only if two readings mean the same payment. */
+interface Reading<T> {
+  readonly node: string;
+  readonly lowest: bigint;
+  readonly highest: bigint;
+  readonly meaning: string;
+  /** Returns the reading, or throws the refusal that it is. */
+  readonly result: () => T;
+}
+
+/** Nodes that are this many slots apart, about 13 seconds, do not confirm each other's answers. */
+const MOST_SLOTS_APART = 32n;
+const FIELDS_SHOWN = 4;
+const VALUE_SHOWN = 100;
+
+/**
+ * Readings of accounts that a quorum of nodes confirms. Questions within a window share one call to each node of a quorum. The nodes
+ * answer independently, each at its own finalized slot.
+ */
+export class AgreedAccounts {
+  readonly #pool: NodePool;
+  readonly #windowMs: number;
+  readonly #quorum: Batcher<readonly ShownAccount[]>;
+  readonly #single = new Map<string, Batcher<ShownAccount>>();
+
+  constructor(pool: NodePool, windowMs: number) {
+    this.#pool = pool;
+    this.#windowMs = windowMs;
+    this.#quorum = new Batcher(rpc.ACCOUNTS_PER_CALL, windowMs, (keys) => this.#askQuorum(keys));
+  }
+
+  /**
+   * Runs `read` on the accounts of each node of a quorum. Returns the reading if all agree in `relied`, which leaves out values that change
+   * from slot to slot. Otherwise it runs `read` once more on every node, and returns what a quorum agrees on; a node that shows
+   * something else of the same slot is distrusted. `known`: the accounts that `read` asks for first. An AssetRejected that `read` throws
+   * is a reading, too. Throws NodeFault if the nodes contradict each other, NoHealthyNode if too few answer.
+   */
+  async read<T>(
+    known: readonly string[],
+    read: (view: AccountView) => Promise<T>,
+    relied: (reading: T) => unknown,
+  ): Promise<T> {
+    const ask = once((address: string) => this.#quorum.get(address));
+    const [first = []] = await Promise.all(known.map(ask));
+    const asked = await Promise.all(
+      first.map(({ node }) => {
+        const find = async (address: string) => (await ask(address)).find((shown) => shown.node === node);
+        const account = async (address: string) => (await find(address)) ?? this.#fromNode(node, address);
+        return readingOf(node, account, read, relied);
+      }),
+    );
+    const quick = this.#agreement(asked.filter(isReading));
+    if (quick.length > 0 && quick.length === asked.length) return resultOf(quick);
+    return this.#readOnAll(known, read, relied);
+  }
+
+  async #readOnAll<T>(
+    known: readonly string[],
+    read: (view: AccountView) => Promise<T>,
+    relied: (reading: T) => unknown,
+  ): Promise<T> {
+    const answers = await Promise.all(
+      this.#pool.nodes.map(({ name }) =>
+        readingOf(name, (address) => this.#fromNode(name, address), read, relied),
+      ),
+    );
+    const readings = answers.filter(isReading);
+    const agreed = this.#agreement(readings);
+    if (agreed.length === 0) throw disagreement(known, answers, this.#pool.quorum);
+    for (const reading of readings)
+      if (agreed.some((other) => contradicts(reading, other)))
+        this.#pool.distrust(
+          reading.node,
+          `a quorum of nodes shows other content of ${known.join(', ')} in slot ${reading.highest}`,
+        );
+    return resultOf(agreed);
+  }
+
+  /** The readings of a quorum that mean the same at nearly the same slot, in their order; empty if there is no such quorum. */
+  #agreement<T>(readings: readonly Reading<T>[]): readonly Reading<T>[] {
+    const groups = readings.map((one) => readings.filter((other) => confirms(one, other)));
+    return groups.find((group) => group.length >= this.#pool.quorum) ?? [];
+  }
+
+  #fromNode(node: string, address: string): Promise<ShownAccount> {
+    let batcher = this.#single.get(node);
+    if (batcher === undefined) {
+      batcher = new Batcher(rpc.ACCOUNTS_PER_CALL, this.#windowMs, (keys) => this.#askNode(node, keys));
+      this.#single.set(node, batcher);
+    }
+    return batcher.get(address);
+  }
+
+  async #askQuorum(keys: readonly string[]): Promise<ReadonlyMap<string, readonly ShownAccount[]>> {
+    const ask = (node: SolanaNode) => readAccounts(node, keys);
+    const answers = await this.#pool.some(ask, () => true);
+    const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+    return new Map(keys.map((key) => [key, shown.flatMap((accounts) => accounts.get(key) ?? [])]));
+  }
+
+  async #askNode(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, ShownAccount>> {
+    const ask = (node: SolanaNode) => readAccounts(node, keys);
+    const [answer] = await this.#pool.all(ask, (node) => node.name === name);
+    if (answer?.result.status === 'fulfilled') return answer.result.value;
+    throw answer?.result.reason ?? new NodeFault(name, 'is not in the pool');
+  }
+}
+
+/** The error of a node that did not show an account, or showed one that cannot be read. */
+class NotShown extends Error {}
+
+async function readingOf<T>(
+  node: string,
+  ask: (address: string) => Promise<ShownAccount>,
+  read: (view: AccountView) => Promise<T>,
+  relied: (reading: T) => unknown,
+): Promise<Reading<T> | NotShown> {
+  const shown: ShownAccount[] = [];
+  const account = once(async (address: string): Promise<ShownAccount> => {
+    const one = await ask(address).catch((cause: unknown): never => {
+      throw new NotShown(messageOf(cause), { cause });
+    });
+    shown.push(one);
+    return one;
+  });
+  try {
+    const [meaning, result] = await read({ account }).then(
+      (value) => [textOf(relied(value)), () => value] as const,
+      refusal,
+    );
+    const slots = shown.map(({ slot }) => slot);
+    const [newest, oldest] = [highest([0n, ...slots]), lowestSlot(shown)];
+    return { node, meaning, result, lowest: oldest, highest: newest };
+  } catch (error) {
+    if (error instanceof NotShown) return error;
+    // Any other domain error is no answer of this node.
+    if (error instanceof DomainError && !isDomainError(error, 'NodeFault')) throw error;
+    return new NotShown(`${node}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function refusal(error: unknown): readonly [string, () => never] {
+  if (!isDomainError(error, 'AssetRejected')) throw error;
+  return [
+    textOf({ refused: error.message }),
+    () => {
+      throw error;
+    },
+  ];
+}
+
+function isReading<T>(answer: Reading<T> | NotShown): answer is Reading<T> {
+  return !(answer instanceof NotShown);
+}
+
+function confirms(one: Reading<unknown>, other: Reading<unknown>): boolean {
+  const apart = highest([one.highest, other.highest]) - lowest([one.lowest, other.lowest]);
+  return one.meaning === other.meaning && apart <= MOST_SLOTS_APART;
+}
+
+/** Two meanings of one and the same slot: one of both is false. At different slots, the accounts may have changed between them. */
+function contradicts(one: Reading<unknown>, other: Reading<unknown>): boolean {
+  const slots = [one.lowest, one.highest, other.lowest, other.highest];
+  return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
+}
+
+function resultOf<T>([first]: readonly Reading<T>[]): T {
+  if (first === undefined) throw new Error('an agreement has at least one reading');
+  return first.result();
+}
+
+function disagreement(
+  known: readonly string[],
+  answers: readonly (Reading<unknown> | NotShown)[],
+  quorum: number,
+): DomainError {
+  const readings = answers.filter(isReading);
+  const accounts = known.join(', ');
+  if (readings.length >= quorum) {
+    const message = `nodes disagree about ${accounts} (${differences(readings)}); the payment waits until ${quorum} agree`;
+    return new DomainError('NodeFault', message);
+  }
+  const faults = answers.flatMap((answer) => (isReading(answer) ? [] : [answer.message]));
+  const message = `only ${readings.length} of ${answers.length} nodes showed the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
+  return new DomainError('NoHealthyNode', message);
+}
+
+/** The fields that differ between readings, with the value of each node. Those of the reading with the fewest fields, often a refusal, come first. */
+function differences(readings: readonly Reading<unknown>[]): string {
+  const shown = readings.map(({ node, meaning }) => ({ node, fields: fieldsOf('', JSON.parse(meaning)) }));
+  const names = shown
+    .toSorted((one, other) => one.fields.size - other.fields.size)
+    .flatMap(({ fields }) => [...fields.keys()]);
+  const differing = [...new Set(names)].filter(
+    (name) => new Set(shown.map(({ fields }) => fields.get(name))).size > 1,
+  );
+  if (differing.length === 0)
+    return `slots: ${readings.map(({ node, highest: slot }) => `${node} ${slot}`).join(', ')}`;
+  return differing
+    .slice(0, FIELDS_SHOWN)
+    .map(
+      (name) =>
+        `${name}: ${shown.map(({ node, fields }) => `${node} ${fields.get(name) ?? 'nothing'}`).join(', ')}`,
+    )
+    .join('; ');
+}
+
+/** The fields of a meaning by their paths. A list is one value. */
+function fieldsOf(path: string, value: unknown): ReadonlyMap<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return new Map([
+      [path, `${typeof value === 'string' ? value : JSON.stringify(value)}`.slice(0, VALUE_SHOWN)],
+    ]);
+  return new Map(
+    Object.entries(value).flatMap(([name, part]) => [
+      ...fieldsOf(path === '' ? name : `${path}.${name}`, part),
+    ]),
+  );
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
+}
+
+/** Calls `ask` once for each address. */
+function once<T>(ask: (address: string) => Promise<T>): (address: string) => Promise<T> {
+  const asked = new Map<string, Promise<T>>();
+  return (address) => {
+    const answer = asked.get(address) ?? ask(address);
+    asked.set(address, answer);
+    return answer;
+  };
+}

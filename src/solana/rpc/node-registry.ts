@@ -1,0 +1,203 @@
+import { ascending } from '../../domain/bigint.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { isLoopback } from '../../domain/loopback.ts';
+import { answersOfMost } from './answers.ts';
+import { checkUrls, nodeNames } from './endpoints.ts';
+import type { KnownLedger } from './ledger-gap.ts';
+import { type NodeOptions, SolanaNode } from './node.ts';
+import { Member } from './pooled-node.ts';
+import type { Clock } from './probe.ts';
+import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
+
+/** Bounds of the requests to each node, and the rhythm of the probes. */
+export interface PoolOptions extends Omit<NodeOptions, 'name'> {
+  /** Time between two probes of how far the nodes are; every sixth asks who they are, too. Default 10,000. */
+  readonly probeMs?: number;
+  /** Asked once for the genesis hash that the nodes show, before any question of a caller; what it throws ends the opening of the pool. */
+  readonly admit?: (genesisHash: string) => Promise<void> | void;
+  /** What the nodes showed of their ledgers before, by their names: a gap is one also where it began before this process. */
+  readonly ledgers?: ReadonlyMap<string, KnownLedger>;
+  /** Hears of each change that an operator should know: a node that joins late, is refused, or is run against the rules. */
+  readonly onNotice?: (notice: string) => void;
+  /** Hears what is known of every node, after each probe. */
+  readonly onProbe?: (report: readonly NodeReport[]) => void;
+  /** Default: performance.now. */
+  readonly now?: Clock;
+}
+
+const PROBE_MS = 10_000;
+const PROBES_PER_IDENTITY = 6;
+
+/**
+ * Who belongs to a pool: the nodes that show the genesis hash which a quorum of those configured shows. One that is silent
+ * is asked again and may join late; one of another cluster, or that changes its cluster, is refused for good, and so is a URL that leads
+ * to a node of another URL.
+ */
+export class Roster {
+  /** In the order configured, whether they serve or not. */
+  readonly members: readonly Member[];
+  readonly #majority: number;
+  readonly #onLoopback: boolean;
+  readonly #options: PoolOptions;
+  readonly #rhythm: NodeJS.Timeout;
+  #cluster: string | null = null;
+  #warned: ReadonlySet<string> = new Set();
+  #probing: Promise<void> | null = null;
+  #beats = 0;
+
+  /** Throws NoHealthyNode where such nodes never make a pool. */
+  constructor(urls: readonly string[], options: PoolOptions) {
+    checkUrls(urls);
+    const now = options.now ?? (() => performance.now());
+    const names = nodeNames(urls);
+    this.members = urls.map((url, index) => {
+      const name = names[index];
+      const node = new SolanaNode(url, name === undefined ? options : { ...options, name });
+      return new Member(node, now, options.ledgers?.get(node.name));
+    });
+    this.#majority = Math.floor(urls.length / 2) + 1;
+    this.#onLoopback = urls.every(isLoopback);
+    this.#options = options;
+    this.#rhythm = setInterval(() => void this.#beat(), options.probeMs ?? PROBE_MS).unref();
+  }
+
+  /**
+   * Nodes that must agree: more than half of the URLs configured and at least 2; 1 where all URLs are of one loopback node, which serves
+   * development. No node takes part under two names, and none that joined leaves, so this stays as it is once there is a cluster.
+   */
+  get quorum(): number {
+    const alone = this.members.filter((member) => !member.isSame).length === 1;
+    return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
+  }
+
+  /** The genesis hash of the pool. Throws NoHealthyNode, which names every node and what it showed, while no quorum shows one. */
+  get cluster(): string {
+    if (this.#cluster !== null) return this.#cluster;
+    const seen = this.members.map(
+      ({ node, facts, demoted, isSame }) =>
+        `${node.name} ${facts === null || isSame ? `(${demoted?.why ?? 'silent'})` : facts.genesisHash}`,
+    );
+    const wanted = `${this.quorum} of ${this.members.length} RPC nodes`;
+    throw new DomainError('NoHealthyNode', `not ${wanted} show the same cluster: ${seen.join(', ')}`);
+  }
+
+  report(): PoolReport {
+    const nodes = this.members.map((member) => member.report());
+    return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings: nodeWarnings(nodes) };
+  }
+
+  /** Ask every node, but those refused, who it is and how far it is. Happens by itself on the rhythm, too. Never throws. */
+  async probe(): Promise<void> {
+    await this.#probing;
+    await this.#start(true);
+  }
+
+  /** Asks every node that serves for its cluster anew. Throws NoHealthyNode where no quorum shows that of the pool now. */
+  async confirm(): Promise<void> {
+    const { cluster } = this;
+    const asked = this.members.map((member) => ({
+      expected: member.expected,
+      answer: member.shows(cluster),
+    }));
+    const shown = await answersOfMost(asked, this.quorum, (agrees) => agrees);
+    const agreeing = shown.filter((one) => one?.status === 'fulfilled' && one.value).length;
+    if (agreeing >= this.quorum) return;
+    const message = `${agreeing} of ${this.members.length} RPC nodes still show cluster ${cluster}, ${this.quorum} must`;
+    throw new DomainError('NoHealthyNode', message);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#rhythm);
+    await Promise.all(this.members.map((member) => member.node.close()));
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#probing !== null) return;
+    this.#beats += 1;
+    await this.#start(this.#beats % PROBES_PER_IDENTITY === 0);
+  }
+
+  #start(everyone: boolean): Promise<void> {
+    this.#probing = this.#round(everyone).finally(() => {
+      this.#probing = null;
+    });
+    return this.#probing;
+  }
+
+  async #round(everyone: boolean): Promise<void> {
+    const unknown = ({ membership }: Member) =>
+      membership === 'silent' || (everyone && membership === 'joined');
+    await Promise.all(this.members.filter(unknown).map((member) => member.identify()));
+    this.#admit();
+    const joined = this.members.filter(({ membership }) => membership === 'joined');
+    await Promise.all(joined.map((member) => member.advance()));
+    compareProgress(joined);
+    const { nodes, warnings } = this.report();
+    this.#warn(warnings.map(({ message }) => message));
+    this.#options.onProbe?.(nodes);
+  }
+
+  #admit(): void {
+    const late = this.#cluster !== null;
+    this.#refuseTwins();
+    this.#cluster ??= this.#elect();
+    if (this.#cluster === null) return;
+    for (const member of this.members) {
+      const shown = member.facts?.genesisHash;
+      if (shown === undefined || member.membership === 'refused') continue;
+      if (shown !== this.#cluster) {
+        member.refuseAs(shown, this.#cluster);
+      } else if (member.membership === 'silent') {
+        member.join();
+        if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);
+      }
+    }
+  }
+
+  /** One that has joined stays: no later answer of another node makes it leave. */
+  #refuseTwins(): void {
+    for (const [at, member] of this.members.entries()) {
+      const identity = member.facts?.identity ?? null;
+      if (identity === null || member.membership !== 'silent') continue;
+      const same = this.members.find(
+        (other, place) =>
+          other.facts?.identity === identity &&
+          (other.membership === 'joined' || (other.membership === 'silent' && place < at)),
+      );
+      if (same !== undefined) member.refuseAsSame(same.node.name);
+    }
+  }
+
+  /** The genesis hash that a quorum shows. */
+  #elect(): string | null {
+    const own = this.members.filter((member) => !member.isSame);
+    const shown = own.flatMap((member) => member.facts?.genesisHash ?? []);
+    return shown.find((hash) => shown.filter((other) => other === hash).length >= this.quorum) ?? null;
+  }
+
+  /** Says each warning once for as long as it holds. */
+  #warn(messages: readonly string[]): void {
+    for (const message of messages) if (!this.#warned.has(message)) this.#options.onNotice?.(message);
+    this.#warned = new Set(messages);
+  }
+}
+
+/** Each as far behind the others as it was seen to be, at processed or at finalized; negative where it is ahead of them. */
+function compareProgress(members: readonly Member[]): void {
+  const seen = members.flatMap(({ progress }) => progress ?? []);
+  const processed = reached(seen.map((progress) => progress.processed));
+  const finalized = reached(seen.map((progress) => progress.finalized));
+  for (const member of members) {
+    const { progress } = member;
+    if (progress === null) continue;
+    const lags = [processed - progress.processed, finalized - progress.finalized].toSorted(ascending);
+    const [least = 0n, most = 0n] = lags;
+    member.compare(most > 0n ? most : least);
+  }
+}
+
+/** The slot that most of three nodes or more have reached: no node alone can move it. Of two nobody knows which one is wrong. */
+function reached(slots: readonly bigint[]): bigint {
+  const fromBelow = slots.toSorted(ascending);
+  return fromBelow[slots.length < 3 ? slots.length - 1 : Math.ceil(slots.length / 2) - 1] ?? 0n;
+}

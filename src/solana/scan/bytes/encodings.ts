@@ -1,0 +1,96 @@
+import { base58, base64 } from '@scure/base';
+import { z } from 'zod';
+import { ADDRESS_TEXT } from '../../../domain/address.ts';
+import { SIGNATURE_TEXT } from '../../rpc/node-text.ts';
+import { readSigned, versionOf } from '../../tx/signed-transaction.ts';
+
+/** Who a transaction names and who signed it, however it is encoded. */
+export interface TransactionBody {
+  /** The first is the transaction's name. */
+  readonly signatures: readonly [string, ...string[]];
+  /** In the order in which balances are listed; see `hasLoaded`. */
+  readonly accounts: readonly { readonly address: string; readonly signer: boolean }[];
+  /** Whether those of lookup tables are among them; else `meta.loadedAddresses` follow, the writable ones first. */
+  readonly hasLoaded: boolean;
+  /** What the bytes say of it; null where the encoding leaves that to the `version` beside it. */
+  readonly version: 'legacy' | number | null;
+}
+
+/** An address as nodes show it; what has the form of one and is none is the address of nothing. */
+export const address = z.string().regex(ADDRESS_TEXT);
+const signatures = z.tuple([z.string().regex(SIGNATURE_TEXT)], z.string());
+const describedKey = z.object({ pubkey: address, signer: z.boolean() });
+
+/** `transactionDetails: accounts`. */
+const accountsOnly = z
+  .object({ signatures, accountKeys: z.array(describedKey) })
+  .transform(({ signatures: names, accountKeys }) => described(names, accountKeys));
+
+/** Encoding `jsonParsed`. */
+const parsed = z
+  .object({ signatures, message: z.object({ accountKeys: z.array(describedKey) }) })
+  .transform(({ signatures: names, message }) => described(names, message.accountKeys));
+
+/** Encoding `json`. */
+const plain = z
+  .object({
+    signatures,
+    message: z.object({
+      accountKeys: z.array(address),
+      header: z.object({ numRequiredSignatures: z.number().int().positive() }),
+    }),
+  })
+  .transform(
+    ({ signatures: names, message: { accountKeys, header } }): TransactionBody => ({
+      signatures: names,
+      accounts: accountKeys.map((key, index) => ({
+        address: key,
+        signer: index < header.numRequiredSignatures,
+      })),
+      hasLoaded: false,
+      version: null,
+    }),
+  );
+
+/** Encodings `base64` and `base58`: the transaction as it was signed. */
+const binary = z
+  .union([z.tuple([z.string(), z.literal('base64')]), z.tuple([z.string(), z.literal('base58')])])
+  .transform(([text, encoding], context): TransactionBody => {
+    const body = readBytes(text, encoding === 'base64' ? base64 : base58);
+    if (body !== null) return body;
+    context.addIssue({ code: 'custom', message: 'is no transaction that we can read' });
+    return z.NEVER;
+  });
+
+/** The `transaction` of a block's entry, or of getTransaction, in any encoding. */
+export const transactionBody: z.ZodType<TransactionBody> = z.union([accountsOnly, parsed, plain, binary]);
+
+function described(
+  names: readonly [string, ...string[]],
+  keys: readonly z.infer<typeof describedKey>[],
+): TransactionBody {
+  const accounts = keys.map(({ pubkey, signer }) => ({ address: pubkey, signer }));
+  return { signatures: names, accounts, hasLoaded: true, version: null };
+}
+
+function readBytes(text: string, coder: { decode(text: string): Uint8Array }): TransactionBody | null {
+  const raw = decodeOrNull(text, coder);
+  const signed = raw === null ? null : readSigned(raw);
+  const [first, ...others] = (signed?.signatures ?? []).map((signature) => base58.encode(signature));
+  if (signed === null || first === undefined) return null;
+  const { accounts, signers, message } = signed;
+  return {
+    signatures: [first, ...others],
+    accounts: accounts.map((key, index) => ({ address: key, signer: index < signers.length })),
+    hasLoaded: false,
+    version: versionOf(message),
+  };
+}
+
+function decodeOrNull(text: string, coder: { decode(text: string): Uint8Array }): Uint8Array | null {
+  try {
+    return coder.decode(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,227 @@
+import { lowestMark, quoteMarksOf, WORD_BYTES } from './u32.ts';
+
+const QUOTE = 0x22;
+const SPACE = 0x20;
+/** Digits, signs, commas, colons and white space lie below it; brackets and the letters of null, true and false above. */
+const FIRST_LETTER = 0x40;
+/** The only bit in which `{` and `[` differ, and `}` and `]`. */
+const SQUARE = 0x20;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const OPEN_SQUARE = 0x5b;
+const CLOSE_SQUARE = 0x5d;
+const COMMA = 0x2c;
+const PLUS = 0x2b;
+const COLON = 0x3a;
+
+/** Bits of a word without which each of its bytes is below {@link FIRST_LETTER}, and ASCII. */
+const FIRST_LETTERS = 0xc0c0c0c0 | 0;
+const FIRST_LETTER_EACH = 0x40404040;
+const COMMAS = 0x2c2c2c2c;
+
+/** The text is not what its reader expects, so that nothing can be told from it. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
+
+/** Is told of a string: its text lies from `start` to `end`. */
+export type OnText = (start: number, end: number) => void;
+
+/** Reads a member's value and gives the position after it. */
+export type VisitMember = (value: number, name: string) => number;
+
+/**
+ * Walks JSON where it lies, and makes no values of it. For text without a backslash only: then each quote begins or ends a string.
+ * Positions count bytes; each method takes that of what it reads and gives the one after it. It reads all JSON, and some
+ * text that is none. Throws {@link Unreadable}, and RangeError where the text ends too soon.
+ */
+export class JsonBytes {
+  readonly view: DataView;
+  /** How many elements the array has that {@link numbers} read last. */
+  count = 0;
+  /** Where the last whole word of the text begins. */
+  readonly #lastWord: number;
+
+  constructor(view: DataView) {
+    this.view = view;
+    this.#lastWord = view.byteLength - WORD_BYTES;
+  }
+
+  /** Visits the members of an object. Throws Unreadable where two have one name: which of them is meant, no reader can tell. */
+  object(at: number, visit: VisitMember): number {
+    const view = this.view;
+    const next = spaces(view, past(view, at, OPEN));
+    return view.getUint8(next) === CLOSE ? next + 1 : this.#members(next, visit, new Set());
+  }
+
+  /** {@link object} for what is left of one behind a member's value; `names` are those of the members before. */
+  furtherMembers(at: number, visit: VisitMember, names: Set<string>): number {
+    const view = this.view;
+    const next = spaces(view, at);
+    if (view.getUint8(next) === CLOSE) return next + 1;
+    return this.#members(spaces(view, past(view, next, COMMA)), visit, names);
+  }
+
+  /** Visits the elements of an array: `visit` reads one and gives the position after it. */
+  array(at: number, visit: (element: number) => number): number {
+    const view = this.view;
+    let next = spaces(view, past(view, at, OPEN_SQUARE));
+    if (view.getUint8(next) === CLOSE_SQUARE) return next + 1;
+    for (;;) {
+      next = spaces(view, visit(next));
+      if (view.getUint8(next) === CLOSE_SQUARE) return next + 1;
+      next = spaces(view, past(view, next, COMMA));
+    }
+  }
+
+  /** Passes a value of any kind, and tells `onText` of each string in it, keys included. */
+  value(at: number, onText?: OnText): number {
+    const view = this.view;
+    let depth = 0;
+    let next = at;
+    for (;;) {
+      const byte = view.getUint8(next);
+      if (byte === QUOTE) {
+        const end = this.textEnd(next + 1);
+        if (onText !== undefined) onText(next + 1, end);
+        next = end + 1;
+        if (depth === 0) return next;
+      } else if (byte < FIRST_LETTER) {
+        if (depth === 0) return this.scalarEnd(next);
+        next += 1;
+      } else {
+        const bracket = byte | SQUARE;
+        if (bracket === OPEN) depth += 1;
+        else if (bracket === CLOSE) {
+          depth -= 1;
+          if (depth <= 0) return next + 1;
+        } else if (depth === 0) return this.scalarEnd(next);
+        next += 1;
+      }
+    }
+  }
+
+  /** Passes an array, soonest one of numbers, and counts its elements: see {@link count}. */
+  numbers(at: number): number {
+    const view = this.view;
+    const lastWord = this.#lastWord;
+    const first = past(view, at, OPEN_SQUARE);
+    let commas = 0;
+    let next = first;
+    for (; next <= lastWord; next += WORD_BYTES) {
+      const word = view.getInt32(next, true);
+      if ((word & FIRST_LETTERS) !== 0 || quoteMarksOf(word) !== 0) break;
+      commas += commasIn(word);
+    }
+    for (let byte = view.getUint8(next); byte < FIRST_LETTER && byte !== QUOTE; byte = view.getUint8(next)) {
+      if (byte === COMMA) commas += 1;
+      next += 1;
+    }
+    if (!this.is(next, ']')) return this.#elements(at);
+    this.count = commas > 0 || spaces(view, first) < next ? commas + 1 : 0;
+    return next + 1;
+  }
+
+  /** The closing quote of the string whose text begins at `at`. */
+  textEnd(at: number): number {
+    const view = this.view;
+    const lastWord = this.#lastWord;
+    let next = at;
+    for (; next <= lastWord; next += WORD_BYTES) {
+      const marks = quoteMarksOf(view.getInt32(next, true));
+      if (marks !== 0) return next + lowestMark(marks);
+    }
+    while (view.getUint8(next) !== QUOTE) next += 1;
+    return next;
+  }
+
+  /** The end of a number, null, true or false. */
+  scalarEnd(at: number): number {
+    let next = at;
+    while (!isAfterScalar(this.view.getUint8(next))) next += 1;
+    if (next === at) throw new Unreadable(`no value at byte ${at}`);
+    return next;
+  }
+
+  /** The next byte that is no white space. */
+  spaces(at: number): number {
+    return spaces(this.view, at);
+  }
+
+  is(at: number, character: string): boolean {
+    return this.view.getUint8(at) === character.charCodeAt(0);
+  }
+
+  /** Whether exactly `text`, of ASCII, lies from `start` to `end`. */
+  reads(start: number, end: number, text: string): boolean {
+    if (end - start !== text.length) return false;
+    for (let index = 0; index < text.length; index += 1) {
+      if (this.view.getUint8(start + index) !== text.charCodeAt(index)) return false;
+    }
+    return true;
+  }
+
+  /** The bytes from `start` to `end`, each as one character. */
+  text(start: number, end: number): string {
+    const { buffer, byteOffset } = this.view;
+    return Buffer.from(buffer, byteOffset + start, end - start).toString('latin1');
+  }
+
+  #elements(at: number): number {
+    let count = 0;
+    const end = this.array(at, (element) => {
+      count += 1;
+      return this.value(element);
+    });
+    this.count = count;
+    return end;
+  }
+
+  #members(at: number, visit: VisitMember, names: Set<string>): number {
+    const view = this.view;
+    let next = at;
+    for (;;) {
+      const start = past(view, next, QUOTE);
+      const end = this.textEnd(start);
+      const name = this.text(start, end);
+      if (names.has(name)) throw new Unreadable(`the name at byte ${start} is there twice`);
+      names.add(name);
+      const value = spaces(view, past(view, spaces(view, end + 1), COLON));
+      next = spaces(view, visit(value, name));
+      if (view.getUint8(next) === CLOSE) return next + 1;
+      next = spaces(view, past(view, next, COMMA));
+    }
+  }
+}
+
+/** How many bytes of `word` are commas; each must be below {@link FIRST_LETTER}. */
+function commasIn(word: number): number {
+  const marks = (FIRST_LETTER_EACH - (word ^ COMMAS)) & FIRST_LETTER_EACH;
+  return Math.imul(marks >>> 6, 0x01010101) >>> 24;
+}
+
+function spaces(view: DataView, at: number): number {
+  let next = at;
+  while (isBlank(view.getUint8(next))) next += 1;
+  return next;
+}
+
+function past(view: DataView, at: number, byte: number): number {
+  if (view.getUint8(at) === byte) return at + 1;
+  throw new Unreadable(`no ${String.fromCharCode(byte)} at byte ${at}`);
+}
+
+/** White space; in JSON no other byte is as low. */
+export function isBlank(byte: number): boolean {
+  return byte <= SPACE;
+}
+
+/** Whether a value that begins with `byte` is a number, null, true or false. */
+export function isScalarStart(byte: number): boolean {
+  return !isBlank(byte) && byte !== QUOTE && (byte | SQUARE) !== OPEN;
+}
+
+/** White space, `,`, `]` or `}`, and in JSON nothing else that a number or name may touch. */
+function isAfterScalar(byte: number): boolean {
+  return (byte <= COMMA && byte !== PLUS) || (byte | SQUARE) === CLOSE;
+}

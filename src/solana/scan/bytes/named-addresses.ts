@@ -1,0 +1,54 @@
+import { ADDRESS_TEXT } from '../../../domain/address.ts';
+import { type JsonBytes, Unreadable } from './json-bytes.ts';
+import type { OnAddress } from './same-shape.ts';
+
+/** A key of transactionDetails `accounts` or encoding `jsonParsed` is described by an object; one of encoding `json` is bare. */
+export function walkKey(json: JsonBytes, at: number, onAddress: OnAddress): number {
+  const wallet = (value: number): number => walkAddress(json, value, true, onAddress);
+  if (!json.is(at, '{')) return wallet(at);
+  let isNamed = false;
+  const next = json.object(at, (value, name) => {
+    if (name !== 'pubkey') return json.value(value);
+    isNamed = true;
+    return wallet(value);
+  });
+  if (isNamed) return next;
+  throw new Unreadable(`the account key at byte ${at} has no pubkey`);
+}
+
+/** Throws Unreadable where an owner or a mint is absent or null; an owner may be absent in a transaction that failed. */
+export function walkTokenBalance(json: JsonBytes, at: number, onAddress: OnAddress): number {
+  let named = 0;
+  const next = json.object(at, (value, name) => {
+    if (name === 'programId') return walkAddress(json, value, false, onAddress);
+    if (name === 'uiTokenAmount') return json.object(value, (part) => json.value(part));
+    if (name !== 'owner' && name !== 'mint') return json.value(value);
+    named += 1;
+    return walkAddress(json, value, name === 'owner', onAddress);
+  });
+  if (named === 2) return next;
+  throw new Unreadable(`the token balance at byte ${at} has no owner, or no mint`);
+}
+
+/** The addresses that a transaction got from lookup tables; gives the position after them, and how many they are. */
+export function walkLoaded(json: JsonBytes, at: number, onAddress: OnAddress) {
+  let [lists, count] = [0, 0];
+  const element = (value: number): number => {
+    count += 1;
+    return walkAddress(json, value, true, onAddress);
+  };
+  const next = json.object(at, (value, name) => {
+    if (name !== 'writable' && name !== 'readonly') return json.value(value);
+    lists += 1;
+    return json.array(value, element);
+  });
+  if (lists === 2) return { next, count };
+  throw new Unreadable(`the addresses at byte ${at} are not all that were loaded`);
+}
+
+function walkAddress(json: JsonBytes, at: number, isWallet: boolean, onAddress: OnAddress): number {
+  const end = json.is(at, '"') ? json.textEnd(at + 1) : at;
+  if (!ADDRESS_TEXT.test(json.text(at + 1, end))) throw new Unreadable(`no address at byte ${at}`);
+  onAddress(at + 1, end, isWallet);
+  return end + 1;
+}

@@ -1,0 +1,88 @@
+import { addressEnd } from './base58-text.ts';
+import { areSame, Runs } from './byte-runs.ts';
+import { isScalarStart, type OnText } from './json-bytes.ts';
+import { quoteAfter, scalarEndAfter } from './u32.ts';
+
+/** A key with its colon, a text, or another scalar, in JSON without a backslash. */
+const TOKENS = /"[^"]*"\s*:|"([^"]*)"|[^\s,:[\]{}"]+/g;
+
+/** What comes after bytes that are the same in every value of a shape. */
+const END = 0;
+const OTHER_SCALAR = 1;
+const TEXT = 2;
+const ADDRESS = 3;
+const WALLET = 4;
+
+/** Where an example has addresses, and which of them may be a wallet. */
+export type AddressesAt = ReadonlyMap<number, { readonly isWallet: boolean }>;
+
+/**
+ * A JSON value without its scalars, learned from one example. Where the bytes between scalars are the same, so are keys, order and
+ * nesting; and to see that bytes repeat takes half the time that it takes to walk them.
+ */
+export class Shape {
+  readonly #runs: Runs;
+  /** What comes after each run. */
+  readonly #follows: Uint8Array;
+  /** The run behind the last address, and where the bytes from there to the end lie in the value that was last of this shape. */
+  readonly #lastRun: number;
+  #rest = 0;
+  #restLength = 0;
+
+  /** The shape of `example`, with `addresses` in it. */
+  constructor(example: Uint8Array, addresses: AddressesAt) {
+    const runs: Uint8Array[] = [];
+    const follows: number[] = [];
+    let from = 0;
+    for (const token of Buffer.from(example).toString('latin1').matchAll(TOKENS)) {
+      const [all, text] = token;
+      if (all.endsWith(':')) continue;
+      const at = token.index + (text === undefined ? 0 : 1);
+      runs.push(example.subarray(from, at));
+      follows.push(kindOf(text, addresses.get(at)?.isWallet));
+      from = at + (text ?? all).length;
+    }
+    this.#runs = new Runs([...runs, example.subarray(from)]);
+    this.#follows = Uint8Array.from([...follows, END]);
+    this.#lastRun = 1 + follows.findLastIndex((kind) => kind >= ADDRESS);
+  }
+
+  /**
+   * The position after the value at `at`; `onWallet` is told of each text that may be a wallet. -1 where it is not of this shape, or
+   * has what is no address in the place of one: some of its texts may have been told of by then. May throw RangeError where the text
+   * ends in it, or within 8 bytes behind it.
+   */
+  read(view: DataView, at: number, onWallet: OnText): number {
+    const runs = this.#runs;
+    let next = at;
+    let rest = at;
+    for (let run = 0; ; run += 1) {
+      if (run === this.#lastRun) {
+        if (areSame(view, this.#rest, next, this.#restLength)) return next + this.#restLength;
+        rest = next;
+      }
+      next = runs.after(view, next, run);
+      if (next < 0) return -1;
+      const follows = this.#follows[run] as number;
+      if (follows === END) {
+        this.#rest = rest;
+        this.#restLength = next - rest;
+        return next;
+      }
+      if (follows >= ADDRESS) {
+        const end = addressEnd(view, next);
+        if (end < 0) return -1;
+        if (follows === WALLET) onWallet(next, end);
+        next = end;
+      } else if (follows === TEXT) next = quoteAfter(view, next);
+      else if (isScalarStart(view.getUint8(next))) next = scalarEndAfter(view, next);
+      else return -1;
+    }
+  }
+}
+
+function kindOf(text: string | undefined, isWallet: boolean | undefined): number {
+  if (text === undefined) return OTHER_SCALAR;
+  if (isWallet === undefined) return TEXT;
+  return isWallet ? WALLET : ADDRESS;
+}

@@ -1,0 +1,170 @@
+import { isFields } from '../../../domain/fields.ts';
+import { isBlank, Unreadable } from './json-bytes.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+/** The only bit in which `{` and `[` differ, and `}` and `]`. */
+const SQUARE = 0x20;
+const OPEN_SQUARE = 0x5b;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/** More than one transaction takes, or all that stands behind them. */
+const LONGEST_BYTES = 4 * 1_024 * 1_024;
+/** More than stands before them. */
+const HEAD_BYTES = 64 * 1_024;
+
+const LIST = /"transactions"\s*:\s*\[/;
+const BEFORE = Buffer.from(
+  '{"result":{"blockhash":"1","previousBlockhash":"1","parentSlot":0,"blockHeight":0,"blockTime":null,"transactions":[',
+);
+const BEHIND = Buffer.from(']}}');
+
+/** A short answer: some of the `transactions`, in a block whose name says nothing, or all else, the `rim`. */
+export type Cut = { readonly transactions: Buffer } | { readonly rim: Buffer };
+
+/**
+ * Cuts the answer to a getBlock, as it comes, into short answers: its transactions, in their order and as they are to the byte, and at the
+ * end, once, the rim. So no more is held than one piece, and
+ * whoever reads blocks can read each. Throws {@link Unreadable} for what is no such answer, or not whole, and what `parts` throws.
+ */
+export async function* cutBlock(parts: AsyncIterable<Uint8Array>, pieceBytes: number): AsyncGenerator<Cut> {
+  const cutter = new Cutter(pieceBytes);
+  for await (const part of parts) for (const transactions of cutter.take(part)) yield { transactions };
+  yield { rim: cutter.rim() };
+}
+
+class Cutter {
+  readonly #pieceBytes: number;
+  #stage: 'head' | 'list' | 'tail' = 'head';
+  readonly #list = new ListWalk();
+  /** What stands before the list and behind it. */
+  readonly #rim: Uint8Array[] = [];
+  #isFirst = true;
+  /** Of the stage that goes on. */
+  #held: Uint8Array[] = [];
+  #size = 0;
+
+  constructor(pieceBytes: number) {
+    this.#pieceBytes = pieceBytes;
+  }
+
+  /** The pieces that end in the next part. */
+  *take(part: Uint8Array): Generator<Buffer> {
+    let rest = this.#stage === 'head' ? this.#head(part) : part;
+    while (this.#stage === 'list' && rest.length > 0) {
+      const { end, ended } = this.#list.walk(rest, this.#pieceBytes - this.#size);
+      this.#hold(rest.subarray(0, end), this.#pieceBytes + LONGEST_BYTES);
+      rest = rest.subarray(end);
+      if (ended) {
+        yield* this.#piece();
+        this.#stage = 'tail';
+      } else if (this.#size >= this.#pieceBytes && this.#list.isBetween) yield* this.#piece();
+    }
+    if (this.#stage === 'tail') this.#hold(rest, LONGEST_BYTES);
+  }
+
+  /** The answer without its transactions. */
+  rim(): Buffer {
+    if (this.#stage !== 'tail') throw new Unreadable(`it ends in its ${this.#stage}`);
+    return Buffer.concat([...this.#rim, ...this.#release()]);
+  }
+
+  /** What follows the head in this part. */
+  #head(part: Uint8Array): Uint8Array {
+    const begun = Buffer.concat([...this.#release(), part]);
+    const found = LIST.exec(begun.toString('latin1', 0, HEAD_BYTES));
+    if (found === null && begun.length > HEAD_BYTES) throw new Unreadable('it begins with no transactions');
+    const end = found === null ? begun.length : found.index + found[0].length;
+    if (found === null) this.#hold(begun, HEAD_BYTES);
+    else {
+      if (!isHead(begun.subarray(0, end)))
+        throw new Unreadable('its first transactions are not those of its result');
+      this.#rim.push(begun.subarray(0, end));
+      this.#stage = 'list';
+    }
+    return begun.subarray(end);
+  }
+
+  *#piece(): Generator<Buffer> {
+    const held = Buffer.concat(this.#release());
+    const first = behindBlanks(held, 0);
+    if (first === held.length) return;
+    const hasComma = held[first] === COMMA;
+    const elements = held.subarray(hasComma ? behindBlanks(held, first + 1) : first);
+    if (hasComma === this.#isFirst || elements.length === 0)
+      throw new Unreadable('a comma among its transactions is missing, or one too many');
+    this.#isFirst = false;
+    yield Buffer.concat([BEFORE, elements, BEHIND]);
+  }
+
+  #hold(bytes: Uint8Array, most: number): void {
+    this.#size += bytes.length;
+    if (this.#size > most) throw new Unreadable(`it goes on for ${most} bytes without an end`);
+    this.#held.push(bytes);
+  }
+
+  #release(): readonly Uint8Array[] {
+    const held = this.#held;
+    this.#held = [];
+    this.#size = 0;
+    return held;
+  }
+}
+
+/** Walks the elements of a JSON list, however it is cut into parts, with backslashes or without. */
+class ListWalk {
+  #depth = 0;
+  #isText = false;
+  #isEscaped = false;
+
+  /** True where it stands between two elements. */
+  get isBetween(): boolean {
+    return this.#depth === 0 && !this.#isText;
+  }
+
+  /**
+   * Up to the end of an element that is an object or a list, the first one behind so many bytes, to the bracket that ends the list
+   * itself, or to the end of the part.
+   */
+  walk(part: Uint8Array, least: number): { readonly end: number; readonly ended: boolean } {
+    for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
+      const byte = part[at] as number;
+      if (byte === QUOTE) at = this.#textEnd(part, at + 1);
+      else if (byte >= OPEN_SQUARE && (byte | SQUARE) === OPEN) this.#depth += 1;
+      else if (byte >= OPEN_SQUARE && (byte | SQUARE) === CLOSE) {
+        if (this.#depth === 0) return { end: at, ended: true };
+        this.#depth -= 1;
+        if (this.#depth === 0 && at + 1 >= least) return { end: at + 1, ended: false };
+      }
+    }
+    return { end: part.length, ended: false };
+  }
+
+  /** Where the text ends in which it stands: behind the part where that has no end of it. */
+  #textEnd(part: Uint8Array, from: number): number {
+    let at = this.#isEscaped ? from + 1 : from;
+    for (; at < part.length && part[at] !== QUOTE; at += 1) if (part[at] === BACKSLASH) at += 1;
+    this.#isText = at >= part.length;
+    this.#isEscaped = at > part.length;
+    return at;
+  }
+}
+
+/** Whether the list that begins behind it is `result.transactions`, and not one deeper in the answer. */
+function isHead(head: Buffer): boolean {
+  try {
+    const answer: unknown = JSON.parse(Buffer.concat([head, BEHIND]).toString());
+    const result = isFields(answer) ? answer['result'] : null;
+    return isFields(result) && Array.isArray(result['transactions']);
+  } catch {
+    return false;
+  }
+}
+
+function behindBlanks(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && isBlank(bytes[at] as number)) at += 1;
+  return at;
+}

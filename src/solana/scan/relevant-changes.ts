@@ -1,0 +1,37 @@
+import type { AccountChange, ScannedTransaction, TokenChange } from '../../domain/deposit.ts';
+
+/**
+ * A transaction without what is nothing to our wallets: by the rules of deposits (`findingOfTransaction`) it comes to the same, where no
+ * other wallet is ours than `mayBeOurs` says. Null where it comes to nothing: it names wallets of ours, which neither sign nor gain nor
+ * lose.
+ */
+export function essenceOf(
+  transaction: ScannedTransaction,
+  mayBeOurs: (address: string) => boolean,
+): ScannedTransaction | null {
+  const isOurs = (owner: string | null | undefined): boolean => typeof owner === 'string' && mayBeOurs(owner);
+  const changed = new Set(transaction.accounts.filter(hasMoved).map(({ address }) => address));
+  // What a token account of ours holds in lamports is ours, too.
+  const tokens = transaction.tokens.filter(
+    (token) =>
+      (isOurs(token.before?.owner) || isOurs(token.after?.owner)) &&
+      (isChange(token) || changed.has(token.account)),
+  );
+  const isTouched = ({ address, signer }: AccountChange): boolean =>
+    (signer || changed.has(address)) && mayBeOurs(address);
+  if (!transaction.accounts.some(isTouched) && !tokens.some(isChange)) return null;
+  const held = new Set(tokens.map(({ account }) => account));
+  // The first one pays the fee, whosever it is.
+  const accounts = transaction.accounts.filter(
+    (account, index) => index === 0 || held.has(account.address) || isTouched(account),
+  );
+  return { ...transaction, accounts, tokens };
+}
+
+function hasMoved({ before, after }: AccountChange): boolean {
+  return before !== after;
+}
+
+function isChange({ before, after }: TokenChange): boolean {
+  return (before?.amount ?? 0n) !== (after?.amount ?? 0n) || before?.owner !== after?.owner;
+}

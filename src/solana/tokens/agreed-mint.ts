@@ -1,0 +1,53 @@
+import { isAddress } from '../../domain/address.ts';
+import { DomainError, isDomainError } from '../../domain/errors.ts';
+import { getMultipleAccounts } from '../rpc/methods.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { type MintInfo, readMint } from './mint.ts';
+
+/**
+ * A mint as a quorum of the nodes shows it, finalized: what it is goes on record, and where its deposits arrive hangs on its program.
+ * Throws DomainError AssetRejected where a quorum shows that it is none, NoHealthyNode where too few agree.
+ */
+export async function agreedMint(
+  pool: Pick<NodePool, 'all' | 'quorum' | 'nodes'>,
+  address: string,
+): Promise<MintInfo> {
+  if (!isAddress(address)) throw rejected(address, `${address} is not base58 of 32 bytes`);
+  const answers = await pool.all(async (node) => {
+    const { value } = await getMultipleAccounts(node, [address]);
+    return mintOrRefusal(address, value[0] ?? null);
+  });
+  const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  const agreed = shown.find((one) => shown.filter((other) => isSame(one, other)).length >= pool.quorum);
+  if (agreed === undefined)
+    throw new DomainError(
+      'NoHealthyNode',
+      `${address} is not shown alike by ${pool.quorum} of ${pool.nodes.length} nodes`,
+    );
+  if (agreed instanceof DomainError) throw rejected(address, agreed.message);
+  return agreed;
+}
+
+function rejected(address: string, why: string): DomainError {
+  return new DomainError('AssetRejected', why, { field: 'mint', address });
+}
+
+function mintOrRefusal(...account: Parameters<typeof readMint>): MintInfo | DomainError {
+  try {
+    return readMint(...account);
+  } catch (error) {
+    if (isDomainError(error, 'AssetRejected')) return error;
+    throw error;
+  }
+}
+
+/** By what goes on record: fees, hooks and pauses change, and nodes are not at one slot. */
+function isSame(one: MintInfo | DomainError, other: MintInfo | DomainError): boolean {
+  return identity(one) === identity(other);
+}
+
+function identity(one: MintInfo | DomainError): string {
+  if (one instanceof DomainError) return one.message;
+  const { program, decimals, extensions, freezeAuthority, permanentDelegate } = one;
+  return JSON.stringify([program, decimals, extensions, freezeAuthority, permanentDelegate]);
+}

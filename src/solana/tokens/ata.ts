@@ -1,0 +1,59 @@
+import { PublicKey } from '@solana/web3.js';
+import { DomainError } from '../../domain/errors.ts';
+import { ExtensionType, getAccountLen, getAssociatedTokenAddressSync } from '../../shims/spl-token.ts';
+import type { AccountInfo } from '../rpc/schemas.ts';
+import { ATA_PROGRAM, TOKEN_2022_PROGRAM } from '../tx/programs.ts';
+
+/**
+ * The associated token account of a wallet. Throws DomainError DestinationRejected where the owner is off the curve, unless it may be
+ * `offCurve`, as a vault that a program signs for is.
+ */
+export function deriveAta(owner: string, mint: string, program: string, offCurve = false): string {
+  try {
+    return getAssociatedTokenAddressSync(
+      key(mint),
+      key(owner),
+      offCurve,
+      key(program),
+      key(ATA_PROGRAM),
+    ).toBase58();
+  } catch (error) {
+    throw new DomainError(
+      'DestinationRejected',
+      `${owner} cannot own an associated token account`,
+      {},
+      error,
+    );
+  }
+}
+
+/** The bump of an associated token account: 255 minus the number of addresses that were tried and lay on the curve. */
+export function ataBump(owner: string, mint: string, program: string): number {
+  const seeds = [owner, program, mint].map((address) => key(address).toBuffer());
+  return PublicKey.findProgramAddressSync(seeds, key(ATA_PROGRAM))[1];
+}
+
+/** Lamports that making the account costs: what is missing to its rent minimum. */
+export function ataRent(account: AccountInfo | null, rentMinimum: bigint): bigint {
+  const present = account?.lamports ?? 0n;
+  return present >= rentMinimum ? 0n : rentMinimum - present;
+}
+
+// The ATA program adds ImmutableOwner under Token-2022; the mint's extensions demand the rest (confidential ones do not).
+const ACCOUNT_EXTENSION_OF: readonly (readonly [mint: ExtensionType, account: ExtensionType])[] = [
+  [ExtensionType.TransferFeeConfig, ExtensionType.TransferFeeAmount],
+  [ExtensionType.NonTransferable, ExtensionType.NonTransferableAccount],
+  [ExtensionType.TransferHook, ExtensionType.TransferHookAccount],
+  [ExtensionType.PausableConfig, ExtensionType.PausableAccount],
+];
+
+/** Bytes of an associated token account that is made now for a mint of this program with extensions of these types. */
+export function ataSize(program: string, types: ReadonlySet<number>): number {
+  if (program !== TOKEN_2022_PROGRAM) return getAccountLen([]);
+  const demanded = ACCOUNT_EXTENSION_OF.filter(([mint]) => types.has(mint)).map(([, account]) => account);
+  return getAccountLen([ExtensionType.ImmutableOwner, ...demanded]);
+}
+
+function key(address: string): PublicKey {
+  return new PublicKey(address);
+}

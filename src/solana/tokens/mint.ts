@@ -1,0 +1,77 @@
+import { DomainError } from '../../domain/errors.ts';
+import {
+  AccountState,
+  getDefaultAccountState,
+  getPausableConfig,
+  getPermanentDelegate,
+  getTransferFeeConfig,
+  getTransferHook,
+  type Mint,
+  type TransferFeeConfig,
+  unpackMint,
+} from '../../shims/spl-token.ts';
+import { ACCOUNT_BYTES } from '../rpc/methods.ts';
+import type { AccountInfo } from '../rpc/schemas.ts';
+import { isTokenProgram, SYSTEM_PROGRAM } from '../tx/programs.ts';
+import { ataSize } from './ata.ts';
+import { extensionEntries, extensionName } from './token-extensions.ts';
+import { unpack } from './unpack.ts';
+
+/** A mint as a payout needs it. Fees are in base units. */
+export interface MintInfo {
+  readonly address: string;
+  readonly program: string;
+  readonly decimals: number;
+  /** Names of its Token-2022 extensions; `unknown:<type>` for those this build does not know. */
+  readonly extensions: readonly string[];
+  readonly transferFee: TransferFeeConfig | null;
+  /** Can freeze any token account of the mint, ours too; null where nobody can. */
+  readonly freezeAuthority: string | null;
+  /** Can take or burn the tokens of any holder; null where nobody can. */
+  readonly permanentDelegate: string | null;
+  /** The program called on every transfer, or null. */
+  readonly hookProgram: string | null;
+  readonly defaultFrozen: boolean;
+  readonly paused: boolean;
+  /** Bytes of an associated token account that is made for this mint now. */
+  readonly ataSize: number;
+}
+
+/** Read a mint. Throws DomainError AssetRejected where the account is missing, no mint, or too long to be read whole. */
+export function readMint(address: string, account: AccountInfo | null): MintInfo {
+  if (account === null)
+    throw notAMint(
+      address,
+      'no finalized block shows such a mint; one that was made within the last minute is not final yet',
+    );
+  if (!isTokenProgram(account.owner)) throw notAMint(address, 'it does not belong to a token program');
+  if (account.data.length >= ACCOUNT_BYTES) throw notAMint(address, `it has ${ACCOUNT_BYTES} bytes or more`);
+  const mint = unpack(unpackMint, address, account);
+  if (mint === null || !mint.isInitialized) throw notAMint(address, 'the account is not a mint');
+  const entries = extensionEntries(mint.tlvData);
+  if (entries === null) throw notAMint(address, 'its extensions cannot be read');
+  const hook = getTransferHook(mint)?.programId.toBase58() ?? SYSTEM_PROGRAM;
+  return {
+    address,
+    program: account.owner,
+    decimals: mint.decimals,
+    extensions: entries.map((entry) => extensionName(entry.type)),
+    transferFee: getTransferFeeConfig(mint),
+    freezeAuthority: mint.freezeAuthority?.toBase58() ?? null,
+    permanentDelegate: permanentDelegateOf(mint),
+    hookProgram: hook === SYSTEM_PROGRAM ? null : hook,
+    defaultFrozen: getDefaultAccountState(mint)?.state === AccountState.Frozen,
+    paused: getPausableConfig(mint)?.paused ?? false,
+    ataSize: ataSize(account.owner, new Set(entries.map((entry) => entry.type))),
+  };
+}
+
+/** The extension without an address names nobody. */
+function permanentDelegateOf(mint: Mint): string | null {
+  const delegate = getPermanentDelegate(mint)?.delegate.toBase58() ?? SYSTEM_PROGRAM;
+  return delegate === SYSTEM_PROGRAM ? null : delegate;
+}
+
+function notAMint(address: string, why: string): DomainError {
+  return new DomainError('AssetRejected', `${address}: ${why}`, { address });
+}

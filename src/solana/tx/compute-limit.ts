@@ -1,0 +1,213 @@
+import { ascending, highest } from '../../domain/bigint.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Chain } from '../chain.ts';
+import type { NonceUpkeepDraft } from '../nonces/upkeep.ts';
+import { TtlCache } from '../rpc/ttl-cache.ts';
+import { ataBump } from '../tokens/ata.ts';
+import type { TransactionError } from './error.ts';
+import { describeFailure, failureKind } from './failure-causes.ts';
+import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
+import { ATA_PROGRAM } from './programs.ts';
+import type { Simulation } from './simulation.ts';
+import { assembleTransaction, type TransferDraft } from './transfer.ts';
+import { transferBounds, type UnitBounds, upkeepBounds } from './unit-bounds.ts';
+
+/**
+ * Why a transfer would not go through, as simulated on the newest confirmed block: `short` = the hot wallet lacks money there,
+ * `refused` = a program says no. `tried` is the message.
+ */
+export class TransferWouldFail extends Error {
+  override readonly name = 'TransferWouldFail';
+  readonly kind: 'short' | 'refused';
+  readonly error: TransactionError;
+  readonly tried: Uint8Array;
+
+  constructor(kind: 'short' | 'refused', error: TransactionError, tried: Uint8Array) {
+    super(`the transfer would fail: ${error.text}`);
+    this.kind = kind;
+    this.error = error;
+    this.tried = tried;
+  }
+}
+
+/**
+ * What a transfer was drafted from: accounts read at finalized `slot` or later. `ataFunded` = somebody has sent lamports to the
+ * address of the token account that it makes, which takes other steps than making one from nothing. `leastUnits` = present where an
+ * attempt of this payment failed in a block: nothing that is known of its shape is used, and its limit is at least this.
+ */
+export interface DraftBasis {
+  readonly slot: bigint;
+  readonly ataFunded: boolean;
+  readonly leastUnits?: number;
+}
+
+/** The basis of a transfer that rests on no account in particular. */
+export const NO_BASIS: DraftBasis = { slot: 0n, ataFunded: false };
+
+const SHARED_MS = 600_000;
+const MARGIN_PERCENT = 20n;
+/** What two nodes may differ by and still agree; a hook may do a little more on the next block. */
+const AGREED_PERCENT = 10n;
+const UNITS_PER_BUMP = 1_500n;
+/** Memo programs may spend more on text that they escape in their logs. */
+const PLAIN_TEXT = /^[\w .,:;/+-]*$/;
+
+/** The part of {@link Chain} that simulates. */
+export type LimitsChain = Pick<Chain, 'simulations'> & {
+  readonly pool: Pick<Chain['pool'], 'distrust'>;
+};
+
+/** What a simulation is to end within. `foreign`: it runs code that nodes may honestly see do different things. */
+interface Expected extends UnitBounds {
+  readonly slot: bigint;
+  readonly foreign: boolean;
+}
+
+type Tried = Pick<Simulation, 'logs'> & { readonly units: bigint };
+
+/**
+ * Compute-unit limits found by simulation on two nodes, once for all transfers of one shape, and each time for those with a hook.
+ * Source: docs/interface.md, Prioritization fee rules 3.
+ */
+export class ComputeLimits {
+  readonly #chain: LimitsChain;
+  readonly #units = new TtlCache<bigint>(SHARED_MS);
+
+  constructor(chain: LimitsChain) {
+    this.#chain = chain;
+  }
+
+  /**
+   * The units that the transfer needs, plus a margin; `trial` is its message with the highest limit.
+   * Throws {@link TransferWouldFail}, and DomainError NodeFault where the simulation failed for a reason that may pass, where too few nodes
+   * agree on it, or where it takes more than such a transfer may.
+   */
+  async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
+    const extra = bumpUnits(draft);
+    // A hook is foreign code: what it does for one destination says nothing about another.
+    const foreign = draft.token !== null && draft.token.hookAccounts.length > 0;
+    const { floor, ceiling } = transferBounds(draft);
+    const expected = { slot: basis.slot, foreign, floor: floor + extra, ceiling: ceiling + extra };
+    const simulated = async (): Promise<bigint> => {
+      const { units, logs } = await this.#simulate(trial, expected);
+      // Where another transaction has just made the account, making it cost nothing; forks may take that one back.
+      if (draft.token?.createAta === true && !makesAta(logs))
+        throw new DomainError(
+          'NodeFault',
+          `the token account of ${draft.destination} is being made by another transaction, which is not final yet`,
+        );
+      return units - extra;
+    };
+    const isAlone = foreign || basis.leastUnits !== undefined;
+    const units = await (isAlone ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
+    return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + extra), basis.leastUnits ?? 0));
+  }
+
+  /** The same for the upkeep of a nonce account, tried each time. */
+  async limitOfUpkeep(kind: NonceUpkeepDraft['kind'], trial: Uint8Array): Promise<number> {
+    const expected = { ...upkeepBounds(kind), slot: 0n, foreign: false };
+    return withMargin((await this.#simulate(trial, expected)).units);
+  }
+
+  async #simulate(message: Uint8Array, expected: Expected): Promise<Tried> {
+    const { raw } = assembleTransaction(message, new Uint8Array(64));
+    const { alike, others, faults } = await this.#chain.simulations(raw, expected.slot, isAlike);
+    const [first] = alike;
+    if (first === undefined) throw undecided(others, faults);
+    const { error, logs } = first;
+    if (error !== null) {
+      const kind = failureKind(error, logs);
+      if (kind !== 'passing') throw new TransferWouldFail(kind, error, message);
+      const why = describeFailure(error, message);
+      throw new DomainError('NodeFault', `the transfer would fail now: ${why}`, { logs });
+    }
+    const units = highest([0n, ...alike.map(unitsOf)]);
+    if (!expected.foreign) this.#distrust(alike, others);
+    if (units > expected.ceiling) throw tooMany(units, expected.ceiling, alike);
+    return { units: highest([units, expected.floor]), logs };
+  }
+
+  /**
+   * Distrusts a node that counted other units than one of the quorum, in the same slot and for the same way. At different slots the
+   * accounts may have changed between them: anybody can fund the address of the token account.
+   */
+  #distrust(alike: readonly Simulation[], others: readonly Simulation[]): void {
+    for (const other of others) {
+      const agreed = alike.find(({ slot }) => slot === other.slot);
+      if (agreed === undefined || other.error !== null || makesAta(other.logs) !== makesAta(agreed.logs))
+        continue;
+      const why = `counted ${unitsOf(other)} compute units where a quorum counted ${unitsOf(agreed)}`;
+      this.#chain.pool.distrust(other.node, why);
+    }
+  }
+}
+
+/** Whether two nodes show the same end: the same kind of failure, or nearly the same units spent on the same way. */
+function isAlike(one: Simulation, other: Simulation): boolean {
+  if (one.error === null && other.error === null) {
+    const [less, more] = [unitsOf(one), unitsOf(other)].toSorted(ascending);
+    const near = ((more ?? 0n) - (less ?? 0n)) * 100n <= (more ?? 0n) * AGREED_PERCENT;
+    return near && makesAta(one.logs) === makesAta(other.logs);
+  }
+  if (one.error === null || other.error === null) return false;
+  return failureKind(one.error, one.logs) === failureKind(other.error, other.logs);
+}
+
+function unitsOf({ unitsConsumed }: Simulation): bigint {
+  return unitsConsumed ?? 0n;
+}
+
+function undecided(shown: readonly Simulation[], faults: readonly string[]): DomainError {
+  const ends = shown.map(({ node, error, unitsConsumed }) =>
+    error === null
+      ? `${node}: takes ${unitsConsumed} compute units`
+      : `${node}: the transfer fails: ${error.text}`,
+  );
+  const message = `no quorum of nodes simulates the transfer alike: ${[...ends, ...faults].join('; ')}`;
+  return new DomainError('NodeFault', message);
+}
+
+function tooMany(units: bigint, ceiling: bigint, by: readonly Simulation[]): DomainError {
+  const nodes = by.map(({ node }) => node).join(', ');
+  const message = `${nodes}: the transfer uses ${units} compute units, more than the limit of ${ceiling} for this kind of transfer; check the programs that it calls`;
+  return new DomainError('NodeFault', message);
+}
+
+function withMargin(units: bigint): number {
+  return Math.min(MAX_COMPUTE_UNITS, Number((units * (100n + MARGIN_PERCENT) + 99n) / 100n));
+}
+
+/**
+ * Transfers of one shape use the same units, but for the search of the account's address: see {@link bumpUnits}. All that the accounts of
+ * the transfer lead to is in it, so that nothing untried is taken for tried.
+ */
+function shapeOf({ token, memo, nonceAccount }: TransferDraft, { ataFunded }: DraftBasis): string {
+  const text = memo === null || PLAIN_TEXT.test(memo) ? (memo?.length ?? -1) : `"${memo}"`;
+  const advances = nonceAccount !== undefined;
+  if (token === null) return `SOL ${text} ${advances}`;
+  const { mint, program, decimals, createAta, expectedFee } = token;
+  return [mint, program, decimals, createAta, ataFunded, expectedFee !== null, advances, text].join(' ');
+}
+
+/** True where the ATA program called others: it finds an account that is there already by itself. */
+function makesAta(logs: readonly string[]): boolean {
+  const start = logs.findIndex((line) => line.startsWith(`Program ${ATA_PROGRAM} invoke [`));
+  return (
+    start !== -1 &&
+    logs
+      .slice(start + 1)
+      .find(isFrame)
+      ?.endsWith(' invoke [2]') === true
+  );
+}
+
+/** A line that says that a program begins or ends. */
+function isFrame(line: string): boolean {
+  return /^Program \w+ (invoke|success|failed)/.test(line);
+}
+
+/** What the ATA program spends on finding the address it makes: the runtime charges 1,500 units for each bump tried. */
+function bumpUnits({ token, destination }: TransferDraft): bigint {
+  if (token === null || !token.createAta) return 0n;
+  return UNITS_PER_BUMP * BigInt(256 - ataBump(destination, token.mint, token.program));
+}

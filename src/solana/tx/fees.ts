@@ -1,0 +1,158 @@
+import { base64 } from '@scure/base';
+import { highest, lowest } from '../../domain/bigint.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { Chain } from '../chain.ts';
+import { nonceAddress } from '../nonces/account.ts';
+import { composeUpkeep, type NonceUpkeepDraft } from '../nonces/upkeep.ts';
+import { Batcher } from '../rpc/batcher.ts';
+import { deriveAta } from '../tokens/ata.ts';
+import { ComputeLimits, type DraftBasis, type LimitsChain, NO_BASIS } from './compute-limit.ts';
+import { decodeMessage } from './message.ts';
+import {
+  attemptPrice,
+  dearestPrice,
+  MAX_COMPUTE_UNITS,
+  type PriceBounds,
+  priorityLamports,
+} from './priority-fee.ts';
+import { composeTransfer, type TransferDraft, type TransferSpec } from './transfer.ts';
+
+export interface FeeOptions extends PriceBounds {
+  /** Bound of the whole fee of one transaction, base and priority. */
+  readonly maxFeeLamports: bigint;
+  /** Which of the prices of recent slots to follow, 0 to 1. Default 0.75. */
+  readonly percentile?: number;
+  /** How long a question for prices waits for others that share its call, in ms. Default 400. */
+  readonly questionWindowMs?: number;
+}
+
+/** A transfer with its limits, and everything it will cost in fees (lamports; exact, so it is also the cap). */
+export interface FeePlan {
+  readonly spec: TransferSpec;
+  readonly feeLamports: bigint;
+}
+
+type Limits = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
+
+interface Plan {
+  readonly compose: (limits: Limits) => Uint8Array;
+  readonly limitOf: (trial: Uint8Array) => Promise<number>;
+  /** Accounts left out of the question for prices. */
+  readonly own: readonly string[];
+  readonly last: bigint | null;
+  readonly salt: bigint;
+}
+
+interface Planned {
+  readonly limits: Limits;
+  readonly feeLamports: bigint;
+}
+
+const PERCENTILE = 0.75;
+const ACCOUNTS_PER_QUESTION = 128;
+const QUESTION_WINDOW_MS = 400;
+/** Stands for no account in a question for prices: what a block took from anything at all. */
+const ANY = '';
+
+/** The part of {@link Chain} that prices are read from. */
+export type FeeChain = LimitsChain & Pick<Chain, 'baseFee' | 'recentPrice'>;
+
+/** Finds unit limits by simulation and prices from recent blocks. Source: docs/interface.md, Prioritization fee rules. */
+export class FeePlanner {
+  readonly #chain: FeeChain;
+  readonly #options: FeeOptions;
+  readonly #limits: ComputeLimits;
+  readonly #prices: Batcher<bigint>;
+
+  constructor(chain: FeeChain, options: FeeOptions) {
+    this.#chain = chain;
+    this.#options = options;
+    this.#limits = new ComputeLimits(chain);
+    const windowMs = options.questionWindowMs ?? QUESTION_WINDOW_MS;
+    this.#prices = new Batcher(ACCOUNTS_PER_QUESTION, windowMs, (accounts) => this.#ask(accounts));
+  }
+
+  /**
+   * Limits for an attempt. `last` is the price of the one before, null for the first; `salt` keeps equal transfers from being one message.
+   * Throws TransferWouldFail where the chain would not take the transfer, DomainError InvalidRequest where it fits no packet,
+   * FeeAboveBound where the bound of the fee leaves no room for the lowest price, and NodeFault where too few nodes agree on the
+   * simulation, or where it failed for a reason that may pass.
+   */
+  async plan(
+    draft: TransferDraft,
+    last: bigint | null,
+    salt: bigint,
+    basis: DraftBasis = NO_BASIS,
+  ): Promise<FeePlan> {
+    const compose = (limits: Limits) => composeTransfer({ ...draft, ...limits }).message;
+    const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
+    const { limits, feeLamports } = await this.#plan({
+      compose,
+      limitOf,
+      own: ownAccounts(draft),
+      last,
+      salt,
+    });
+    return { spec: { ...draft, ...limits }, feeLamports };
+  }
+
+  /** Limits for making or advancing a nonce account, and what that costs in fees. Throws as {@link plan}. */
+  async planUpkeep(
+    draft: NonceUpkeepDraft,
+    last: bigint | null,
+    salt: bigint,
+  ): Promise<{ readonly message: Uint8Array; readonly limits: Limits; readonly feeLamports: bigint }> {
+    const compose = (limits: Limits) => composeUpkeep({ ...draft, ...limits });
+    const limitOf = (trial: Uint8Array) => this.#limits.limitOfUpkeep(draft.kind, trial);
+    const own = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
+    const { limits, feeLamports } = await this.#plan({ compose, limitOf, own, last, salt });
+    return { message: compose(limits), limits, feeLamports };
+  }
+
+  async #plan({ compose, limitOf, own, last, salt }: Plan): Promise<Planned> {
+    const trial = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
+    const foreign = decodeMessage(trial).writable.filter((account) => !own.includes(account));
+    const [recent, computeUnitLimit, base] = await Promise.all([
+      this.#recentPrice(foreign),
+      limitOf(trial),
+      this.#chain.baseFee(base64.encode(trial), 0n),
+    ]);
+    const bounds = this.#boundsFor(computeUnitLimit, base);
+    const computeUnitPriceMicroLamports = attemptPrice(recent, last, salt, bounds);
+    const limits = { computeUnitLimit, computeUnitPriceMicroLamports };
+    return { limits, feeLamports: base + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports) };
+  }
+
+  /** The bounds of the price, with the cap so low that the whole fee stays within its bound. */
+  #boundsFor(computeUnitLimit: number, base: bigint): PriceBounds {
+    const { floorMicroLamports, capMicroLamports, maxFeeLamports } = this.#options;
+    const dearest = dearestPrice(computeUnitLimit, maxFeeLamports - base);
+    if (base <= maxFeeLamports && dearest >= floorMicroLamports)
+      return { floorMicroLamports, capMicroLamports: lowest([capMicroLamports, dearest]) };
+    const least = base + priorityLamports(computeUnitLimit, floorMicroLamports);
+    const message = `its fee is ${least} lamports at the lowest price, and SLUICE_MAX_FEE_LAMPORTS is ${maxFeeLamports}: raise the setting of chain workers and signer, or lower SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS`;
+    throw new DomainError('FeeAboveBound', message);
+  }
+
+  /** The highest price that any of the accounts asks for: the transaction locks them all. */
+  async #recentPrice(accounts: readonly string[]): Promise<bigint> {
+    const asked = accounts.length === 0 ? [ANY] : accounts;
+    return highest([0n, ...(await Promise.all(asked.map((account) => this.#prices.get(account))))]);
+  }
+
+  // One answer is the maximum over all accounts asked for, so it bounds the price of each transfer that asked with others.
+  async #ask(asked: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
+    const accounts = asked.filter((account) => account !== ANY);
+    const price = await this.#chain.recentPrice(accounts, this.#options.percentile ?? PERCENTILE);
+    return new Map(asked.map((account) => [account, price]));
+  }
+}
+
+/** Accounts that only payments of ours lock: what was paid for them are our own prices. */
+function ownAccounts({ source, token, nonceAccount }: TransferDraft): readonly string[] {
+  return [
+    source,
+    ...(token === null ? [] : [deriveAta(source, token.mint, token.program)]),
+    ...(nonceAccount === undefined ? [] : [nonceAccount]),
+  ];
+}

@@ -1,0 +1,42 @@
+import { base58 } from '@scure/base';
+import { BLOCKHASH_LIFE } from '../proof/judge.ts';
+import { getMultipleAccounts } from '../rpc/methods.ts';
+import type { SolanaNode } from '../rpc/node.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { TtlCache } from '../rpc/ttl-cache.ts';
+
+/** The 150 newest blockhashes of a bank, newest first: a u64 with their number, then 32 bytes of hash and 8 bytes of fee each. */
+export const RECENT_BLOCKHASHES_SYSVAR = 'SysvarRecentB1ockHashes11111111111111111111';
+const COUNT_BYTES = 8;
+const HASH_BYTES = 32;
+const ENTRY_BYTES = 40;
+
+const SHARED_MS = 4_000;
+
+/** How long blockhashes can still be used, by one node's confirmed bank. Callers share one request for four seconds. */
+export class RecentBlockhashes {
+  readonly #pool: Pick<NodePool, 'read'>;
+  readonly #ages = new TtlCache<ReadonlyMap<string, number>>(SHARED_MS);
+
+  constructor(pool: Pick<NodePool, 'read'>) {
+    this.#pool = pool;
+  }
+
+  /** Blocks after which this blockhash (base58) expires, 1 to 150; null where no node answers, or the node does not list it. */
+  async blocksLeft(blockhash: string): Promise<number | null> {
+    const ages = await this.#ages.get('', () => this.#pool.read(readAges)).catch(() => null);
+    const age = ages?.get(blockhash);
+    return age === undefined ? null : Number(BLOCKHASH_LIFE) - age;
+  }
+}
+
+async function readAges(node: SolanaNode): Promise<ReadonlyMap<string, number>> {
+  const { value } = await getMultipleAccounts(node, [RECENT_BLOCKHASHES_SYSVAR], 'confirmed');
+  const ages = new Map<string, number>();
+  const data = Buffer.from(value[0]?.data ?? []);
+  if (data.length < COUNT_BYTES) return ages;
+  const count = data.readBigUInt64LE();
+  for (let at = COUNT_BYTES; at + ENTRY_BYTES <= data.length && ages.size < count; at += ENTRY_BYTES)
+    ages.set(base58.encode(data.subarray(at, at + HASH_BYTES)), ages.size);
+  return ages;
+}

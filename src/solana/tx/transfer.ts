@@ -1,0 +1,204 @@
+import { base58, base64 } from '@scure/base';
+import {
+  ComputeBudgetProgram,
+  MessageV0,
+  PublicKey,
+  SystemProgram,
+  TransactionInstruction,
+} from '@solana/web3.js';
+import { DomainError } from '../../domain/errors.ts';
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createTransferCheckedInstruction,
+  createTransferCheckedWithFeeInstruction,
+} from '../../shims/spl-token.ts';
+import { advanceNonce } from '../nonces/account.ts';
+import { deriveAta } from '../tokens/ata.ts';
+import { messageHashOf } from './message.ts';
+import { ATA_PROGRAM, MEMO_PROGRAM } from './programs.ts';
+
+/** An account that a transfer hook wants to see; never a signer. */
+export interface HookAccount {
+  readonly address: string;
+  readonly writable: boolean;
+}
+
+/** The token side of a transfer. `expectedFee` is null for mints without a transfer fee. */
+export interface TokenTransfer {
+  readonly mint: string;
+  readonly program: string;
+  readonly decimals: number;
+  readonly createAta: boolean;
+  readonly expectedFee: bigint | null;
+  readonly hookAccounts: readonly HookAccount[];
+}
+
+/** Everything that makes one transfer message. `amount` in base units leaves `source`; addresses are wallets. */
+export interface TransferSpec {
+  readonly asset: string;
+  readonly amount: bigint;
+  readonly source: string;
+  readonly destination: string;
+  readonly memo: string | null;
+  readonly token: TokenTransfer | null;
+  readonly computeUnitLimit: number;
+  readonly computeUnitPriceMicroLamports: bigint;
+  /** A recent blockhash, or the value of `nonceAccount`. */
+  readonly blockhash: string;
+  /** The nonce account of `source` that gives the transaction its lifetime; without it the blockhash does. */
+  readonly nonceAccount?: string;
+  /** The destination may be off the curve, as a vault that a program signs for is. Default false. */
+  readonly toVault?: boolean;
+}
+
+/** A transfer whose limits are still to be found. */
+export type TransferDraft = Omit<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
+
+/** A composed version-0 message and its identity (hex sha256). */
+export interface ComposedTransfer {
+  readonly message: Uint8Array;
+  readonly messageHash: string;
+}
+
+/** Largest transaction a node takes: one packet. */
+const MAX_TRANSACTION_BYTES = 1232;
+const SIGNATURE_BYTES = 65;
+/** More do not fit: each signer has a signature and a key. */
+const MAX_SIGNATURES = 12;
+const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
+
+/**
+ * Compose a transfer: the advance of its nonce where it has one, compute unit limit and price, then the account, then memo and transfer
+ * side by side (Token-2022 wants the memo directly before the transfer). Throws DomainError InvalidRequest where it would not fit a
+ * packet.
+ */
+export function composeTransfer(spec: TransferSpec): ComposedTransfer {
+  const message = serialized(spec);
+  if (message === null) throw new DomainError('InvalidRequest', tooLarge(spec), { field: 'memo' });
+  return { message, messageHash: messageHashOf(message) };
+}
+
+/** Null where the transaction would be larger than a packet. */
+function serialized(spec: TransferSpec): Uint8Array | null {
+  const compiled = MessageV0.compile({
+    payerKey: new PublicKey(spec.source),
+    instructions: instructionsOf(spec),
+    recentBlockhash: spec.blockhash,
+  });
+  try {
+    const message = compiled.serialize();
+    return message.length <= MAX_MESSAGE_BYTES ? message : null;
+  } catch (error) {
+    // web3.js writes into a buffer of one packet and runs over its end.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function instructionsOf(spec: TransferSpec): TransactionInstruction[] {
+  return [
+    ...(spec.nonceAccount === undefined ? [] : [advanceNonce(spec.nonceAccount, spec.source)]),
+    ComputeBudgetProgram.setComputeUnitLimit({ units: spec.computeUnitLimit }),
+    ComputeBudgetProgram.setComputeUnitPrice({ microLamports: spec.computeUnitPriceMicroLamports }),
+    ...(spec.token === null ? [] : createAta(spec, spec.token)),
+    ...(spec.memo === null ? [] : [memoInstruction(spec.memo)]),
+    spec.token === null ? nativeTransfer(spec) : tokenTransfer(spec, spec.token),
+  ];
+}
+
+function tooLarge(spec: TransferSpec): string {
+  const all = `the transaction would be larger than ${MAX_TRANSACTION_BYTES} bytes`;
+  if (spec.memo === null) return all;
+  const room = memoRoom(spec);
+  if (room === null) return `${all}, even without its memo`;
+  return `${all}: its memo has ${Buffer.byteLength(spec.memo, 'utf8')} bytes, and at most ${room} fit`;
+}
+
+/** Bytes of the longest memo that fits; null where none does. */
+function memoRoom(spec: TransferSpec): number | null {
+  const shortest = serialized({ ...spec, memo: 'x' });
+  if (shortest === null) return null;
+  const room = MAX_MESSAGE_BYTES - shortest.length + 1;
+  // From 128 bytes on, the length that stands before the memo takes two bytes.
+  return room < 128 ? room : Math.max(127, room - 1);
+}
+
+/**
+ * A complete transaction: base64 wire bytes and the base58 signature that names it. `signatures`: 64 bytes each, in the order of the
+ * message's signers, at least one.
+ */
+export function assembleTransaction(
+  message: Uint8Array,
+  ...signatures: readonly Uint8Array[]
+): { raw: string; signature: string } {
+  const [first] = signatures;
+  if (
+    first === undefined ||
+    signatures.length > MAX_SIGNATURES ||
+    signatures.some(({ length }) => length !== 64)
+  )
+    throw new DomainError(
+      'InvalidRequest',
+      `a transaction has 1 to ${MAX_SIGNATURES} signatures of 64 bytes`,
+    );
+  const raw = Buffer.concat([Uint8Array.of(signatures.length), ...signatures, message]);
+  return { raw: base64.encode(raw), signature: base58.encode(first) };
+}
+
+function nativeTransfer(spec: TransferSpec): TransactionInstruction {
+  return SystemProgram.transfer({
+    fromPubkey: new PublicKey(spec.source),
+    toPubkey: new PublicKey(spec.destination),
+    lamports: spec.amount,
+  });
+}
+
+function createAta(spec: TransferSpec, token: TokenTransfer): TransactionInstruction[] {
+  if (!token.createAta) return [];
+  return [
+    createAssociatedTokenAccountIdempotentInstruction(
+      new PublicKey(spec.source),
+      new PublicKey(deriveAta(spec.destination, token.mint, token.program, spec.toVault)),
+      new PublicKey(spec.destination),
+      new PublicKey(token.mint),
+      new PublicKey(token.program),
+      new PublicKey(ATA_PROGRAM),
+    ),
+  ];
+}
+
+function tokenTransfer(spec: TransferSpec, token: TokenTransfer): TransactionInstruction {
+  const from = new PublicKey(deriveAta(spec.source, token.mint, token.program));
+  const to = new PublicKey(deriveAta(spec.destination, token.mint, token.program, spec.toVault));
+  const mint = new PublicKey(token.mint);
+  const owner = new PublicKey(spec.source);
+  const program = new PublicKey(token.program);
+  const { amount } = spec;
+  const { decimals, expectedFee } = token;
+  const instruction =
+    expectedFee === null
+      ? createTransferCheckedInstruction(from, mint, to, owner, amount, decimals, [], program)
+      : createTransferCheckedWithFeeInstruction(
+          from,
+          mint,
+          to,
+          owner,
+          amount,
+          decimals,
+          expectedFee,
+          [],
+          program,
+        );
+  for (const { address, writable } of token.hookAccounts) {
+    instruction.keys.push({ pubkey: new PublicKey(address), isSigner: false, isWritable: writable });
+  }
+  return instruction;
+}
+
+function memoInstruction(memo: string): TransactionInstruction {
+  return new TransactionInstruction({
+    programId: new PublicKey(MEMO_PROGRAM),
+    keys: [],
+    data: Buffer.from(memo, 'utf8'),
+  });
+}

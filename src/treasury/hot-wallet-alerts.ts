@@ -1,0 +1,91 @@
+import { type Alarm, WHOLE } from '../domain/alerts.ts';
+import type { Gap } from '../ledger/operations/continuity.ts';
+import type { LostNonceRow } from '../ledger/settlements/restored-nonces.ts';
+
+/** What people must know of a record that may be an older one. `lost`: the nonces that must be used up before it is trusted again. */
+export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
+  const until =
+    quarantineHeight === null ? '' : `; nothing is prepared before block height ${quarantineHeight} is final`;
+  const addresses = lost.map(({ address }) => address);
+  const nonces =
+    addresses.length === 0
+      ? ''
+      : `, nor before the nonces of ${addresses.length} accounts, ${addresses[0]} the first, are advanced: Sluice does it for those of the present hot wallet`;
+  return {
+    kind: 'record_restored',
+    subject: WHOLE,
+    message: `${why}${until}${nonces}`,
+    details: { nonceAccounts: addresses },
+  };
+}
+
+/** `suspects`: the withdrawals that it may have paid; null while they are not known. */
+export function unknownSpendAlarm(
+  wallet: string,
+  signature: string,
+  slot: bigint,
+  suspects: readonly string[] | null,
+): Alarm {
+  return {
+    kind: 'unknown_spend',
+    subject: signature,
+    message: `our wallet ${wallet} signed ${signature}, and no attempt on record is that: a restored record or a leaked key`,
+    details: { signature, slot: slot.toString(), maybePaid: suspects },
+  };
+}
+
+/** What a fee payer signed is not known, so nothing would tell that its key has leaked. */
+export function unreadAlarm(wallet: string, why: string): Alarm {
+  const message = `what the fee payer ${wallet} signed cannot be judged now: ${why}`;
+  return { kind: 'fee_payer_unread', subject: wallet, message };
+}
+
+/** What the scan alone saw: people look whether it is true. */
+export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigint): Alarm {
+  return {
+    kind: 'unknown_spend',
+    subject: signature,
+    message: `The scan saw wallet ${wallet} sign ${signature} in slot ${slot}. No open or landed attempt has this signature, and too few nodes return the transaction. Check ${signature} with another node.`,
+    details: { signature, slot: slot.toString(), maybePaid: [] },
+  };
+}
+
+export function maybePaidAlarm(
+  { id, ended }: { readonly id: string; readonly ended: boolean },
+  signature: string,
+): Alarm {
+  const message = ended
+    ? `${signature} may have paid it although it has ended unpaid: look before anything is given back, then close this alert`
+    : `${signature} may have paid it already: end it as paid, or close this alert to have it paid`;
+  return { kind: 'maybe_paid', subject: id, message, details: { signature } };
+}
+
+/** A transaction that was given up and has landed, and the nodes that show it. */
+export interface Landed {
+  readonly n: number;
+  readonly signature: string;
+  readonly shownBy: readonly string[];
+  /** Signatures of later attempts. */
+  readonly others: readonly string[];
+}
+
+export function landedThoughDead(id: string, { n, signature, shownBy, others }: Landed): Alarm {
+  const beside = others.length === 0 ? 'no later attempt is signed' : `later: ${others.join(', ')}`;
+  return {
+    kind: 'dead_attempt_landed',
+    subject: id,
+    message: `attempt ${n} is recorded as dead or failed, but it has landed as ${signature}; shown by: ${shownBy.join(', ')}; ${beside}`,
+    details: { signature, n, shownBy, others },
+  };
+}
+
+/** A node lists for a wallet of ours what too few nodes prove. It delays payments where too few other nodes answer. */
+export function unprovedListingAlarm(
+  wallet: string,
+  nodes: readonly string[],
+  unproven: ReadonlySet<string>,
+): Alarm {
+  const [signature] = unproven;
+  const message = `${wallet}'s history on ${nodes.join(', ')} contains ${signature}, which too few other nodes confirm. Check ${signature} with another provider and remove the node that is wrong.`;
+  return { kind: 'listing_unproved', subject: wallet, message, details: { nodes, signature } };
+}

@@ -1,0 +1,170 @@
+import { base64 } from '@scure/base';
+import type { Lifetime } from '../domain/attempt.ts';
+import { DomainError } from '../domain/errors.ts';
+import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/nonce-settlements.ts';
+import type { SigningTask } from '../domain/steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import type { Composition, Kind, Kinds, Place, Refusal } from '../settlement/kind.ts';
+import { lifetimeColumns, proveNonces } from '../settlement/lifetimes.ts';
+import type { Chain } from '../solana/chain.ts';
+import { NONCE_ACCOUNT_SIZE, nonceSeed } from '../solana/nonces/account.ts';
+import type { AgreedNonce } from '../solana/nonces/restored-nonces.ts';
+import { agreedNonces } from '../solana/nonces/survey.ts';
+import type { FeePlanner } from '../solana/tx/fees.ts';
+import { messageHashOf } from '../solana/tx/message.ts';
+
+export interface NonceKindsDeps {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+  readonly fees: FeePlanner;
+  /** The only wallet whose nonce accounts can be kept up: the signer has no other key. */
+  readonly hotWallet: string;
+}
+
+/** What a nonce account needs: nothing where it is there already. */
+type Want = { readonly kind: 'wanted'; readonly lifetime: Lifetime } | Refusal;
+
+const MADE: Refusal = {
+  kind: 'needless',
+  reason: { code: 'already_made', message: 'the nonce account exists' },
+};
+const USED_UP: Refusal = {
+  kind: 'needless',
+  reason: { code: 'used_up', message: 'no transaction that carries this nonce can land any more' },
+};
+
+/**
+ * The making of nonce accounts, and the advance that uses up the nonce of an attempt that shall not land any more. Proves nothing: the
+ * ordinary judges do.
+ */
+export function nonceKinds(deps: NonceKindsDeps): Kinds {
+  return {
+    [NONCE_CREATE]: nonceKind(
+      deps,
+      ({ subjectId }) => subjectId,
+      (account) => creation(deps, account),
+    ),
+    [NONCE_ADVANCE]: nonceKind(
+      deps,
+      ({ subjectId }) => readAdvanceSubject(subjectId).address,
+      (account, { subjectId }) => advance(deps, account, readAdvanceSubject(subjectId)),
+    ),
+  };
+}
+
+function nonceKind(
+  deps: NonceKindsDeps,
+  addressOf: (settlement: SettlementRow) => string,
+  wantOf: (account: NonceAccountRow, settlement: SettlementRow) => Promise<Want>,
+): Kind {
+  async function accountOf(settlement: SettlementRow): Promise<NonceAccountRow> {
+    const address = addressOf(settlement);
+    const account = await deps.ledger.nonces.get(address);
+    if (account === undefined) throw new DomainError('NotFound', `there is no nonce account ${address}`);
+    return account;
+  }
+  return {
+    compose: async (settlement, place) => {
+      const account = await accountOf(settlement);
+      const want = await wantOf(account, settlement);
+      return want.kind === 'wanted' ? compose(deps, settlement, account, want.lifetime, place) : want;
+    },
+    tasks: async (settlement, { message, feeLamports, rentLamports, signature }) => {
+      if (signature !== null) return [];
+      const seed = nonceSeed((await accountOf(settlement)).position);
+      return [taskOf(settlement.kind, message, seed, feeLamports, rentLamports)];
+    },
+    afterwards: async ({ state }) => {
+      if (state === 'landed') await proveNonces(deps);
+    },
+    isServed: async (settlement) =>
+      (await deps.ledger.nonces.get(addressOf(settlement)))?.authority === deps.hotWallet,
+  };
+}
+
+async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<Want> {
+  if ((await agreedNonce(deps.chain, address)).nonce === null)
+    return { kind: 'wanted', lifetime: { kind: 'blockhash', ...(await deps.chain.latestBlockhash()) } };
+  await proveNonces(deps);
+  return MADE;
+}
+
+/** Wanted where a living attempt carries the nonce, or one may that only a lost record knew. */
+async function advance(
+  { ledger, chain }: NonceKindsDeps,
+  { address, state, nonce, slot }: NonceAccountRow,
+  wanted: UsedUp,
+): Promise<Want> {
+  const lifetime = { kind: 'nonce', account: address, nonce: wanted.nonce } as const;
+  if (state === 'leased' && nonce === wanted.nonce && slot !== null)
+    return { kind: 'wanted', lifetime: { ...lifetime, slot } };
+  const lost = await ledger.lostNonces.get(address);
+  if (lost?.nonce !== wanted.nonce) return USED_UP;
+  const agreed = await agreedNonce(chain, address);
+  if (agreed.slot < lost.slot) throw untold(address);
+  return agreed.nonce === wanted.nonce
+    ? { kind: 'wanted', lifetime: { ...lifetime, slot: lost.slot } }
+    : USED_UP;
+}
+
+/** What a quorum of nodes shows of the account: one node alone ends no upkeep. Throws NoHealthyNode. */
+async function agreedNonce({ pool }: Chain, address: string): Promise<AgreedNonce> {
+  const [agreed = null] = await agreedNonces(pool, [address]);
+  if (agreed === null) throw untold(address);
+  return agreed;
+}
+
+function untold(address: string): DomainError {
+  return new DomainError('NoHealthyNode', `too few nodes agree on what the nonce account ${address} holds`);
+}
+
+async function compose(
+  { chain, fees, hotWallet }: NonceKindsDeps,
+  settlement: SettlementRow,
+  { position }: NonceAccountRow,
+  lifetime: Lifetime,
+  { n, salt, lastPrice }: Place,
+): Promise<Composition> {
+  const kind = lifetime.kind === 'nonce' ? 'advance' : 'create';
+  const rentLamports = kind === 'create' ? await chain.rentMinimum(NONCE_ACCOUNT_SIZE) : 0n;
+  const columns = lifetimeColumns(lifetime);
+  const draft = { kind, wallet: hotWallet, seed: nonceSeed(position), rentLamports } as const;
+  const plan = await fees.planUpkeep({ ...draft, blockhash: columns.blockhash }, lastPrice, salt);
+  const { slot, accounts } = await chain.accounts([hotWallet]);
+  const need = {
+    asset: 'SOL',
+    amount: plan.feeLamports + rentLamports,
+    finalizedBalance: accounts[0]?.lamports ?? 0n,
+    keep: await chain.rentMinimum(0),
+  };
+  return {
+    kind: 'composed',
+    attempt: {
+      ...columns,
+      settlementId: settlement.id,
+      n,
+      signers: [hotWallet],
+      bareAdvance: kind === 'advance',
+      message: base64.encode(plan.message),
+      messageHash: messageHashOf(plan.message),
+      computeUnitLimit: plan.limits.computeUnitLimit,
+      computeUnitPriceMicroLamports: plan.limits.computeUnitPriceMicroLamports,
+      feeLamports: plan.feeLamports,
+      rentLamports,
+    },
+    reservations: [{ wallet: hotWallet, observedSlot: slot, needs: [need] }],
+  };
+}
+
+function taskOf(
+  kind: string,
+  message: string,
+  seed: string,
+  feeLamports: bigint,
+  rentLamports: bigint,
+): SigningTask {
+  const terms = { seed, rentLamports: rentLamports.toString(), maxFeeLamports: feeLamports.toString() };
+  return { kind, key: 'hot', message, terms };
+}

@@ -1,0 +1,92 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import type { LostNonceRow } from '../ledger/settlements/restored-nonces.ts';
+import type { Chain } from '../solana/chain.ts';
+import { nonceAddress, nonceSeed } from '../solana/nonces/account.ts';
+import { agreedNonce, isGone, mayBeLost } from '../solana/nonces/restored-nonces.ts';
+import { surveyNonces } from '../solana/nonces/survey.ts';
+
+export interface LostNoncesDeps {
+  readonly ledger: Ledger;
+  readonly chain: Chain;
+}
+
+/** Positions above the highest on record in which a lost record may have made accounts, counted anew from each that is found. */
+const POSITIONS_AHEAD = 300;
+
+/**
+ * The durable nonces of a gap in the record. What an attempt may carry that only the lost record knew never expires: it must be used
+ * up, by the attempt or by an advance, before the gap ends. The advances are started by the orphans' round.
+ * Source: docs/decisions/0010-wallet-history.md.
+ */
+export class LostNonces {
+  readonly #deps: LostNoncesDeps;
+
+  constructor(deps: LostNoncesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * `none` where no nonce of `wallets` was in doubt, `gone` where each that was is used up, `waiting` while one may stand. `end` is the
+   * height that ends the gap: only nodes that have finalized more are heard.
+   */
+  async settle(wallets: readonly string[], end: bigint): Promise<'none' | 'gone' | 'waiting'> {
+    const { ledger } = this.#deps;
+    const suspected = await ledger.lostNonces.list();
+    if (suspected.length > 0) return (await this.#allGone(suspected, end)) ? 'gone' : 'waiting';
+    for (const wallet of wallets) if (!(await this.#adopt(wallet, end))) return 'waiting';
+    const found = await this.#suspects(end);
+    if (found === null) return 'waiting';
+    if (found.length === 0) return 'none';
+    await ledger.lostNonces.suspect(found, end);
+    return 'waiting';
+  }
+
+  async #allGone(suspected: readonly LostNonceRow[], end: bigint): Promise<boolean> {
+    const { pool } = this.#deps.chain;
+    const addresses = suspected.map(({ address }) => address);
+    const survey = await surveyNonces(pool, addresses);
+    return suspected.every(({ nonce }, index) => isGone(nonce, end, survey[index] ?? [], pool.quorum));
+  }
+
+  /** Every value that a lost attempt may carry; null where too few nodes tell of any account. */
+  async #suspects(end: bigint): Promise<readonly LostNonceRow[] | null> {
+    const { ledger, chain } = this.#deps;
+    const accounts = await ledger.nonces.list();
+    const addresses = accounts.map(({ address }) => address);
+    const survey = await surveyNonces(chain.pool, addresses);
+    const suspects: LostNonceRow[] = [];
+    for (const [index, { address, state, nonce: onRecord }] of accounts.entries()) {
+      const agreed = agreedNonce(end, survey[index] ?? [], chain.pool.quorum);
+      if (agreed === null) return null;
+      const { nonce, slot } = agreed;
+      if (nonce !== null && mayBeLost(agreed, state === 'leased' ? onRecord : null))
+        suspects.push({ address, nonce, slot });
+    }
+    return suspects;
+  }
+
+  /** Takes the accounts on record that a lost record had made for the wallet; false where too few nodes tell of any. */
+  async #adopt(authority: string, end: bigint): Promise<boolean> {
+    const { ledger, chain } = this.#deps;
+    const own = (await ledger.nonces.list()).filter((account) => account.authority === authority);
+    const highest = own.reduce((high, { position }) => Math.max(high, position), 0);
+    const positions = Array.from({ length: POSITIONS_AHEAD }, (_, index) => highest + 1 + index);
+    const accounts = positions.map((position) => ({
+      authority,
+      position,
+      address: nonceAddress(authority, nonceSeed(position)),
+    }));
+    const addresses = accounts.map(({ address }) => address);
+    const survey = await surveyNonces(chain.pool, addresses);
+    let found = false;
+    for (const [index, account] of accounts.entries()) {
+      const agreed = agreedNonce(end, survey[index] ?? [], chain.pool.quorum);
+      if (agreed === null) return false;
+      const { nonce, slot } = agreed;
+      if (nonce === null) continue;
+      found = true;
+      await ledger.nonces.adopt(account, { nonce, slot });
+    }
+    return found ? this.#adopt(authority, end) : true;
+  }
+}

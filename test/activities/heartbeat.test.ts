@@ -1,0 +1,38 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, expect, it, vi } from 'vitest';
+import { beating } from '../../src/activities/heartbeat.ts';
+import { TIMEOUTS } from '../../src/domain/timeouts.ts';
+
+afterEach(() => vi.useRealTimers());
+
+/** Counts the heartbeats while a work goes on that takes `intervals` between two heartbeats, and for as long after it. */
+async function beats(intervals: number, work: () => void): Promise<number> {
+  const ms = intervals * TIMEOUTS.heartbeatEveryMs;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearInterval'] });
+  let told = 0;
+  const environment = new MockActivityEnvironment();
+  environment.on('heartbeat', () => {
+    told += 1;
+  });
+  const timed = async (): Promise<void> => {
+    work();
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  };
+  const running = environment.run(() => beating(timed)).catch(() => undefined);
+  await vi.advanceTimersByTimeAsync(2 * ms);
+  await running;
+  return told;
+}
+
+it('beats for as long as the work goes on', async () => {
+  const nothing = (): void => undefined;
+  expect(await beats(3.5, nothing)).toBe(3);
+  expect(await beats(2.5, nothing)).toBe(2);
+});
+
+it('ends with a work that fails', async () => {
+  const fail = (): never => {
+    throw new Error('boom');
+  };
+  expect(await beats(3.5, fail)).toBe(0);
+});

@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Backoff } from '../../../src/deposits/credits/backoff.ts';
+
+const FIRST = 500;
+const LONGEST = 60_000;
+const NONE = new Set<string>();
+
+/** When one that fails each time is asked for, looked at in steps of 100 ms. */
+function asksFor(backoff: Backoff<string>, ms: number): readonly number[] {
+  const asks = [0];
+  backoff.note(['a'], new Set(['a']), 0);
+  for (let now = 0; now <= ms; now += 100) {
+    if (backoff.due(now, 1).length === 0) continue;
+    asks.push(now);
+    backoff.note(['a'], new Set(['a']), now);
+  }
+  return asks;
+}
+
+it('waits twice as long each time, up to the longest', () => {
+  const asks = asksFor(new Backoff<string>(FIRST, LONGEST), 300_000);
+  const waits = asks.slice(1).map((at, index) => at - (asks[index] ?? 0));
+  expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+});
+
+it('asks first for what has waited longest, and for no more than is wanted', () => {
+  const backoff = new Backoff<string>(FIRST, LONGEST);
+  for (const [at, key] of ['a', 'b', 'c'].entries()) backoff.note([key], new Set([key]), at);
+  backoff.note(['a'], new Set(['a']), 3);
+  expect(backoff.due(FIRST + 1_000, 2)).toEqual(['b', 'c']);
+  expect(backoff.due(FIRST + 1_000, 9)).toEqual(['b', 'c', 'a']);
+});
+
+it('lets nobody wait once something was asked for again and nothing failed', () => {
+  const backoff = new Backoff<string>(FIRST, LONGEST);
+  backoff.note(['a', 'b'], new Set(['a', 'b']), 0);
+  backoff.note(['new'], NONE, 1);
+  expect(backoff.known).toEqual(['a', 'b']);
+  backoff.note(['a'], NONE, 2);
+  expect(backoff.known).toEqual([]);
+});
+
+it('knows exactly what failed when it was last asked for', () => {
+  const key = fc.constantFrom<string>('a', 'b', 'c');
+  const round = fc.record({ asked: fc.uniqueArray(key), failing: fc.uniqueArray(key), ms: fc.nat(90_000) });
+  fc.assert(
+    fc.property(fc.array(round), (rounds) => {
+      const backoff = new Backoff<string>(FIRST, LONGEST);
+      let expected = new Set<string>();
+      let now = 0;
+      for (const { asked, failing, ms } of rounds) {
+        now += ms;
+        const failed = asked.filter((one) => failing.includes(one));
+        const wasAgain = asked.some((one) => expected.has(one));
+        const left = [...expected].filter((one) => !asked.includes(one));
+        expected = new Set(wasAgain && failed.length === 0 ? [] : [...left, ...failed]);
+        backoff.note(asked, new Set(failed), now);
+        expect(new Set(backoff.known)).toEqual(expected);
+        expect(new Set(backoff.due(now + LONGEST, 9))).toEqual(expected);
+      }
+    }),
+  );
+});

@@ -1,0 +1,228 @@
+import {
+  createInitializeNonTransferableMintInstruction,
+  createInitializePermanentDelegateInstruction,
+  createInitializeTransferHookInstruction,
+  ExtensionType,
+  NATIVE_MINT,
+  TOKEN_2022_PROGRAM_ID,
+} from '@solana/spl-token';
+import { Keypair, PublicKey } from '@solana/web3.js';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { NewAsset } from '../../../src/ledger/deposits/assets.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
+import { DepositDesk } from '../deposit-desk.ts';
+
+const SOL = {
+  asset: 'SOL',
+  program: null,
+  decimals: 9,
+  extensions: [],
+  freezeAuthority: null,
+  permanentDelegate: null,
+  minimumDeposit: '890880',
+  depositsOn: true,
+  warnings: [],
+};
+
+let desk: DepositDesk;
+beforeAll(async () => {
+  desk = await DepositDesk.open();
+});
+afterEach(() => desk.localnet.controls.clearFaults());
+afterAll(() => desk?.close());
+
+const put = (asset: string, change: object = {}) => desk.call('PUT', `/v1/assets/${asset}`, change);
+const accountFor = (asset: string) =>
+  desk.call('GET', `/v1/deposit-addresses/${desk.keys.entry(0).address}/assets/${asset}`);
+const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
+const randomAddress = (): string => Keypair.generate().publicKey.toBase58();
+async function onRecord(asset: string): Promise<NewAsset> {
+  const row = await desk.ledger.assets.get(asset);
+  if (row === undefined) throw new Error(`${asset} is not listed`);
+  const { createdAt: _created, updatedAt: _updated, ...terms } = row;
+  return terms;
+}
+const nonTransferable = () =>
+  desk.localnet.createToken22Mint({
+    extensions: [
+      {
+        type: ExtensionType.NonTransferable,
+        initialize: (mint: PublicKey) =>
+          createInitializeNonTransferableMintInstruction(mint, new PublicKey(TOKEN_2022_PROGRAM)),
+      },
+    ],
+  });
+
+test('SOL is there by itself, with what the chain demands of an account', async () => {
+  expect((await desk.call('GET', '/v1/assets')).body).toEqual({ assets: [SOL] });
+  expect((await get('SOL')).body).toEqual(SOL);
+});
+
+test('SOL takes no smaller minimum than the chain’s, and keeps what it was given', async () => {
+  const { status, body } = await put('SOL', { minimumDeposit: '890879' });
+  expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'minimumDeposit']);
+  expect((await put('SOL', { minimumDeposit: '1000000' })).body).toEqual({
+    ...SOL,
+    minimumDeposit: '1000000',
+  });
+  expect((await put('SOL', { depositsOn: false })).body).toEqual({
+    ...SOL,
+    minimumDeposit: '1000000',
+    depositsOn: false,
+  });
+  expect((await desk.call('GET', '/v1/assets')).body.assets).toHaveLength(1);
+});
+
+test('a mint is listed with what the chain says of it', async () => {
+  const { mint, feeMint, controls } = desk.localnet;
+  const freezes = {
+    code: 'freeze_authority',
+    message: `its freeze authority can freeze the token account of any holder: ${controls.authority}`,
+  };
+  expect((await get(mint.address)).status).toBe(404);
+  expect((await put(mint.address)).body).toEqual({
+    asset: mint.address,
+    program: TOKEN_PROGRAM,
+    decimals: mint.decimals,
+    extensions: [],
+    freezeAuthority: controls.authority,
+    permanentDelegate: null,
+    minimumDeposit: '1',
+    depositsOn: true,
+    warnings: [freezes],
+  });
+  const listed = await put(feeMint.address, { minimumDeposit: '18446744073709551615' });
+  expect(listed.body).toMatchObject({
+    program: TOKEN_2022_PROGRAM,
+    extensions: ['transferFeeConfig'],
+    minimumDeposit: '18446744073709551615',
+    warnings: [
+      {
+        code: 'extension_transferFeeConfig',
+        message: 'the token has the extension transferFeeConfig: a part of every transfer is withheld',
+      },
+      freezes,
+    ],
+  });
+  expect((await get(feeMint.address)).body).toEqual(listed.body);
+});
+
+test('a mint is listed with whoever can take its tokens from any holder, until nobody can', async () => {
+  const delegate = randomAddress();
+  const mint = await desk.localnet.createToken22Mint({
+    extensions: [
+      {
+        type: ExtensionType.PermanentDelegate,
+        initialize: (key) =>
+          createInitializePermanentDelegateInstruction(key, new PublicKey(delegate), TOKEN_2022_PROGRAM_ID),
+      },
+    ],
+  });
+  const { authority } = desk.localnet.controls;
+  const listed = await put(mint);
+  expect(listed.body).toMatchObject({ freezeAuthority: authority, permanentDelegate: delegate });
+  expect(listed.body.warnings).toEqual([
+    { code: 'extension_permanentDelegate', message: expect.stringContaining(delegate) },
+    { code: 'freeze_authority', message: expect.stringContaining(authority) },
+  ]);
+  expect((await get(mint)).body).toEqual(listed.body);
+  const nobody = await desk.ledger.assets.put({ ...(await onRecord(mint)), freezeAuthority: null });
+  expect(nobody.freezeAuthority).toBeNull();
+  expect((await get(mint)).body.warnings).toHaveLength(1);
+  expect((await put(mint)).body).toEqual(listed.body);
+});
+
+test('a mint with a transfer hook that is not paid out takes deposits only where the operator accepts that', async () => {
+  const program = randomAddress();
+  const mint = await desk.localnet.createToken22Mint({
+    extensions: [
+      {
+        type: ExtensionType.TransferHook,
+        initialize: (key) =>
+          createInitializeTransferHookInstruction(
+            key,
+            new PublicKey(randomAddress()),
+            new PublicKey(program),
+            TOKEN_2022_PROGRAM_ID,
+          ),
+      },
+    ],
+  });
+  const { status, body } = await put(mint);
+  expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'depositsOn']);
+  expect(body.detail).toContain(program);
+  expect((await get(mint)).status).toBe(404);
+  expect((await put(mint, { depositsOn: false })).body).toMatchObject({ depositsOn: false });
+  expect((await put(mint, { depositsOn: true })).status).toBe(409);
+  const accepted = await put(mint, { depositsOn: true, acceptTransferHook: true });
+  expect(accepted.body).toMatchObject({ depositsOn: true });
+});
+
+test('wrapped SOL is an asset of its own', async () => {
+  expect((await put(NATIVE_MINT.toBase58())).body).toMatchObject({
+    program: TOKEN_PROGRAM,
+    decimals: 9,
+    freezeAuthority: null,
+    warnings: [],
+  });
+});
+
+test('what two operators change at once is changed, what neither says stays', async () => {
+  const asset = desk.localnet.mint.address;
+  for (let n = 0; n < 10; n += 1) {
+    await put(asset, { depositsOn: true, minimumDeposit: '1' });
+    const minimumDeposit = `${n + 2}`;
+    await Promise.all([put(asset, { depositsOn: false }), put(asset, { minimumDeposit })]);
+    const { body } = await desk.call('GET', `/v1/assets/${asset}`);
+    expect(body).toMatchObject({ depositsOn: false, minimumDeposit });
+  }
+});
+
+test('what is no mint is refused, and the field named', async () => {
+  for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address]) {
+    const { status, body } = await put(asset);
+    expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'mint']);
+    expect((await get(asset)).status).toBe(404);
+  }
+});
+
+test.each(['USDC', '%00', `${NATIVE_MINT.toBase58()}%00`])(
+  '%s names no asset: the field is named',
+  async (asset) => {
+    for (const answer of [await get(asset), await put(asset), await accountFor(asset)])
+      expect([answer.status, answer.body.field]).toEqual([400, 'mint']);
+  },
+);
+
+test('a mint that cannot be moved is listed with deposits off, or not at all', async () => {
+  const mint = await nonTransferable();
+  const { status, body } = await put(mint);
+  expect([status, body.field]).toEqual([409, 'depositsOn']);
+  expect(body.detail).toContain('nonTransferable');
+  expect((await put(mint, { depositsOn: false })).body).toMatchObject({ depositsOn: false });
+  expect((await put(mint, { depositsOn: true })).status).toBe(409);
+  const daring = await desk.also({ chain: desk.chain, tokenPolicy: { nonTransferable: 'allow' } });
+  const answer = await desk.call('PUT', `/v1/assets/${mint}`, { depositsOn: true }, daring);
+  expect(answer.body).toMatchObject({ depositsOn: true });
+});
+
+test('a node that lies about a mint is not believed', async () => {
+  const { address } = desk.localnet.plantedMint;
+  const nothing = { context: { slot: 1 }, value: [null] };
+  desk.localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result: nothing });
+  expect((await put(address)).body).toMatchObject({ status: 503, code: 'NoHealthyNode' });
+  desk.localnet.controls.clearFaults();
+  expect((await put(address)).status).toBe(200);
+});
+
+test.each([
+  [{ minimumDeposit: '0' }, 'minimumDeposit'],
+  [{ minimumDeposit: '1.5' }, 'minimumDeposit'],
+  [{ minimumDeposit: '18446744073709551616' }, 'minimumDeposit'],
+  [{ minimumDeposit: 5 }, 'minimumDeposit'],
+  [{ depositsOn: 'yes' }, 'depositsOn'],
+  [{ decimals: 2 }, 'decimals'],
+])('a bad change names the field: %j', async (change, field) => {
+  const { status, body } = await put(desk.localnet.mint.address, change);
+  expect([status, body.field]).toEqual([400, field]);
+});

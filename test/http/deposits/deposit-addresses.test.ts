@@ -1,0 +1,301 @@
+import { Keypair } from '@solana/web3.js';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
+import { DepositKeys } from '../../../src/deposits/addresses/hd-keys.ts';
+import { deriveAta } from '../../../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
+import { chain as blocks, inflow, START } from '../../ledger/chain-of-blocks.ts';
+import { DepositDesk } from '../deposit-desk.ts';
+import { EXPLORER } from '../service.ts';
+
+const ROOT = '/v1/deposit-addresses';
+
+let desk: DepositDesk;
+beforeAll(async () => {
+  desk = await DepositDesk.open();
+  await desk.ledger.scan.start(START);
+});
+afterEach(() => desk.localnet.controls.clearFaults());
+afterAll(() => desk?.close());
+
+const assign = (userRef: string) => desk.call('POST', ROOT, { userRef });
+const importing = (first: number, count: number, since?: string) =>
+  desk.call('POST', `${ROOT}/import`, {
+    manifest: desk.manifest(first, count),
+    ...(since === undefined ? {} : { since }),
+  });
+async function openAlerts(): Promise<readonly string[]> {
+  const { rows } = await desk.ledger.alerts.list({ open: true, limit: 10 });
+  return rows.map(({ kind, message }) => `${kind}: ${message}`);
+}
+
+describe('the pool', () => {
+  test('an empty one answers 503, and people are told', async () => {
+    const { status, body } = await assign('early');
+    expect([status, body.code]).toEqual([409, 'NoFreeAddress']);
+    expect(await openAlerts()).toEqual([
+      'addresses_low: 0 deposit addresses are free, fewer than 2: import more',
+    ]);
+  });
+
+  test('an import fills it and ends the alert; the same again changes nothing', async () => {
+    expect(await importing(0, 3)).toEqual({
+      status: 200,
+      body: { imported: 3, known: 0, free: 3, warnings: [] },
+    });
+    expect(await openAlerts()).toEqual([]);
+    expect((await importing(0, 3)).body).toMatchObject({ imported: 0, known: 3, free: 3 });
+    const { address } = desk.keys.entry(0);
+    expect([...(await desk.ledger.watched.among([address]))]).toEqual([[address, 'deposit']]);
+  });
+
+  test('gives each user one address, which stays; a low pool is told of once more with each', async () => {
+    const [one, two] = [await assign('user-1'), await assign('user-2')];
+    expect(one).toMatchObject({
+      status: 200,
+      body: { ...desk.keys.entry(0), state: 'assigned', userRef: 'user-1' },
+    });
+    expect(two.body.address).toBe(desk.keys.entry(1).address);
+    expect(await openAlerts()).toEqual([expect.stringContaining('addresses_low: 1 deposit addresses')]);
+    expect((await assign('user-1')).body).toEqual(one.body);
+    expect((await desk.call('GET', `${ROOT}?userRef=user-1`)).body).toEqual(one.body);
+    expect((await desk.call('GET', `${ROOT}/${one.body.address}`)).body).toEqual(one.body);
+  });
+
+  test('gives an address from the newest final slot on, though no scan has come so far', async () => {
+    desk.localnet.controls.produceSlots(200);
+    const tip = BigInt(desk.localnet.controls.chain.at('finalized').slot);
+    expect((await desk.ledger.scan.cursor())?.slot).toBeLessThan(tip);
+    await desk.call('POST', ROOT, { userRef: 'user-3' }, await desk.also({ chain: desk.chain }));
+    const row = await desk.ledger.addresses.byUser('user-3');
+    expect(row?.assignedAfter).toBe(tip);
+  });
+
+  test('gives nobody a new address while no quorum of nodes tells how far the chain is', async () => {
+    desk.localnet.controls.setFault(0, 'getEpochInfo', { kind: 'http', status: 503 });
+    const other = await desk.also({ chain: desk.chain });
+    const assignThere = (userRef: string) => desk.call('POST', ROOT, { userRef }, other);
+    const { status, body } = await assignThere('user-4');
+    expect([status, body.code]).toEqual([503, 'NoHealthyNode']);
+    expect((await assignThere('user-1')).status).toBe(200);
+  });
+
+  test('two calls at once for one user give one address', async () => {
+    await importing(10, 5);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => assign('at-once')));
+    expect(new Set(answers.map(({ body }) => body.address)).size).toBe(1);
+  });
+
+  test('what may have been paid before is not given out until it was audited', async () => {
+    const { address } = desk.keys.entry(20);
+    expect((await importing(20, 1, '77')).body).toMatchObject({ imported: 1 });
+    const { body } = await desk.call('GET', `${ROOT}/${address}`);
+    expect(body).toMatchObject({ state: 'auditing', since: '77', userRef: null, assignedAt: null });
+  });
+
+  test('no payment can have come in a slot that is not yet: such a `since` is refused, and nothing imported', async () => {
+    const tip = BigInt(desk.localnet.controls.chain.at('confirmed').slot);
+    const refused = await importing(21, 1, `${tip + 1n}`);
+    expect(refused).toMatchObject({ status: 409, body: { code: 'SlotsNotRecorded', field: 'since' } });
+    expect(refused.body.detail).toBe(`since: the newest slot is ${tip}`);
+    const { address } = desk.keys.entry(21);
+    expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
+    expect(await importing(21, 1, `${tip}`)).toMatchObject({ status: 200, body: { imported: 1 } });
+    // What is confirmed may have been paid before, though it is not final yet.
+    expect(tip).toBeGreaterThan(BigInt(desk.localnet.controls.chain.at('finalized').slot));
+    expect((await desk.ledger.addresses.byAddress(address))?.importedAfter).toBe(tip);
+  });
+
+  test('an API that knows no nodes cannot tell up to where a past is to be audited, and takes none', async () => {
+    const other = await desk.also({});
+    const manifest = desk.manifest(22, 1);
+    const importThere = (how: object) => desk.call('POST', `${ROOT}/import`, { manifest, ...how }, other);
+    const { status, body } = await importThere({ since: '1' });
+    expect([status, body.code, body.detail]).toEqual([
+      503,
+      'Unavailable',
+      'this API knows no nodes: set SLUICE_RPC_URLS',
+    ]);
+    expect(await importThere({})).toMatchObject({ status: 200, body: { imported: 1 } });
+  });
+});
+
+describe('in a record that was restored', () => {
+  test('a new user is asked to come back, and gets an address once an operator says why that is safe', async () => {
+    const { continuity, db } = desk.ledger;
+    await importing(40, 2);
+    await continuity.pulse();
+    await sql`update continuity set identity = 'the old primary'`.execute(db);
+    expect(await assign('after')).toMatchObject({ status: 503, body: { code: 'RecordInDoubt' } });
+    await continuity.quarantine(1n, null);
+    await continuity.heal(1n);
+    expect(await assign('after')).toMatchObject({ status: 409, body: { code: 'NoFreeAddress' } });
+    const { address } = desk.keys.entry(41);
+    expect((await desk.call('GET', `${ROOT}/${address}`)).body).toMatchObject({ state: 'doubtful' });
+    expect(await openAlerts()).toContainEqual(expect.stringContaining('addresses_doubtful'));
+    const { status, body } = await desk.call('POST', `${ROOT}/release`, { why: 'a drill' });
+    expect([status, body.released > 1, body.free > 1]).toEqual([200, true, true]);
+    expect(await openAlerts()).toEqual([]);
+    expect((await assign('after')).status).toBe(200);
+    await sql`delete from continuity`.execute(db);
+    const manifest = desk.manifest(42, 1);
+    await desk.call('POST', `${ROOT}/import`, { manifest, keptBack: true });
+    const kept = await desk.call('GET', `${ROOT}/${desk.keys.entry(42).address}`);
+    expect(kept.body.state).toBe('doubtful');
+  });
+});
+
+describe('a manifest that cannot be believed writes nothing', () => {
+  test('touched after it was signed', async () => {
+    const manifest = { ...desk.manifest(30, 2), entries: [desk.keys.entry(30), desk.keys.entry(32)] };
+    const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
+    expect([status, body.code, body.field]).toEqual([409, 'ManifestRejected', 'manifest.signature']);
+    expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
+  });
+
+  test('naming a known address under another path', async () => {
+    const elsewhere = { ...desk.keys.entry(0), path: "m/44'/501'/7'/0'" };
+    const manifest = desk.keys.manifest([desk.keys.entry(30), elsewhere]);
+    const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
+    expect([status, body.code, body.field]).toEqual([400, 'InvalidRequest', 'path']);
+    expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
+  });
+
+  test('by another key than the one that is set', async () => {
+    const manifestKey = new DepositKeys(new Uint8Array(64).fill(4)).manifestKey;
+    const strict = await desk.also({ addresses: { manifestKey, lowWater: 0 } });
+    const manifest = desk.manifest(30, 1);
+    const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest }, strict);
+    expect([status, body.field]).toEqual([409, 'manifest.publicKey']);
+    const own = await desk.also({ addresses: { manifestKey: manifest.publicKey, lowWater: 0 } });
+    expect((await desk.call('POST', `${ROOT}/import`, { manifest }, own)).status).toBe(200);
+  });
+
+  test('on mainnet, where no key is set', async () => {
+    const mainnet = await desk.also({ explorer: { ...EXPLORER, cluster: 'mainnet-beta' } });
+    const { status, body } = await desk.call(
+      'POST',
+      `${ROOT}/import`,
+      { manifest: desk.manifest(33, 1) },
+      mainnet,
+    );
+    expect([status, body.code]).toEqual([409, 'ManifestRejected']);
+    expect(body.detail).toContain('SLUICE_ADDRESS_MANIFEST_KEY');
+    expect(await desk.ledger.addresses.byAddress(desk.keys.entry(33).address)).toBeUndefined();
+  });
+
+  test.each([
+    ['a field that no signature covers', { note: 'x' }],
+    ['another version', { version: 2 }],
+  ])('%s is a bad request', async (_, change) => {
+    const manifest = { ...desk.manifest(30, 1), ...change };
+    expect((await desk.call('POST', `${ROOT}/import`, { manifest })).status).toBe(400);
+  });
+
+  test.each(['-1', '1.5', '9999999999999999999', ''])('the slot %j is a bad request', async (since) => {
+    expect((await importing(40, 1, since)).body).toMatchObject({ status: 400, field: 'since' });
+  });
+});
+
+test('a manifest may be larger than other bodies', async () => {
+  const entries = Array.from({ length: 2_000 }, (_, at) => ({
+    path: `m/44'/501'/${at}'/7'`,
+    address: newAddress(),
+  }));
+  const manifest = desk.keys.manifest(entries);
+  expect(JSON.stringify(manifest).length).toBeGreaterThan(128 * 1024);
+  const answer = await desk.call('POST', `${ROOT}/import`, { manifest });
+  expect(answer).toMatchObject({ status: 200, body: { imported: 2_000 } });
+});
+
+describe('what is wrong with an address', () => {
+  const warnings = async (address: string): Promise<unknown> =>
+    (await desk.call('GET', `${ROOT}/${address}`)).body.warnings;
+
+  test('nothing while it never held anything, nor when it holds what the chain demands', async () => {
+    const [{ address: empty }, { address: funded }] = [desk.keys.entry(0), desk.keys.entry(1)];
+    await desk.localnet.airdrop(funded, 2_000_000n);
+    desk.localnet.controls.produceSlots(4);
+    expect(await warnings(empty)).toEqual([]);
+    expect(await warnings(funded)).toEqual([]);
+  });
+
+  test('it was paid, and holds less than the chain demands', async () => {
+    const { address } = desk.keys.entry(2);
+    const paid = blocks(START, [inflow(address)]);
+    const matched = {
+      blocks: paid,
+      watchVersion: await desk.ledger.watched.version(),
+      rematch: () => paid,
+    };
+    expect(await desk.ledger.scan.commit({ expected: START, ...matched })).toBe('committed');
+    expect(await warnings(address)).toEqual([
+      {
+        code: 'balance_below_minimum',
+        message: 'it holds 0 lamports, less than the 890880 that the chain demands of an account',
+      },
+    ]);
+  });
+
+  test('nodes that are away are said to be, and the address is shown all the same', async () => {
+    const { address } = desk.keys.entry(0);
+    const blind = await desk.also({});
+    const { status, body } = await desk.call('GET', `${ROOT}/${address}`, undefined, blind);
+    expect(status).toBe(200);
+    expect(body.warnings).toEqual([
+      { code: 'balance_unknown', message: expect.stringContaining('SLUICE_RPC_URLS') },
+    ]);
+  });
+});
+
+describe('where a token arrives', () => {
+  const accountOf = (mint: string) =>
+    desk.call('GET', `${ROOT}/${desk.keys.entry(0).address}/assets/${mint}`);
+
+  test('in the associated account under the program of the mint, whether it is listed or not', async () => {
+    const { mint, feeMint } = desk.localnet;
+    const { address } = desk.keys.entry(0);
+    for (const [token, program] of [
+      [mint.address, TOKEN_PROGRAM],
+      [feeMint.address, TOKEN_2022_PROGRAM],
+    ] as const) {
+      const expected = { address, mint: token, program, tokenAccount: deriveAta(address, token, program) };
+      expect((await accountOf(token)).body).toEqual({ ...expected, depositsOn: false });
+      expect((await desk.call('PUT', `/v1/assets/${token}`, {})).status).toBe(200);
+      expect((await accountOf(token)).body).toEqual({ ...expected, depositsOn: true });
+    }
+  });
+
+  test('a listed token needs no node; SOL arrives at the address itself', async () => {
+    const blind = await desk.also({});
+    const url = `${ROOT}/${desk.keys.entry(0).address}/assets`;
+    const token = desk.localnet.mint.address;
+    expect((await desk.call('GET', `${url}/${token}`, undefined, blind)).body.program).toBe(TOKEN_PROGRAM);
+    const sol = { program: null, tokenAccount: null, depositsOn: true };
+    expect((await desk.call('GET', `${url}/SOL`, undefined, blind)).body).toMatchObject(sol);
+  });
+
+  test('what is no mint is refused, and so is an address that is not ours', async () => {
+    const stranger = Keypair.generate().publicKey.toBase58();
+    expect((await accountOf(stranger)).body).toMatchObject({
+      status: 409,
+      code: 'AssetRejected',
+      field: 'mint',
+    });
+    expect((await desk.call('GET', `${ROOT}/${stranger}/assets/SOL`)).status).toBe(404);
+    expect((await desk.call('GET', `${ROOT}/${stranger}`)).status).toBe(404);
+    expect((await desk.call('GET', `${ROOT}?userRef=nobody`)).status).toBe(404);
+  });
+});
+
+test.each([
+  {},
+  { userRef: '' },
+  { userRef: 'a b' },
+  { userRef: 'x'.repeat(129) },
+  { userRef: 'u', extra: 1 },
+])('a bad request for an address names the field: %j', async (body) => {
+  const answer = await desk.call('POST', ROOT, body);
+  expect(answer).toMatchObject({ status: 400, body: { code: 'InvalidRequest' } });
+});

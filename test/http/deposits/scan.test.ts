@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../../src/domain/ids.ts';
+import { ScanSilence } from '../../../src/http/deposits/scan-silence.ts';
+import { childOf, START } from '../../ledger/chain-of-blocks.ts';
+import { authorization, EXPLORER, openService, type Service, withoutTemporal } from '../service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service?.close());
+
+async function call(method: 'GET' | 'POST', url: string, payload?: object) {
+  const given = payload === undefined ? {} : { payload };
+  const answer = await service.app.inject({ method, url, headers: { authorization }, ...given });
+  return { status: answer.statusCode, body: answer.json() };
+}
+const scan = async () => (await call('GET', '/v1/scan')).body;
+// Where the machine stands still Temporal does not answer in time, and a run that is absent is silent.
+const PATIENCE = { timeout: 20_000 };
+const ORDERS = ['pause', 'resume', 'rescan', 'close-gap'] as const;
+const RANGE = { from: '100', to: '100', why: 'x' };
+
+test('before the first block there is nothing to tell', async () => {
+  const told = () => call('GET', '/v1/scan');
+  await expect.poll(told, PATIENCE).toEqual({
+    status: 200,
+    body: {
+      state: 'absent',
+      cursor: null,
+      tip: null,
+      lag: null,
+      blocksPerSecond: null,
+      at: null,
+      gaps: [],
+      rescans: [],
+    },
+  });
+  expect((await call('POST', '/v1/scan/rescan', RANGE)).body).toMatchObject({
+    code: 'SlotsNotRecorded',
+    status: 409,
+    field: 'to',
+  });
+  await service.ledger.scan.start(START);
+});
+
+test('a pause is on record by name and reason, whether a run is there or not, until it is ended by name', async () => {
+  const paused = { state: 'paused', who: 'tests', why: 'a node is suspected' };
+  for (const why of [paused.why, 'again'])
+    expect((await call('POST', '/v1/scan/pause', { why })).body).toMatchObject(paused);
+  expect(await scan()).toMatchObject({ ...paused, since: expect.stringMatching(/Z$/) });
+  const resumed = await call('POST', '/v1/scan/resume', { why: 'seen' });
+  expect(['absent', 'silent']).toContain(resumed.body.state);
+  await expect.poll(scan, PATIENCE).toMatchObject({ state: 'absent' });
+  const rows = await service.ledger.db.selectFrom('scanPause').selectAll().execute();
+  expect(rows).toMatchObject([{ who: 'tests', endedBy: 'tests', endedWhy: 'seen' }]);
+});
+
+test('a run that no worker answers for is silent, and the record is shown; after a minute the API raises an alert', async () => {
+  const run = await service.temporal.workflow.start('depositScan', {
+    workflowId: depositScanWorkflowId(EXPLORER.cluster),
+    taskQueue: WORKFLOW_TASK_QUEUE,
+  });
+  const record = { cursor: { slot: '100', blockhash: 'b100', height: '90' }, tip: null, lag: null };
+  expect(await scan()).toMatchObject({ state: 'silent', ...record });
+  const { ledger, temporal } = service;
+  const silence = new ScanSilence({ ledger, temporal, cluster: EXPLORER.cluster });
+  const alerts = async () =>
+    (await ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
+  const now = Date.now();
+  for (const [seconds, told] of [
+    [0, []],
+    [59, []],
+    [60, ['scan_silent']],
+  ] as const) {
+    await silence.look(new Date(now + 1_000 * seconds));
+    expect(await alerts()).toEqual(told);
+  }
+  await run.terminate();
+  await expect.poll(scan, PATIENCE).toMatchObject({ state: 'absent' });
+  await expect.poll(() => silence.look().then(alerts), PATIENCE).toEqual([]);
+});
+
+test('a gap is shown, and closed by name and reason, once it is exactly the open one', async () => {
+  const { ledger } = service;
+  await ledger.gaps.open(START, { ...childOf(childOf(START)), parentSlot: 105n, slot: 106n });
+  expect(await scan()).toMatchObject({ gaps: [{ from: '101', to: '105', state: 'open', who: null }] });
+  const wrong = await call('POST', '/v1/scan/close-gap', { from: '101', to: '104', why: 'archive has none' });
+  const detail = 'no gap is open from slot 101 to 104: 101 to 105 is';
+  expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound', detail } });
+  const closing = { from: '105', to: '101', why: 'archive has none' };
+  const closed = await call('POST', '/v1/scan/close-gap', closing);
+  expect(closed.body).toMatchObject({ cursor: { slot: '105' } });
+  expect(closed.body.gaps).toMatchObject([
+    { state: 'closed', who: 'tests', why: 'archive has none', auditedAt: null },
+  ]);
+  expect((await call('POST', '/v1/scan/close-gap', closing)).status).toBe(200);
+  expect((await scan()).gaps).toMatchObject([{ unshownSince: null }]);
+  await ledger.gapAudits.noteUnshown({ from: 101n, to: 105n }, await ledger.continuity.record());
+  expect((await scan()).gaps).toMatchObject([{ unshownSince: expect.stringMatching(/Z$/) }]);
+});
+
+test.each([
+  ['no reason', { from: '1', to: '2', why: '  ' }, 'why'],
+  ['a reason with a NUL', { from: '1', to: '2', why: 'a\0b' }, 'why'],
+  ['no slot', { from: 'x', to: '2', why: 'x' }, 'from'],
+  ['more than it asks for', { from: '1', to: '2', why: 'x', force: true }, 'force'],
+])('an order is refused, and the field named: %s', async (_, body, field) => {
+  for (const order of ['rescan', 'close-gap'])
+    expect((await call('POST', `/v1/scan/${order}`, body)).body).toMatchObject({ status: 400, field });
+});
+
+test('a rescan is a run of its own, joined by who asks again, and needs no scan that runs', async () => {
+  const underWay = {
+    from: '100',
+    to: '100',
+    who: 'tests',
+    why: 'missed one',
+    state: 'reading',
+    readTo: null,
+    blocks: 0,
+    found: 0,
+    unread: [],
+    trouble: null,
+    begunAt: expect.stringMatching(/Z$/),
+    endedAt: null,
+  };
+  for (const why of ['missed one', 'again'])
+    expect((await call('POST', '/v1/scan/rescan', { ...RANGE, why })).body).toEqual(underWay);
+  const handle = service.temporal.workflow.getHandle('deposit-rescan/100-100');
+  expect(await handle.describe()).toMatchObject({ type: 'depositRescan', status: { name: 'RUNNING' } });
+  expect((await scan()).rescans).toEqual([underWay]);
+  await handle.terminate();
+});
+
+test('what came of each rescan is listed, newest first, page by page', async () => {
+  const { db, rescans } = service.ledger;
+  await db.deleteFrom('rescan').execute();
+  const open = await rescans.begin({ from: 100n, to: 100n, who: 'ops', why: 'missed one' });
+  await rescans.note(open, 'too few nodes');
+  const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
+  expect((await scan()).rescans).toMatchObject([waiting]);
+  await rescans.giveUp({ from: 100n, to: 100n }, 'its run has ended');
+  expect((await scan()).rescans).toEqual([]);
+  const again = await rescans.begin({ from: 100n, to: 101n, who: 'ops', why: 'once more' });
+  await rescans.end(again, { blocks: 2, unread: [] });
+  const newest = await call('GET', '/v1/scan/rescans?limit=1');
+  const endedAt = expect.stringMatching(/Z$/);
+  expect(newest.body.rescans).toMatchObject([{ to: '101', state: 'done', blocks: 2, endedAt }]);
+  const next = await call('GET', `/v1/scan/rescans?limit=1&cursor=${newest.body.nextCursor}`);
+  expect(next.body).toMatchObject({
+    rescans: [{ to: '100', state: 'given_up', trouble: 'too few nodes', endedAt }],
+    nextCursor: null,
+  });
+  const last = await rescans.begin({ from: 100n, to: 102n, who: 'ops', why: 'of a gap' });
+  const unread = [{ from: '101', to: '102' }];
+  await rescans.end(last, { blocks: 1, unread });
+  const { rescans: after } = (await call('GET', '/v1/scan/rescans?limit=1')).body;
+  expect(after).toMatchObject([{ state: 'incomplete', unread, trouble: null, endedAt }]);
+  expect((await call('GET', '/v1/scan/rescans?limit=x')).body).toMatchObject({ status: 400, field: 'limit' });
+});
+
+test.each([
+  ['100', '106', 'to', 'to: blocks are read up to slot 105 only: it must not be above that'],
+  ['99', '100', 'from', 'from: the record begins with slot 100'],
+])(
+  'a rescan of what is not on record is refused, not shortened: %s to %s',
+  async (from, to, field, detail) => {
+    const beyond = await call('POST', '/v1/scan/rescan', { from, to, why: 'x' });
+    expect(beyond.body).toMatchObject({ code: 'SlotsNotRecorded', status: 409, field, detail });
+  },
+);
+
+test('a rescan that Temporal does not begin now is on record, and says so', async () => {
+  const answer = await withoutTemporal(service, '/v1/scan/rescan', { from: '100', to: '103', why: 'x' });
+  const detail = 'Temporal does not answer; the rescan is on record, and begins by itself once it does';
+  expect(answer).toMatchObject({ status: 503, code: 'Unavailable', detail });
+  expect((await scan()).rescans).toMatchObject([{ from: '100', to: '103', state: 'reading' }]);
+});
+
+test.each(ORDERS)('nobody gives the order %s without a key', async (order) => {
+  const answer = await service.app.inject({ method: 'POST', url: `/v1/scan/${order}`, payload: RANGE });
+  expect(answer.statusCode).toBe(401);
+});

@@ -1,0 +1,283 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Explanation, SettlementExplanation } from '../../../src/client/client.ts';
+import { DomainError } from '../../../src/domain/errors.ts';
+import { NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
+import { settlementId } from '../../../src/domain/settlement.ts';
+import { buildApp } from '../../../src/http/app.ts';
+import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
+import { acceptedIn, adoptedLife } from '../../../src/solana/proof/adopted.ts';
+import { examineNow } from '../../../src/solana/proof/examine.ts';
+import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
+import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
+import { attempt as attemptRow, PLENTY } from '../../ledger/support.ts';
+import { ears, LandingRoom, wallet } from '../../solana/landing-room.ts';
+import { listen } from '../../solana/rpc-calls.ts';
+import { authorization, EXPLORER, openService, type Service } from '../service.ts';
+
+let service: Service;
+let room: LandingRoom;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  [service, room] = await Promise.all([openService(), LandingRoom.open()]);
+  const { ledger, temporal } = service;
+  app = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: async () => room.chain });
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(async () => {
+  await app?.close();
+  await room?.close();
+  await service?.close();
+});
+
+const get = async (url: string, from = app) =>
+  (await from.inject({ url, headers: { authorization } })).json();
+const explain = (id: string, from = app): Promise<Explanation> => get(`/v1/withdrawals/${id}/explain`, from);
+const names = () => room.pool.nodes.map(({ name }) => name);
+
+function terms(id: string) {
+  return { id, asset: 'SOL', amount: '5000000', destination: wallet() };
+}
+
+/** A withdrawal on record whose attempt is signed, and that nobody has sent. */
+async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw: string }> {
+  const asked = terms(id);
+  const attempt = await room.attempt(asked.destination, 5_000_000n);
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight } = attempt;
+  await service.ledger.withdrawals.reserve(asked);
+  const life = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
+  await service.ledger.attempts.prepare(attemptRow(id, 1, life), PLENTY);
+  if (signed) await service.ledger.attempts.storeSignature(id, 1, attempt.signature);
+  return attempt;
+}
+
+test('an attempt on its way: how far each node is from its last height, and nothing but reads', async () => {
+  const attempt = await unsent('alive');
+  const asked: string[] = [];
+  const stop = listen(room.pool, asked);
+  const { status, nextStep, attempt: explained } = await explain('alive');
+  stop();
+  expect([...new Set(asked)].toSorted()).toEqual(['getBlock', 'getBlockHeight', 'getSignatureStatuses']);
+  expect(status).toBe('sending');
+  expect(nextStep).toContain('sent again');
+  expect(explained).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', why: null });
+  const last = attempt.lastValidBlockHeight.toString();
+  expect(explained?.evidence?.lastHeight).toBe(last);
+  expect(explained?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
+  expect(explained?.missing).toEqual(
+    names().map((node) => ({ node, what: expect.stringContaining(`finalized blocks above ${last}: `) })),
+  );
+});
+
+test('an attempt of a nonce account on its way: the nodes are asked the same', async () => {
+  const id = settlementId(NONCE_CREATE, 'account');
+  const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, signature } = await room.attempt(
+    wallet(),
+    1_500_000n,
+  );
+  await requestSettlements(service.ledger.db, NONCE_CREATE, ['account']);
+  const life = { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight };
+  await service.ledger.attempts.prepare(attemptRow(id, 1, life), PLENTY);
+  await service.ledger.attempts.storeSignature(id, 1, signature);
+  const answer: SettlementExplanation = await get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
+  expect(answer).toMatchObject({ id, kind: NONCE_CREATE, status: 'sending', signature });
+  expect(answer.attempt).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', why: null });
+  expect(answer.attempt?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
+  expect(answer.attempt?.missing.map(({ node }) => node)).toEqual(names());
+  expect(answer.nextStep).toContain('sent again');
+});
+
+test('an expired attempt with a silent node: what is missing, and from which node', async () => {
+  await unsent('silent');
+  room.localnet.controls.produceSlots(170);
+  room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+  const { attempt, nextStep } = await explain('silent');
+  const [, silent = ''] = names();
+  expect(attempt).toMatchObject({ verdict: 'unknown', why: expect.stringContaining(silent) });
+  const missing = attempt?.missing ?? [];
+  expect(missing.find(({ what }) => what === 'its finalized block height')?.node).toBe(silent);
+  expect(missing.find(({ what }) => what.startsWith('the status of its signature'))?.node).toBe(silent);
+  expect(nextStep).toContain('mend the nodes');
+});
+
+test('asking proves a death, and the record stays as it is: that is a worker’s to write', async () => {
+  const attempt = await unsent('expired');
+  room.localnet.controls.produceSlots(170);
+  const before = await service.ledger.attempts.get('expired', 1);
+  const { attempt: explained, nextStep } = await explain('expired');
+  expect(explained).toMatchObject({ verdict: 'dead', why: null, missing: [] });
+  expect(nextStep).toContain('composes the next attempt');
+  const { evidence } = explained ?? {};
+  expect(evidence?.linkedBlocks).toMatchObject({
+    first: { blockhash: attempt.blockhash, slot: String(attempt.blockhashSlot), nodes: names() },
+    last: { height: String(attempt.lastValidBlockHeight + 1n), nodes: names() },
+    holdsSignature: false,
+  });
+  expect(evidence?.statuses.map(({ seen }) => seen)).toEqual(['absent', 'absent']);
+  const orders = [evidence?.finalizedHeights.at(-1), evidence?.linkedBlocks, evidence?.statuses[0]];
+  const [heights = 0, blocks = 0, statuses = 0] = orders.map((answer) => answer?.order);
+  expect(heights < blocks && blocks < statuses).toBe(true);
+  expect(await service.ledger.attempts.get('expired', 1)).toEqual(before);
+});
+
+test('a message of a buyer: its death is its end, with the evidence on record', async () => {
+  const id = settlementId('x402', 'order/1');
+  const { ledger } = service;
+  const explainIt = (): Promise<SettlementExplanation> =>
+    get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
+  const { blockhash, signature } = await room.attempt(wallet(), 2_500_000n);
+  const life = await adoptedLife(room.pool, await acceptedIn(room.pool, blockhash));
+  await requestSettlements(ledger.db, 'x402', ['order/1']);
+  await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);
+  await ledger.attempts.storeSignature(id, 1, signature);
+  expect((await explainIt()).attempt).toMatchObject({ verdict: 'alive' });
+  room.localnet.controls.produceSlots(170);
+  const row = { signature, blockhash, ...life };
+  const { verdict, evidence, times } = await examineNow(room.chain, row, blockCache());
+  expect(verdict.kind).toBe('dead');
+  await ledger.attempts.settle(id, 1, { state: 'dead', proof: { ...times, ...evidence } });
+  const ended = await explainIt();
+  expect(ended).toMatchObject({
+    kind: 'x402',
+    subject: 'order/1',
+    status: 'dead',
+    reason: { code: 'expired' },
+  });
+  expect(ended).toMatchObject({
+    waitsFor: 'nothing: its transaction is proved dead',
+    attempt: { state: 'dead' },
+  });
+  expect(ended.nextStep).toBe('nothing: it has ended');
+  expect(ended.attempt?.evidence).toMatchObject({
+    lastHeight: life.lastValidBlockHeight.toString(),
+    blockhashBlock: { blockhash: life.adoptedFrom, slot: life.blockhashSlot.toString() },
+    linkedBlocks: { holdsSignature: false },
+  });
+  expect((await get('/v1/settlements?kind=x402&status=dead')).settlements).toMatchObject([{ id, signature }]);
+});
+
+test('an attempt that the signer still has: what it waits for, and how far the nodes are', async () => {
+  await unsent('unsigned', false);
+  const { status, nextStep, attempt } = await explain('unsigned');
+  expect(status).toBe('preparing');
+  expect(nextStep).toContain('sluice-signer');
+  expect(attempt).toMatchObject({ state: 'prepared', signature: null, verdict: 'unknown' });
+  expect(attempt?.missing[0]).toEqual({ node: null, what: 'the signature, by which nodes are asked' });
+  expect(attempt?.evidence?.finalizedHeights).toHaveLength(2);
+});
+
+test('a withdrawal that has ended: the evidence on record, with slot and nodes, and no node is asked', async () => {
+  const attempt = await unsent('paid');
+  const landing = room.watcher.watch(attempt, ears().hooks);
+  const { evidence, times, verdict } = await room.withBlocks(landing);
+  if (verdict.kind !== 'landed') throw new Error(`it is ${verdict.kind}`);
+  const proof = { ...times, ...evidence };
+  await service.ledger.attempts.settle('paid', 1, { state: 'landed', slot: verdict.slot, proof });
+  const asked: string[] = [];
+  const stop = listen(room.pool, asked);
+  const { status, waitsFor, attempt: explained } = await explain('paid');
+  stop();
+  expect(asked).toEqual([]);
+  expect(status).toBe('finalized');
+  expect(waitsFor).toContain('paid, for ever');
+  const slot = verdict.slot.toString();
+  const { signature, blockhash } = attempt;
+  expect(explained).toMatchObject({ state: 'landed', verdict: 'landed', signature, blockhash, slot });
+  expect(explained?.evidence).toMatchObject({ quorum: 2, judgedAt: times.judgedAt.toISOString() });
+  expect(explained?.evidence?.statuses).toContainEqual(
+    expect.objectContaining({ node: expect.any(String), seen: 'finalized', slot }),
+  );
+  expect(explained?.evidence?.outcomeConfirmedBy).not.toEqual([]);
+});
+
+test('without an attempt: the reason in words, and no node is asked', async () => {
+  await service.ledger.withdrawals.reserve(terms('poor'));
+  const reason = { code: 'insufficient_funds', message: 'the hot wallet lacks 5 SOL' };
+  await service.ledger.settlements.move('poor', 'awaiting_funds', reason);
+  expect(await explain('poor')).toEqual({
+    id: 'poor',
+    status: 'awaiting_funds',
+    reason,
+    waitsFor: 'the hot wallet to be funded; it goes on by itself',
+    nextStep: 'fund the hot wallet; it goes on by itself',
+    attempt: null,
+  });
+  const paused = { code: 'paused', message: 'paused: tests (by me)' };
+  await service.ledger.settlements.move('poor', 'held', paused);
+  await expect.poll(async () => (await explain('poor')).nextStep).toContain('sluice settlements resume');
+  expect(await explain('nobody')).toMatchObject({ code: 'NotFound', status: 404 });
+});
+
+test('nodes that cannot be had are an answer, too', async () => {
+  await unsent('alone');
+  const { ledger, temporal } = service;
+  const away = async (): Promise<never> => {
+    throw new DomainError('NoHealthyNode', 'no quorum of the nodes answers');
+  };
+  const lonely = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: away });
+  const blind = await buildApp({ ledger, temporal, explorer: EXPLORER });
+  const [answer, other] = [await explain('alone', lonely), await explain('alone', blind)];
+  await Promise.all([lonely.close(), blind.close()]);
+  expect(answer.attempt).toMatchObject({
+    verdict: 'unknown',
+    why: 'no quorum of the nodes answers',
+    evidence: null,
+  });
+  expect(other.attempt?.why).toContain('SLUICE_RPC_URLS');
+});
+
+test('the proof of a dead attempt is shown with the withdrawal, in the shape that OpenAPI describes', async () => {
+  const attempt = await unsent('dead');
+  expect((await get('/v1/withdrawals/dead')).attempts[0].proof).toBeNull();
+  room.swallow();
+  room.localnet.controls.produceSlots(170);
+  const { evidence, times } = await room.watcher.watch(attempt, ears().hooks);
+  await service.ledger.attempts.settle('dead', 1, { state: 'dead', proof: { ...times, ...evidence } });
+  const [shown] = (await get('/v1/withdrawals/dead')).attempts;
+  expect(shown.proof).toEqual({
+    askedAt: times.askedAt.toISOString(),
+    judgedAt: times.judgedAt.toISOString(),
+    quorum: 2,
+    lastHeight: attempt.lastValidBlockHeight.toString(),
+    finalizedHeights: names().map((node, at) => ({
+      node,
+      order: 1 + at,
+      height: expect.stringMatching(/^\d+$/),
+    })),
+    stillTaking: [],
+    blockhashBlock: expect.objectContaining({ blockhash: attempt.blockhash, nodes: names() }),
+    displacedBy: null,
+    linkedBlocks: {
+      first: expect.objectContaining({ blockhash: attempt.blockhash }),
+      last: expect.objectContaining({ nodes: names() }),
+      holdsSignature: false,
+      witnesses: 2,
+      order: 3,
+    },
+    finalizedNonces: [],
+    nonceUsedBy: null,
+    statuses: names().map((node, at) => ({
+      node,
+      order: 4 + at,
+      seen: 'absent',
+      slot: null,
+      error: null,
+      atSlot: expect.stringMatching(/^\d+$/),
+      historyFrom: '0',
+    })),
+    outcomeConfirmedBy: [],
+    chargedBy: [],
+  });
+  const asked: string[] = [];
+  const stop = listen(room.pool, asked);
+  const explained = await explain('dead');
+  stop();
+  expect(explained.attempt).toMatchObject({ n: 1, state: 'dead', verdict: 'dead', missing: [] });
+  expect(explained.attempt?.blockhash).toBe(attempt.blockhash);
+  expect(explained.attempt?.evidence).toEqual(shown.proof);
+  expect(asked).toEqual([]);
+  const { schemas } = (await get('/openapi.json')).components;
+  const described = Object.keys(schemas.AttemptEvidence.properties);
+  expect(described.toSorted()).toEqual(Object.keys(shown.proof).toSorted());
+});

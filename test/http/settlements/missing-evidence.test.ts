@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { missingOf, missingOfNonce } from '../../../src/http/settlements/missing-evidence.ts';
+import { judgeAttempt } from '../../../src/solana/proof/judge.ts';
+import {
+  ABSENT,
+  ATTEMPT,
+  anyAttempt,
+  anyEvidence,
+  coverage,
+  deathEvidence,
+  said,
+  seen,
+  UNREADABLE,
+} from '../../domain/evidence.ts';
+
+const NODES = ['a', 'b', 'c'];
+
+test('a proof of death lacks only what nodes beyond the quorum have not told', () => {
+  expect(missingOf(ATTEMPT, deathEvidence(), NODES)).toEqual([
+    { node: 'c', what: 'its finalized block height' },
+  ]);
+  fc.assert(
+    fc.property(anyAttempt, anyEvidence, (attempt, evidence) => {
+      const missing = missingOf(attempt, evidence, NODES);
+      const told = new Set(evidence.finalizedHeights.map(({ node }) => node));
+      const silent = missing.filter(({ what }) => what === 'its finalized block height');
+      expect(silent.map(({ node }) => node)).toEqual(NODES.filter((node) => !told.has(node)));
+      if (judgeAttempt(attempt, evidence).kind === 'dead')
+        expect(missing.filter(({ node }) => node === null)).toEqual([]);
+    }),
+  );
+});
+
+test('names the node that is behind, the one that cannot be read, and what no single node can give', () => {
+  const behind = deathEvidence({ finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] });
+  expect(missingOf(ATTEMPT, behind, ['a', 'b'])).toEqual([
+    { node: 'b', what: 'finalized blocks above 1150: it has come to 1150' },
+  ]);
+  const taking = deathEvidence({ stillTaking: ['b'] });
+  expect(missingOf(ATTEMPT, taking, ['a', 'b'])).toEqual([
+    { node: 'b', what: 'the end of its blockhash, which its finalized bank still takes' },
+  ]);
+  const mute = deathEvidence({ statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] });
+  expect(missingOf(ATTEMPT, mute, ['a', 'b'])).toEqual([
+    { node: 'b', what: 'the status of its signature: timeout' },
+  ]);
+  const unlinked = deathEvidence({ coverage: null });
+  expect(missingOf(ATTEMPT, unlinked, ['a', 'b'])).toEqual([
+    { node: null, what: 'linked finalized blocks up to above 1150' },
+  ]);
+  expect(missingOf(ATTEMPT, { ...unlinked, origin: null }, ['a', 'b'])).toEqual([
+    { node: null, what: 'the block of blockhash hash-1000, shown by 2 nodes' },
+  ]);
+  const adopted = { ...ATTEMPT, adoptedFrom: 'hash-990' };
+  expect(missingOf(adopted, { ...unlinked, origin: null }, ['a', 'b'])).toEqual([
+    { node: null, what: 'the block of blockhash hash-990, shown by 2 nodes' },
+  ]);
+  expect(missingOf({ ...ATTEMPT, signature: null }, deathEvidence(), ['a', 'b'])).toEqual([
+    { node: null, what: 'the signature, by which nodes are asked' },
+  ]);
+});
+
+test('names the nodes that could be the second witness of an outcome', () => {
+  const alone = deathEvidence({ statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] });
+  const what = 'the finalized outcome that another node shows';
+  expect(missingOf(ATTEMPT, alone, ['a', 'b'])).toEqual([{ node: 'b', what }]);
+  expect(missingOf(ATTEMPT, { ...alone, outcomeConfirmedBy: ['b'] }, ['a', 'b'])).toEqual([]);
+});
+
+test('with a durable nonce: who still holds it, and who used it up', () => {
+  const attempt = { signature: 'sig', nonceAccount: 'account', nonce: 'n1', nonceSlot: 5n };
+  const use = { ...attempt, signature: 'other', slot: 7n, shownBy: ['a', 'b'], sequence: 3 };
+  const evidence = {
+    quorum: 2,
+    statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
+    outcomeConfirmedBy: [],
+    chargedBy: [],
+    finalizedNonces: [said('a', 1, 'n2'), said('b', 2, 'n2')],
+    use,
+    bypass: null,
+    coverage: null,
+  };
+  expect(missingOfNonce(attempt, evidence, ['a', 'b'])).toEqual([]);
+  expect(missingOfNonce(attempt, { ...evidence, use: { ...use, shownBy: ['a'] } }, ['a', 'b'])).toEqual([
+    { node: null, what: 'the transaction that used up its nonce, shown by 2 nodes' },
+  ]);
+  const standing = [said('a', 1, 'n1')];
+  expect(missingOfNonce(attempt, { ...evidence, use: null, finalizedNonces: standing }, ['a', 'b'])).toEqual([
+    { node: 'a', what: 'the end of its nonce, which still stands' },
+    { node: 'b', what: 'the finalized nonce of account' },
+  ]);
+  const passed = { ...evidence, use: null, bypass: { ...use, slot: 9n } };
+  expect(missingOfNonce(attempt, passed, ['a', 'b'])).toEqual([
+    { node: null, what: 'linked finalized blocks from 5 to 9' },
+  ]);
+  expect(missingOfNonce(attempt, { ...passed, coverage: coverage() }, ['a', 'b'])).toEqual([]);
+});

@@ -1,0 +1,178 @@
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { failureInterceptor } from '../../../src/activities/failures.ts';
+import { WORKFLOW_TASK_QUEUE } from '../../../src/domain/ids.ts';
+import type { Preparation } from '../../../src/domain/steps.ts';
+import { cancel, confirm } from '../../../src/http/withdrawals/confirm-cancel.ts';
+import type { Ledger } from '../../../src/ledger/ledger.ts';
+import { startWithdrawal } from '../../../src/platform/temporal/start-withdrawal.ts';
+import { createAdmission } from '../../../src/withdrawals/admission.ts';
+import { settlementStatus } from '../../../src/workflows/messages.ts';
+import { testWorkflows } from '../../support/workflows.ts';
+import { authorization, openService, type Service } from '../service.ts';
+
+const terms = { asset: 'SOL', amount: '1', destination: '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin' };
+
+let service: Service;
+let connection: NativeConnection;
+let worker: Worker;
+let running: Promise<void>;
+
+beforeAll(async () => {
+  service = await openService();
+  connection = await NativeConnection.connect({ address: service.address });
+  worker = await Worker.create({
+    connection,
+    namespace: service.namespace,
+    taskQueue: WORKFLOW_TASK_QUEUE,
+    workflowBundle: await testWorkflows(),
+    activities: { ...createAdmission(service), ...chainWithEmptyWallet(service.ledger) },
+    interceptors: { activity: [() => ({ inbound: failureInterceptor })] },
+  });
+  running = worker.run();
+});
+
+afterAll(async () => {
+  worker?.shutdown();
+  await running;
+  await connection?.close();
+  await service?.close();
+});
+
+/** Composing where the destination is empty until the customer confirms, and a mint from then on. Nothing else is told. */
+function chainWithEmptyWallet(ledger: Ledger) {
+  return {
+    async prepareAttempt({ terms: { id } }: { terms: { id: string } }): Promise<Preparation> {
+      const row = await ledger.withdrawals.get(id);
+      if (row.status === 'cancelled') return { kind: 'ended', status: 'cancelled', reason: row.reason };
+      const status = row.confirmedByCustomer ? 'rejected' : 'awaiting_confirmation';
+      const reason = { code: row.confirmedByCustomer ? 'mint' : 'empty_wallet', message: 'said by a test' };
+      await ledger.settlements.move(id, status, reason);
+      return status === 'rejected' ? { kind: 'ended', status, reason } : { kind: 'waiting', status, reason };
+    },
+  };
+}
+
+const post = (url: string, payload?: object) =>
+  service.app.inject({
+    method: 'POST',
+    url,
+    headers: { authorization },
+    ...(payload === undefined ? {} : { payload }),
+  });
+
+async function waiting(id: string): Promise<void> {
+  await post('/v1/withdrawals', { id, ...terms });
+  await expect.poll(() => statusOf(id), { timeout: 20_000 }).toBe('awaiting_confirmation');
+}
+
+async function statusOf(id: string): Promise<string> {
+  const answer = await service.app.inject({ url: `/v1/withdrawals/${id}`, headers: { authorization } });
+  return answer.json().status;
+}
+
+test('confirm reaches the waiting workflow, which goes on', async () => {
+  await waiting('confirmed');
+  const answer = await post('/v1/withdrawals/confirmed/confirm');
+  expect([answer.statusCode, answer.json().confirmedByCustomer]).toEqual([200, true]);
+  await expect.poll(() => statusOf('confirmed'), { timeout: 20_000 }).toBe('rejected');
+});
+
+test('cancel ends the waiting workflow, and again is success', async () => {
+  await waiting('cancelled');
+  const answer = await post('/v1/withdrawals/cancelled/cancel');
+  expect([answer.statusCode, answer.json().status]).toEqual([200, 'cancelled']);
+  await service.temporal.workflow.getHandle('withdrawal/cancelled').result();
+  const again = await post('/v1/withdrawals/cancelled/cancel');
+  expect([again.statusCode, again.json().status]).toEqual([200, 'cancelled']);
+});
+
+test('confirm of one that has ended is 409 with its state', async () => {
+  await waiting('too-late');
+  await post('/v1/withdrawals/too-late/cancel');
+  const answer = await post('/v1/withdrawals/too-late/confirm');
+  expect(answer.json()).toMatchObject({ status: 409, code: 'NotAwaitingConfirmation' });
+});
+
+test('where no workflow runs, cancel is decided by the record', async () => {
+  await service.ledger.withdrawals.reserve({ id: 'unstarted', ...terms });
+  const answer = await post('/v1/withdrawals/unstarted/cancel');
+  expect([answer.statusCode, answer.json().status]).toEqual([200, 'cancelled']);
+});
+
+test('where no workflow runs, confirm is recorded and starts one', async () => {
+  await waiting('terminated');
+  await service.temporal.workflow.getHandle('withdrawal/terminated').terminate('by a test');
+  expect((await post('/v1/withdrawals/terminated/confirm')).statusCode).toBe(200);
+  await expect.poll(() => statusOf('terminated'), { timeout: 20_000 }).toBe('rejected');
+});
+
+/** The record, where a run of the withdrawal begins, and comes to wait, in the moment before the word is written. */
+function withRunBetween(word: 'confirmDestination' | 'cancel'): Ledger {
+  const { settlements, withdrawals } = service.ledger;
+  return { ...service.ledger, withdrawals: late(withdrawals, word), settlements: late(settlements, word) };
+}
+
+function late<T extends object>(record: T, word: string): T {
+  return new Proxy(record, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      return async (...args: readonly unknown[]) => {
+        if (key === word) await runWaits(String(args[0]));
+        return member.apply(target, args);
+      };
+    },
+  });
+}
+
+async function runWaits(id: string): Promise<void> {
+  await startWithdrawal(service.temporal, { id, ...terms });
+  const handle = service.temporal.workflow.getHandle(`withdrawal/${id}`);
+  const seen = async () => (await handle.query(settlementStatus)).status;
+  await expect.poll(seen, { timeout: 20_000 }).toBe('awaiting_confirmation');
+}
+
+test('confirm reaches a run that came to wait just before the word was on record', async () => {
+  await service.ledger.withdrawals.reserve({ id: 'between', ...terms });
+  await confirm({ ledger: withRunBetween('confirmDestination'), temporal: service.temporal }, 'between');
+  await expect.poll(() => statusOf('between'), { timeout: 20_000 }).toBe('rejected');
+});
+
+test('cancel ends a run that came to wait just before the word was on record', async () => {
+  await service.ledger.withdrawals.reserve({ id: 'cancel-between', ...terms });
+  await cancel({ ledger: withRunBetween('cancel'), temporal: service.temporal }, 'cancel-between');
+  const view = await service.temporal.workflow.getHandle('withdrawal/cancel-between').result();
+  expect(view).toMatchObject({ status: 'cancelled' });
+});
+
+test('what the workflow refuses comes back with its own code', async () => {
+  await waiting('refused');
+  const handle = service.temporal.workflow.getHandle('withdrawal/refused');
+  await service.ledger.settlements.move('refused', 'awaiting_funds');
+  const answer = await post('/v1/withdrawals/refused/confirm');
+  expect([answer.statusCode, answer.json().code]).toEqual([409, 'NotAwaitingConfirmation']);
+  await handle.terminate('by a test');
+});
+
+test('a malformed address fails a start that came past the API, and uses up no id', async () => {
+  const malformed = { id: 'malformed', ...terms, destination: '0OIl'.repeat(10) };
+  await startWithdrawal(service.temporal, malformed);
+  const end = service.temporal.workflow.getHandle('withdrawal/malformed').result();
+  await expect(end).rejects.toMatchObject({ cause: { type: 'InvalidRequest' } });
+  expect(await service.ledger.withdrawals.find('malformed')).toBeUndefined();
+});
+
+test('the word that it is paid ends the waiting run, and no later cancel passes for a refund', async () => {
+  await waiting('paid');
+  expect((await post('/v1/withdrawals/paid/paid', { why: 'seen' })).json().code).toBe('NotCancellable');
+  const alarm = { kind: 'maybe_paid', subject: 'paid', message: 'look' } as const;
+  await service.ledger.alerts.raise(alarm);
+  const refused = await post('/v1/withdrawals/paid/cancel');
+  expect([refused.statusCode, refused.json().code]).toEqual([503, 'RecordInDoubt']);
+  const ended = await post('/v1/withdrawals/paid/paid', { why: 'seen' });
+  expect(ended.json()).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
+  const view = await service.temporal.workflow.getHandle('withdrawal/paid').result();
+  expect(view).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
+  expect((await post('/v1/withdrawals/paid/cancel')).json().code).toBe('NotCancellable');
+});

@@ -1,0 +1,52 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { Payment, PaymentPage } from '../../../src/client/payments.ts';
+import { newPayment } from '../../ledger/new-payment.ts';
+import { attempt, PLENTY } from '../../ledger/support.ts';
+import { authorization, openService, type Service } from '../service.ts';
+
+let service: Service;
+const [settled, unsigned, seen] = [newPayment(), newPayment(), newPayment({ signature: 'of the buyer' })];
+
+beforeAll(async () => {
+  service = await openService();
+  const { payments, attempts } = service.ledger;
+  for (const payment of [settled, unsigned]) {
+    await payments.open(payment);
+    await attempts.prepare(attempt(payment.id), PLENTY);
+  }
+  await attempts.storeSignature(settled.id, 1, 'of an attempt');
+  const { request: _request, answer: _answer, lease: _lease, ...row } = seen;
+  await payments.listUnmatched({ ...row, reason: 'it was on the chain before' });
+});
+afterAll(() => service?.close());
+
+async function ask<Body>(path: string): Promise<Body> {
+  return (await service.app.inject({ url: `/v1/payments${path}`, headers: { authorization } })).json();
+}
+
+it('the list has the signature of each payment, newest first, also of one that bought nothing', async () => {
+  const { payments } = await ask<PaymentPage>('');
+  expect(payments.map(({ id, signature }) => [id, signature])).toEqual([
+    [seen.id, 'of the buyer'],
+    [unsigned.id, null],
+    [settled.id, 'of an attempt'],
+  ]);
+});
+
+it('one payment has its signature', async () => {
+  for (const [{ id }, signature] of [
+    [settled, 'of an attempt'],
+    [seen, 'of the buyer'],
+  ] as const)
+    expect(await ask<Payment>(`/${encodeURIComponent(id)}`)).toMatchObject({ id, signature });
+});
+
+it('a page takes as many statements as a payment', async () => {
+  const query = vi.spyOn(pg.Client.prototype, 'query');
+  await ask('?limit=1');
+  const ofOne = query.mock.calls.length;
+  await ask('?limit=3');
+  expect(query.mock.calls.length - ofOne).toBe(ofOne);
+  query.mockRestore();
+});

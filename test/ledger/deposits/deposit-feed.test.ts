@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import type { KyselyPlugin } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { DepositState } from '../../../src/domain/deposit.ts';
+import { appendEvents, DepositFeed, lockFeed } from '../../../src/ledger/deposits/deposit-feed.ts';
+import type { DepositFilter } from '../../../src/ledger/deposits/deposit-row.ts';
+import { addDeposits } from '../../../src/ledger/deposits/deposit-writing.ts';
+import type { Ledger } from '../../../src/ledger/ledger.ts';
+import { address, chain, childOf, inflow, NOTHING, START } from '../chain-of-blocks.ts';
+import {
+  commit,
+  confirmAll,
+  forgetDeposits,
+  imported,
+  lockWaits,
+  onlyDeposit,
+  shown,
+  useDepositLedgers,
+} from '../deposit-ledger.ts';
+
+const use = useDepositLedgers();
+const [ANN, BEN, MINT] = ['ann', 'ben', 'mint'].map(address) as [string, string, string];
+
+async function feed(): Promise<readonly unknown[]> {
+  const { events } = await use.ledger.depositFeed.events(0n, 100);
+  return events.map(({ sequence, kind, deposit }) => [sequence, kind, deposit.amount]);
+}
+
+describe('the feed', () => {
+  it('shows no event before those of lower sequences, however late they are committed', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const [first, second] = chain(START, [inflow(ANN, 1n)], [inflow(BEN, 2n)]);
+    if (first === undefined || second === undefined) throw new Error('two blocks');
+    await commit(use.ledger, [first]);
+    const row = await onlyDeposit(use.ledger);
+    // A commit comes to the open gap when it has written its events: somebody else's lock on it keeps them uncommitted.
+    await use.ledger.gaps.open(first.header, { ...childOf(first.header, { skipped: 5 }), parentSlot: 106n });
+    const slow = await use.other.db.startTransaction().execute();
+    await slow.selectFrom('scanGap').selectAll().forUpdate().execute();
+    const committing = commit(use.ledger, [second], first.header);
+    await lockWaits(use.ledger.db);
+    const confirming = use.other.deposits.confirm([shown(row)]);
+    await Promise.race([lockWaits(use.ledger.db, 2), confirming]);
+    expect(await feed()).toEqual([[1n, 'pending', 1n]]);
+    await slow.commit().execute();
+    expect(await committing).toBe('committed');
+    await confirming;
+    expect(await feed()).toEqual([
+      [1n, 'pending', 1n],
+      [2n, 'pending', 2n],
+      [3n, 'final', 1n],
+    ]);
+  });
+
+  it('has one event of what two readers of old blocks find at once', async () => {
+    await imported(use.ledger, ANN);
+    const blocks = chain(START, [inflow(ANN)]);
+    await commit(
+      use.ledger,
+      blocks.map(({ header }) => ({ header, finding: NOTHING })),
+    );
+    const watchVersion = await use.ledger.watched.version();
+    const again = { blocks, watchVersion, rematch: () => [] };
+    const readers = [use.ledger, use.other, use.ledger, use.other];
+    const results = await Promise.all(readers.map(({ scan }) => scan.upsert(again)));
+    expect(new Set(results)).toEqual(new Set(['committed']));
+    expect(await feed()).toEqual([[1n, 'pending', 5n]]);
+  });
+});
+
+const aReader = fc.record({
+  limit: fc.integer({ min: 1, max: 3 }),
+  lookedAt: fc.bigInt({ min: 1n, max: 5n }),
+  filter: fc.record(
+    {
+      address: fc.constantFrom(ANN, BEN),
+      asset: fc.constantFrom('SOL', MINT),
+      state: fc.constantFrom<DepositState>('pending', 'final'),
+    },
+    { requiredKeys: [] },
+  ),
+});
+const somePayments = fc.array(
+  fc.record({ wallet: fc.constantFrom(ANN, BEN), asset: fc.constantFrom('SOL', MINT) }),
+  { minLength: 1, maxLength: 4 },
+);
+const aStep = fc.oneof(
+  fc.record({ do: fc.constant('pay' as const), payments: somePayments }),
+  fc.record({ do: fc.constant('confirm' as const) }),
+  fc.record({ do: fc.constant('read' as const) }),
+  /** Comes while readers look, uncommitted until they have looked. */
+  fc.record({ do: fc.constant('pay late' as const), payments: somePayments }),
+  /** Is committed between what a reader asks first, and what it asks then. */
+  fc.record({ do: fc.constant('pay between' as const), payments: somePayments }),
+  fc.record({ do: fc.constant('leap' as const) }),
+);
+type Drawn<Arbitrary> = Arbitrary extends fc.Arbitrary<infer T> ? T : never;
+
+async function take(step: Drawn<typeof aStep>, readers: readonly Reader[]): Promise<void> {
+  switch (step.do) {
+    case 'pay':
+      return (await pay(use.other, step.payments))();
+    case 'confirm':
+      return confirmAll(use.other);
+    case 'read':
+      for (const reader of readers) await reader.read();
+      return;
+    case 'pay late': {
+      const committed = await pay(use.other, step.payments);
+      for (const reader of readers) await reader.read();
+      return committed();
+    }
+    case 'pay between':
+      for (const reader of readers) await reader.read(async () => (await pay(use.other, step.payments))());
+      return;
+    // As in a record that was restored.
+    case 'leap':
+      await use.other.db
+        .updateTable('depositFeed')
+        .set((feed) => ({ lastSequence: feed('lastSequence', '+', 1_000n) }))
+        .execute();
+  }
+}
+
+let paid = 0;
+
+/** Writes deposits and their events; the answer commits them. */
+async function pay(
+  { db }: Ledger,
+  payments: readonly { readonly wallet: string; readonly asset: string }[],
+): Promise<() => Promise<void>> {
+  const trx = await db.startTransaction().execute();
+  const feed = await lockFeed(trx);
+  const arrivals = payments.map(({ wallet, asset }) => {
+    paid += 1;
+    return {
+      ...inflow(wallet, 5n, { asset, signature: `paid-${paid}` }),
+      slot: 90n,
+      blockhash: 'b',
+      time: null,
+    };
+  });
+  await appendEvents(feed, await addDeposits(feed, arrivals));
+  return async () => {
+    await trx.commit().execute();
+  };
+}
+
+/** Something that happens once, when the first statement is answered. */
+class AfterFirst implements KyselyPlugin {
+  #happens: (() => Promise<void>) | null;
+
+  constructor(happens: () => Promise<void>) {
+    this.#happens = happens;
+  }
+
+  transformQuery: KyselyPlugin['transformQuery'] = ({ node }) => node;
+
+  transformResult: KyselyPlugin['transformResult'] = async ({ result }) => {
+    const happens = this.#happens;
+    this.#happens = null;
+    await happens?.();
+    return result;
+  };
+}
+
+/** Goes on with what the look before it said. */
+class Reader {
+  readonly seen: bigint[] = [];
+  readonly #how: Drawn<typeof aReader>;
+  #after = 0n;
+
+  constructor(how: Drawn<typeof aReader>) {
+    this.#how = how;
+  }
+
+  /** One look; `between` happens in the midst of it. Answers whether more may follow. */
+  async read(between: (() => Promise<void>) | null = null): Promise<boolean> {
+    const { limit, lookedAt, filter } = this.#how;
+    const { db } = use.ledger;
+    const reading = between === null ? db : db.withPlugin(new AfterFirst(between));
+    const { events, next } = await new DepositFeed(reading, { lookedAt }).events(this.#after, limit, filter);
+    expect(events.length).toBeLessThanOrEqual(limit);
+    this.seen.push(...events.map(({ sequence }) => sequence));
+    const goesOn = next > this.#after;
+    this.#after = next;
+    return goesOn;
+  }
+
+  async readAll(): Promise<void> {
+    while (await this.read());
+  }
+
+  /** Every event that the filter lets through, read all at once. */
+  async expected(): Promise<readonly bigint[]> {
+    const { address: wallet, asset, state } = this.#how.filter;
+    const rows = await use.ledger.db
+      .selectFrom('depositEvent')
+      .innerJoin('deposit', 'deposit.id', 'depositEvent.depositId')
+      .select(['sequence', 'kind', 'wallet', 'asset'])
+      .orderBy('sequence')
+      .execute();
+    return rows
+      .filter((row) => (wallet ?? row.wallet) === row.wallet && (asset ?? row.asset) === row.asset)
+      .filter((row) => (state ?? row.kind) === row.kind)
+      .map(({ sequence }) => sequence);
+  }
+}
+
+describe('a look at the feed', () => {
+  it('ends after so many events, whatever the filter lets through, and says how far it went', async () => {
+    await imported(use.ledger, ANN);
+    const seven = Array.from({ length: 7 }, (_, index) => inflow(ANN, BigInt(index + 1)));
+    await commit(use.ledger, chain(START, [...seven, inflow(ANN, 8n, { asset: MINT })]));
+    const brief = new DepositFeed(use.ledger.db, { lookedAt: 3n });
+    const look = async (after: bigint, limit: number, filter: DepositFilter) => {
+      const { events, next } = await brief.events(after, limit, filter);
+      return [events.map(({ sequence }) => sequence), next];
+    };
+    expect(await look(0n, 5, { asset: MINT })).toEqual([[], 3n]);
+    expect(await look(3n, 5, { asset: MINT })).toEqual([[], 6n]);
+    expect(await look(6n, 5, { asset: MINT })).toEqual([[8n], 8n]);
+    expect(await look(8n, 5, { asset: MINT })).toEqual([[], 8n]);
+    expect(await look(0n, 2, { asset: 'SOL' })).toEqual([[1n, 2n], 2n]);
+    expect(await look(0n, 5, {})).toEqual([[1n, 2n, 3n], 3n]);
+  });
+
+  it('that goes on with `next` shows what the filter lets through, each once, and no event is missed', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(aReader, { minLength: 1, maxLength: 3 }),
+        fc.array(aStep, { minLength: 4, maxLength: 12 }),
+        async (drawn, steps) => {
+          await forgetDeposits(use.ledger.db);
+          await use.ledger.scan.start(START);
+          await imported(use.ledger, ANN, BEN);
+          const readers = drawn.map((one) => new Reader(one));
+          for (const step of steps) await take(step, readers);
+          for (const reader of readers) {
+            await reader.readAll();
+            expect(reader.seen).toEqual(await reader.expected());
+          }
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+});

@@ -1,0 +1,121 @@
+import { expect, it } from 'vitest';
+import { address, chain, START } from '../chain-of-blocks.ts';
+import { commit, imported, useDepositLedgers } from '../deposit-ledger.ts';
+import { attempt, newId, PLENTY } from '../support.ts';
+import { terms } from '../terms.ts';
+
+const use = useDepositLedgers();
+const OPS = { who: 'ops', why: 'to see' };
+/** Slots 101 to 120, the cursor on the last. */
+const BLOCKS = chain(START, ...Array.from({ length: 20 }, () => []));
+const keptSlots = 5n;
+const auditSlots = 18n;
+
+async function lowest(): Promise<bigint | undefined> {
+  return (await use.ledger.scan.headersBetween(0n, 200n))[0]?.slot;
+}
+
+async function prune(): Promise<bigint | undefined> {
+  await use.other.keptBlocks.prune({ keptSlots, auditSlots });
+  return lowest();
+}
+
+it('headers are pruned behind the bound, the oldest first, some at once', async () => {
+  await commit(use.ledger, BLOCKS);
+  expect(await use.ledger.keptBlocks.prune()).toBe(0);
+  expect(await use.ledger.keptBlocks.prune({ keptSlots, atMost: 3 })).toBe(3);
+  expect(await lowest()).toBe(103n);
+  expect(await use.ledger.keptBlocks.prune({ keptSlots })).toBe(12);
+  expect(await lowest()).toBe(115n);
+  expect(await use.ledger.scan.cursor()).toMatchObject({ slot: 120n });
+});
+
+it('none goes that a living attempt may need for its proof of death', async () => {
+  await commit(use.ledger, BLOCKS);
+  const id = newId();
+  await use.ledger.withdrawals.reserve(terms(id));
+  await use.ledger.attempts.prepare(attempt(id, 1, { blockhashSlot: 107n }), PLENTY);
+  expect(await prune()).toBe(107n);
+  await use.ledger.attempts.storeSignature(id, 1, 'signed');
+  expect(await prune()).toBe(107n);
+  await use.ledger.attempts.settle(id, 1, { state: 'dead', proof: {} });
+  expect(await prune()).toBe(115n);
+});
+
+it('none goes that a gap without its audit, or an address with a past, needs', async () => {
+  await commit(use.ledger, BLOCKS);
+  const at = { blockhash: 'x', height: 1n, ...OPS, endedAt: new Date() };
+  await use.ledger.db
+    .insertInto('scanGap')
+    .values({ ...at, fromSlot: 106n, toSlot: 108n, state: 'closed' })
+    .execute();
+  await use.ledger.addresses.import([{ address: address('past'), path: 'm' }], 104n);
+  expect(await prune()).toBe(104n);
+  await use.ledger.importAudits.markAudited(
+    address('past'),
+    { from: 104n, to: 200n },
+    await use.ledger.continuity.record(),
+  );
+  expect(await prune()).toBe(106n);
+  await use.ledger.gapAudits.end({ from: 106n, to: 108n }, await use.ledger.continuity.record());
+  expect(await prune()).toBe(115n);
+  await imported(use.ledger, address('new'));
+});
+
+it('none goes that the audit of an address needs which somebody has already', async () => {
+  await commit(use.ledger, BLOCKS);
+  await imported(use.ledger, address('ann'));
+  await use.ledger.addresses.assign('user');
+  await use.ledger.addresses.import([{ address: address('ann'), path: 'm/0' }], 104n);
+  expect(await use.ledger.importAudits.due(2)).toMatchObject([{ state: 'assigned', since: 104n }]);
+  expect(await prune()).toBe(104n);
+});
+
+it('an audit that comes to no end keeps so many at most', async () => {
+  await commit(use.ledger, BLOCKS);
+  await use.ledger.addresses.import([{ address: address('old'), path: 'm' }], 1n);
+  expect(await prune()).toBe(120n - auditSlots);
+});
+
+it('none goes that is just read again; what is gone cannot be', async () => {
+  await commit(use.ledger, BLOCKS);
+  const range = { from: 103n, to: 110n };
+  const begun = await use.ledger.rescans.begin({ ...range, ...OPS });
+  expect(await prune()).toBe(103n);
+  expect(await use.ledger.rescans.begin({ ...range, ...OPS })).toMatchObject({ position: begun.position });
+  await use.ledger.rescans.end(begun, { blocks: 0, unread: [] });
+  expect(await prune()).toBe(115n);
+  await expect(use.ledger.rescans.begin({ ...range, ...OPS })).rejects.toThrow(
+    'from: the headers up to slot 114 are no longer on record, which begins with slot 115',
+  );
+  await use.ledger.rescans.begin({ from: 115n, to: 120n, ...OPS });
+});
+
+const RANGE = { from: 103n, to: 110n };
+const newest = async () => (await use.ledger.rescans.list({ limit: 1 })).rows[0];
+
+it('a rescan that was given up is not waited for for ever, and says so', async () => {
+  await commit(use.ledger, BLOCKS);
+  const begun = await use.ledger.rescans.begin({ ...RANGE, ...OPS });
+  const forsake = () =>
+    use.ledger.db
+      .updateTable('rescan')
+      .set({ triedAt: new Date(Date.now() - 49 * 3_600_000) })
+      .execute();
+  await forsake();
+  await use.ledger.rescans.begin({ ...RANGE, ...OPS });
+  expect(await prune()).toBe(103n);
+  await use.ledger.rescans.note(begun, 'no node shows them');
+  await forsake();
+  expect(await prune()).toBe(115n);
+  expect(await newest()).toMatchObject({ trouble: 'no node shows them', endedAt: expect.any(Date) });
+});
+
+it('a rescan whose run has ended is given up, by what it failed by or by that', async () => {
+  await commit(use.ledger, BLOCKS);
+  await use.ledger.rescans.begin({ ...RANGE, ...OPS });
+  await use.ledger.rescans.giveUp(RANGE, 'cancelled');
+  await use.ledger.rescans.giveUp(RANGE, 'again');
+  expect(await newest()).toMatchObject({ trouble: 'cancelled', endedAt: expect.any(Date) });
+  expect(await use.ledger.rescans.open(10)).toEqual([]);
+});

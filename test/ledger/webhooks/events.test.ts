@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { eventOfStatus } from '../../../src/domain/webhook.ts';
+import { depositId } from '../../../src/ledger/deposits/deposit-id.ts';
+import { alertNews, depositNews, withdrawalNews } from '../../../src/ledger/webhooks/events.ts';
+import { inflow } from '../chain-of-blocks.ts';
+
+const AT = new Date(0);
+/** A column that no customer was promised. */
+const INTERNAL = { internal: 'nobody’s' };
+
+const WITHDRAWAL = {
+  id: 'order-17',
+  fingerprint: 'f',
+  asset: 'SOL',
+  amount: 5n,
+  amountReceived: null,
+  destination: 'd',
+  acceptEmptyWallet: false,
+  memo: null,
+  reasonCode: null,
+  reasonMessage: null,
+  createdAt: AT,
+  updatedAt: AT,
+};
+const ALERT = { kind: 'node_lagging', subject: 'a', message: 'm', details: {}, count: 1 } as const;
+
+it('tells the fields that are public, and no column because it is there', () => {
+  const deposit = {
+    ...inflow('wallet', 5n),
+    ...INTERNAL,
+    id: 1n,
+    slot: 7n,
+    blockhash: null,
+    time: 60n,
+    userRef: null,
+    state: 'final' as const,
+    finalizedAt: AT,
+    confirmedBy: 'second',
+    createdAt: AT,
+    updatedAt: AT,
+  };
+  const told = [
+    depositNews({ sequence: 3n, kind: 'final', deposit }),
+    alertNews('alert.raised', {
+      ...ALERT,
+      ...INTERNAL,
+      position: 9n,
+      raisedAt: AT,
+      lastSeenAt: AT,
+      closedAt: null,
+    }),
+    withdrawalNews(
+      'withdrawal.sending',
+      { ...WITHDRAWAL, ...INTERNAL, status: 'sending' } as never,
+      { ...WITHDRAWAL, ...INTERNAL, signature: 'signature' } as never,
+    ),
+  ].map((news) => [news?.type, news?.entity, Object.keys(news?.data ?? {}).join(' ')]);
+  expect(told).toEqual([
+    [
+      'deposit.final',
+      `deposit/${depositId(deposit)}`,
+      'sequence id signature slot blockhash blockTime account wallet userRef asset amount state reason',
+    ],
+    ['alert.raised', 'alert/9', 'kind subject message runbook details raisedAt lastSeenAt count closedAt'],
+    [
+      'withdrawal.sending',
+      'withdrawal/order-17',
+      'id status reason asset amount amountReceived destination memo signature updatedAt',
+    ],
+  ]);
+});
+
+it('tells nobody of a withdrawal that was only asked for', () => {
+  for (const status of ['requested', 'preparing'] as const) expect(eventOfStatus(status)).toBeNull();
+});

@@ -1,0 +1,196 @@
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { SettlementStatus } from '../../../src/domain/settlement.ts';
+import { KINDS } from '../../../src/ledger/settlements/kinds.ts';
+import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
+import { Obligations } from '../../../src/ledger/x402/obligations.ts';
+import { Payments } from '../../../src/ledger/x402/payments.ts';
+import { sealOf } from '../../../src/platform/seal.ts';
+import { hex, NOBODY, newPayment } from '../new-payment.ts';
+import { attempt, PLENTY, useLedger } from '../support.ts';
+
+const use = useLedger();
+const answer = { status: 200, headers: { 'content-type': 'text/plain' }, body: 'aGVsbG8=' };
+
+/** Moves the settlement as the core does. */
+async function enter(id: string, ...statuses: readonly SettlementStatus[]): Promise<void> {
+  for (const status of statuses)
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, KINDS, id, status));
+}
+
+async function owed(change: Parameters<typeof newPayment>[0] = {}) {
+  const payment = newPayment(change);
+  await use.ledger.payments.open(payment);
+  await enter(payment.id, 'preparing', 'sending', 'confirmed');
+  return payment;
+}
+
+async function stateOf(id: string): Promise<string | undefined> {
+  return (await use.ledger.payments.find(id))?.state;
+}
+
+describe('a payment on record', () => {
+  it('has a settlement of its own from the same moment', async () => {
+    const payment = newPayment();
+    expect(await use.ledger.payments.open(payment)).toMatchObject({
+      kind: 'opened',
+      payment: { id: payment.id, state: 'settling' },
+    });
+    expect(await use.ledger.settlements.get(payment.id)).toMatchObject({ kind: 'x402', status: 'requested' });
+  });
+
+  it('is opened once, by however many at once', async () => {
+    const payment = newPayment();
+    const opened = await Promise.all(Array.from({ length: 8 }, () => use.ledger.payments.open(payment)));
+    expect(opened.filter(({ kind }) => kind === 'opened')).toHaveLength(1);
+    expect(opened.filter(({ kind }) => kind === 'known')).toHaveLength(7);
+  });
+
+  it('keeps a second one of the same payer for the same request away until it is decided and served', async () => {
+    const first = await owed();
+    const second = newPayment({ payer: first.payer, requestHash: first.requestHash });
+    expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'busy', payment: { id: first.id } });
+    expect(await use.ledger.settlements.find(second.id)).toBeUndefined();
+    await use.ledger.obligations.served(first.id, 200, answer);
+    expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'opened' });
+  });
+
+  it('has its identifier for itself, within payer and route', async () => {
+    const caller = { ...NOBODY, identifier: 'pay_0123456789abcdef' };
+    const first = newPayment({ caller });
+    await use.ledger.payments.open(first);
+    const second = newPayment({ caller, payer: first.payer });
+    expect(await use.ledger.payments.open(second)).toEqual({ kind: 'identifier-taken' });
+    expect(await use.ledger.payments.open(newPayment({ caller }))).toMatchObject({ kind: 'opened' });
+  });
+
+  it('follows its settlement', async () => {
+    const { id } = newPayment();
+    await use.ledger.payments.open(newPayment({ id }));
+    await enter(id, 'preparing', 'sending', 'confirmed');
+    expect(await stateOf(id)).toBe('owed');
+    await enter(id, 'sending');
+    expect(await stateOf(id)).toBe('settling');
+    await enter(id, 'dead');
+    expect(await stateOf(id)).toBe('void');
+  });
+
+  it('is owed also where its answer was there before', async () => {
+    const { id } = await owed({ answer });
+    expect(await use.ledger.payments.find(id)).toMatchObject({ state: 'owed', isAnswered: true });
+    expect(await use.ledger.obligations.answerOf(id)).toEqual(answer);
+  });
+
+  it('that nobody settled here is shown to people, and to no upstream', async () => {
+    const { request: _request, answer: _answer, lease: _lease, ...row } = newPayment();
+    await use.ledger.payments.listUnmatched({ ...row, reason: 'it was on the chain before' });
+    const { rows } = await use.ledger.payments.list({ state: 'unmatched', limit: 10 });
+    expect(rows.map(({ id }) => id)).toContain(row.id);
+    expect(await use.ledger.obligations.take(row.id, { holder: 'me', ms: 1 })).toBeNull();
+  });
+
+  it('of which too little is final has an alert where it is served, and is unmatched where it is not', async () => {
+    const openAbout = async (id: string) =>
+      (await use.ledger.alerts.openAbout(id)).map(({ kind, details }) => ({ kind, details }));
+    const landed = async (id: string, amountReceived: bigint) => {
+      await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
+      await use.ledger.attempts.settle(id, 1, { state: 'landed', slot: 7n, proof: null, amountReceived });
+    };
+    const prepared = async () => {
+      const { id, payer } = newPayment();
+      await use.ledger.payments.open(newPayment({ id, payer }));
+      await use.ledger.attempts.prepare(attempt(id), PLENTY);
+      return { id, payer };
+    };
+    const [served, owing, whole] = [await prepared(), await prepared(), await prepared()];
+    for (const { id } of [served, whole]) await use.ledger.obligations.served(id, 200, answer);
+    await landed(served.id, 999n);
+    await landed(owing.id, 999n);
+    await landed(whole.id, 1_000n);
+    expect(await openAbout(served.id)).toEqual([
+      {
+        kind: 'payment_short',
+        details: {
+          route: 'GET /reports',
+          payer: served.payer,
+          asset: 'a mint',
+          amount: '1000',
+          received: '999',
+        },
+      },
+    ]);
+    expect([await stateOf(served.id), await stateOf(owing.id)]).toEqual(['served', 'unmatched']);
+    expect([...(await openAbout(owing.id)), ...(await openAbout(whole.id))]).toEqual([]);
+  });
+
+  it('counts what it may cost, by key and by buyer', async () => {
+    const [feePayer, payer] = [hex(), hex()];
+    for (const _ of [1, 2]) await use.ledger.payments.open(newPayment({ feePayer, payer }));
+    const since = new Date(Date.now() - 60_000);
+    expect(await use.ledger.payments.spentSince(since, { feePayer })).toBe(20_000n);
+    expect(await use.ledger.payments.spentSince(since, { payer })).toBe(20_000n);
+    expect(await use.ledger.payments.spentSince(since, { payer: hex() })).toBe(0n);
+  });
+});
+
+describe('an obligation', () => {
+  it('has one holder at a time', async () => {
+    const { id, request } = await owed();
+    const { obligations } = use.ledger;
+    expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toBeNull();
+    expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toEqual({ request, again: false });
+    await obligations.giveBack(id, 'me');
+    expect(await obligations.take(id, { holder: 'other', ms: 60_000 })).toMatchObject({ again: true });
+    expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toBeNull();
+  });
+
+  it('may be taken by somebody else once its lease is over', async () => {
+    const { id } = await owed();
+    await use.ledger.db
+      .updateTable('payment')
+      .set({ leaseUntil: sql<Date>`now() - interval '1 second'` })
+      .where('id', '=', id)
+      .execute();
+    expect(await use.ledger.obligations.take(id, { holder: 'other', ms: 60_000 })).not.toBeNull();
+  });
+
+  it('ends once, and forgets the request with that', async () => {
+    const { id } = await owed();
+    const { obligations, db } = use.ledger;
+    await obligations.served(id, 200, answer);
+    await obligations.refused(id, 'late', null);
+    const stored = await db.selectFrom('payment').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    expect(stored).toMatchObject({ state: 'served', answerStatus: 200, reason: null });
+    expect(stored).toMatchObject({ request: null, leaseHolder: null, leaseUntil: null });
+    expect(await obligations.take(id, { holder: 'me', ms: 1 })).toBeNull();
+  });
+
+  it('of an upstream that refuses is refundable, with what it said', async () => {
+    const { id } = await owed();
+    const refusal = { ...answer, status: 404 };
+    await use.ledger.obligations.refused(id, 'the upstream answered 404', refusal);
+    expect(await use.ledger.payments.find(id)).toMatchObject({ state: 'refundable', answerStatus: 404 });
+    expect(await use.ledger.obligations.answerOf(id)).toEqual(refusal);
+  });
+});
+
+describe('what buyers ask for and get', () => {
+  it('is unreadable without the key', async () => {
+    const seal = sealOf([new Uint8Array(32).fill(7)]);
+    const [payments, obligations] = [new Payments(use.ledger.db, seal), new Obligations(use.ledger.db, seal)];
+    const payment = newPayment();
+    await payments.open(payment);
+    await enter(payment.id, 'preparing', 'sending', 'confirmed');
+    const lease = { holder: 'me', ms: 60_000 };
+    await expect(use.ledger.obligations.take(payment.id, lease)).rejects.toThrow('SLUICE_PAYLOAD_KEY');
+    expect(await obligations.take(payment.id, lease)).toMatchObject({ request: payment.request });
+    await obligations.served(payment.id, 200, answer);
+    const stored = await use.ledger.db
+      .selectFrom('payment')
+      .select('answer')
+      .where('id', '=', payment.id)
+      .executeTakeFirstOrThrow();
+    expect(stored.answer).toMatch(/^sealed:/);
+    expect(await obligations.answerOf(payment.id)).toEqual(answer);
+  });
+});

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import { expect, test } from 'vitest';
+import { AesCodec, dataConverter } from '../../../src/platform/temporal/codec.ts';
+
+const value = { id: 'w-1', amount: '1000', destination: 'somebody' };
+const plain = (): Payload => defaultPayloadConverter.toPayload(value) as Payload;
+const read = (payload: Payload | undefined): unknown =>
+  defaultPayloadConverter.fromPayload(payload as Payload);
+
+async function sealed(codec: AesCodec): Promise<Payload> {
+  const [payload] = await codec.encode([plain()]);
+  if (payload === undefined) throw new Error('nothing encoded');
+  return payload;
+}
+
+test('what was encoded is read back, and its text is nowhere in the payload', async () => {
+  const codec = new AesCodec([randomBytes(32)]);
+  const payload = await sealed(codec);
+  expect(Buffer.from(payload.data ?? []).includes('somebody')).toBe(false);
+  expect(read((await codec.decode([payload]))[0])).toEqual(value);
+});
+
+test('an older key still decrypts after a change of keys, a forgotten one is named by its id', async () => {
+  const [old, fresh] = [randomBytes(32), randomBytes(32)];
+  const payload = await sealed(new AesCodec([old]));
+  expect(read((await new AesCodec([fresh, old]).decode([payload]))[0])).toEqual(value);
+  await expect(new AesCodec([fresh]).decode([payload])).rejects.toThrow(/lacks the key [0-9a-f]{16}/);
+});
+
+test('changed data or metadata is refused', async () => {
+  const codec = new AesCodec([randomBytes(32)]);
+  const payload = await sealed(codec);
+  const data = new Uint8Array(payload.data ?? []);
+  data[20] = (data[20] ?? 0) ^ 1;
+  await expect(codec.decode([{ ...payload, data }])).rejects.toThrow();
+  const metadata = { ...payload.metadata, 'inner-encoding': new Uint8Array(Buffer.from('binary/plain')) };
+  await expect(codec.decode([{ ...payload, metadata }])).rejects.toThrow();
+  await expect(codec.decode([{ ...payload, data: data.slice(0, 5) }])).rejects.toThrow(/cut short/);
+});
+
+test('payloads that were never encrypted pass through', async () => {
+  const codec = new AesCodec([randomBytes(32)]);
+  expect(read((await codec.decode([plain()]))[0])).toEqual(value);
+});
+
+test('without a key the converter is that of Temporal', () => {
+  expect(dataConverter([])).toEqual({});
+  expect(dataConverter([randomBytes(32)]).payloadCodecs).toHaveLength(1);
+});

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { DomainError } from '../../src/domain/errors.ts';
+import { readAttempt } from '../../src/ledger/settlements/attempt-row.ts';
+import { unlessLost } from '../../src/settlement/lost-rows.ts';
+import { newId, useLedger } from '../ledger/support.ts';
+
+const use = useLedger();
+
+it('what a kind misses of something else is no lost record, and pauses nothing', async () => {
+  const id = newId();
+  const work = Promise.reject(new DomainError('NotFound', 'there is no mint', { id }));
+  await expect(unlessLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
+    code: 'NotFound',
+  });
+  expect((await use.ledger.alerts.list({ limit: 9 })).rows).toEqual([]);
+});
+
+it('a signed attempt that is not on record is a lost record, and pauses payments', async () => {
+  const id = newId();
+  const work = readAttempt(use.ledger.db, id, 1);
+  await expect(unlessLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
+    type: 'record_lost',
+  });
+  expect((await use.ledger.alerts.list({ open: true, limit: 9 })).rows).toMatchObject([
+    { kind: 'record_lost', subject: id },
+  ]);
+});

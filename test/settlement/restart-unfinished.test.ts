@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { rescanWorkflowId } from '../../src/domain/rescan.ts';
+import { settlementId } from '../../src/domain/settlement.ts';
+import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
+import { createOrphans, type Runs } from '../../src/settlement/restart-unfinished.ts';
+import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
+import { START } from '../ledger/chain-of-blocks.ts';
+import { newPayment } from '../ledger/new-payment.ts';
+import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+
+const use = useLedger();
+
+async function reserved(prefix: string): Promise<string> {
+  const id = newId(prefix);
+  await use.ledger.withdrawals.reserve(terms(id));
+  return id;
+}
+
+/** One round, with a Temporal in which these runs go on and every other has ended so. */
+async function round(
+  going: readonly string[],
+  end: 'completed' | 'failed' | 'none',
+): Promise<readonly string[]> {
+  const started: string[] = [];
+  const runs: Runs = {
+    running: async () => new Set([...going.map(withdrawalWorkflowId), ...going]),
+    lastEnd: async () => end,
+    start: async ({ id }) => void started.push(id),
+    startSettlement: async (settlement) => void started.push(settlementWorkflowId(settlement)),
+    startRescan: async (order) => void started.push(rescanWorkflowId(order)),
+    runningAudits: async () => new Map(),
+    startAudit: async () => {
+      throw new Error('no audit is due');
+    },
+  };
+  const unused = undefined as never;
+  const kinds = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
+  const { restarted } = await createOrphans({ ledger: use.ledger, runs, kinds }).restartOrphans();
+  expect(restarted).toBe(started.length);
+  return started;
+}
+
+describe('a round over the orphans', () => {
+  it('starts every unfinished withdrawal without a run, and nothing else', async () => {
+    const [orphan, going, over] = [await reserved('orphan'), await reserved('going'), await reserved('over')];
+    await use.ledger.settlements.move(over, 'rejected', REASON);
+    expect(await round([going], 'none')).toEqual([orphan]);
+    expect((await use.ledger.alerts.list({ limit: 9 })).rows).toEqual([]);
+    for (const id of [orphan, going]) await use.ledger.settlements.move(id, 'rejected', REASON);
+  });
+
+  it('starts every rescan on record without a run, such as one that Temporal was away for', async () => {
+    const { rescans, scan } = use.ledger;
+    await scan.start({ ...START, slot: 1n, parentSlot: 0n });
+    await use.ledger.db.updateTable('scanCursor').set({ slot: 4n }).execute();
+    for (const to of [2n, 3n, 4n]) await rescans.begin({ from: 1n, to, who: 'ops', why: 'why' });
+    await rescans.giveUp({ from: 1n, to: 4n }, 'over');
+    expect(await round(['deposit-rescan/1-3'], 'none')).toEqual(['deposit-rescan/1-2']);
+    for (const to of [2n, 3n]) await rescans.giveUp({ from: 1n, to }, 'over');
+  });
+
+  it('starts the run of a payment that is final and that nobody serves', async () => {
+    const payment = newPayment();
+    await use.ledger.payments.open(payment);
+    const { db } = use.ledger;
+    await db.updateTable('settlement').set({ status: 'finalized' }).where('id', '=', payment.id).execute();
+    const paidAt = new Date(Date.now() - 3_600_000);
+    const owed = db.updateTable('payment').set({ state: 'owed', paidAt }).where('id', '=', payment.id);
+    expect(await round([], 'completed')).toEqual([]);
+    await owed.execute();
+    expect(await round([], 'completed')).toEqual([payment.id]);
+    expect(await round([payment.id], 'completed')).toEqual([]);
+    await use.ledger.obligations.served(payment.id, 200, null);
+    expect(await round([], 'completed')).toEqual([]);
+  });
+
+  it('tells of runs that failed', async () => {
+    const id = await reserved('red');
+    expect(await round([], 'failed')).toEqual([id]);
+    const [alert] = (await use.ledger.alerts.list({ open: true, limit: 1 })).rows;
+    expect(alert).toMatchObject({ kind: 'workflow_failed', subject: id });
+    await use.ledger.settlements.move(id, 'rejected', REASON);
+  });
+
+  it('stops a withdrawal whose run had ended although the record does not know how, until people let it go', async () => {
+    const id = await reserved('ended');
+    expect(await round([], 'completed')).toEqual([id]);
+    expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
+      kind: 'stopped',
+      reason: { code: 'maybe_paid' },
+    });
+    await use.ledger.alerts.close('maybe_paid', id);
+    await round([], 'completed');
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
+  });
+
+  it('starts the upkeep again that was terminated, at whatever step, and none of another wallet', async () => {
+    const register = (wallet: string) =>
+      use.ledger.nonces.register(wallet, (position) => `${wallet}/${position}`);
+    const [unmade, onItsWay, dead, going, made] = await Promise.all([
+      register('hot'),
+      register('hot'),
+      register('hot'),
+      register('hot'),
+      register('hot'),
+      register('another'),
+    ]);
+    for (const { address } of [onItsWay, dead, going, made])
+      await use.ledger.attempts.prepare(attempt(idOf(address)), PLENTY);
+    await ended(made.address, { state: 'landed', slot: 9n, proof: null });
+    await ended(dead.address, DEAD);
+    const started = await round([idOf(going.address)], 'none');
+    expect(started.filter((id) => id.startsWith('nonce-')).toSorted()).toEqual(
+      [unmade, onItsWay, dead].map(({ address }) => `nonce-create/${address}`).toSorted(),
+    );
+  });
+});
+
+function idOf(address: string): string {
+  return settlementId(NONCE_CREATE, address);
+}
+
+async function ended(address: string, outcome: AttemptOutcome): Promise<void> {
+  await use.ledger.attempts.storeSignature(idOf(address), 1, `signature-${address}`);
+  await use.ledger.attempts.settle(idOf(address), 1, outcome);
+}

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Slots } from '../../../src/domain/slots.ts';
+import { hasAllOf, type ShownLedger } from '../../../src/solana/history/ledger-completeness-rule.ts';
+
+interface Block {
+  readonly slot: bigint;
+  readonly parentSlot: bigint;
+  readonly height: bigint;
+}
+
+/** Which blocks a node has lost: one in eight. */
+const losses = fc.array(
+  fc.nat(7).map((n) => n === 0),
+  { minLength: 31, maxLength: 31 },
+);
+
+/** A chain with skipped slots, slots within its ends, and the ledgers of two nodes. */
+const histories = fc
+  .record({
+    steps: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 3, maxLength: 30 }),
+    ends: fc.tuple(fc.nat(), fc.nat()),
+    lost: fc.array(losses, { minLength: 2, maxLength: 2 }),
+  })
+  .map(({ steps, ends, lost }) => {
+    const chain = chainOf(steps);
+    const [low, high] = [(chain[0]?.slot ?? 0n) + 1n, chain.at(-1)?.slot ?? 0n];
+    const [one, other] = ends.map((end) => low + (BigInt(end) % (high - low + 1n)));
+    const [from, to] = [one ?? low, other ?? low].toSorted((a, b) => Number(a - b));
+    const ledgers = lost.map((isLost) => chain.filter((_, index) => isLost[index] !== true));
+    return { chain, slots: { from: from ?? low, to: to ?? low }, ledgers };
+  });
+
+function chainOf(steps: readonly number[]): readonly Block[] {
+  const chain: Block[] = [{ slot: 100n, parentSlot: 99n, height: 70n }];
+  for (const step of steps) {
+    const { slot: parentSlot, height } = chain.at(-1) ?? { slot: 0n, height: 0n };
+    chain.push({ slot: parentSlot + BigInt(step), parentSlot, height: height + 1n });
+  }
+  return chain;
+}
+
+/** What an honest node with these blocks shows; null where it lists none behind the end. */
+function shownOf(ledger: readonly Block[], { from, to }: Slots): ShownLedger | null {
+  const first = ledger.find(({ slot }) => slot >= from);
+  const last = ledger.find(({ slot }) => slot >= to);
+  if (first === undefined || last === undefined) return null;
+  const count = BigInt(ledger.filter(({ slot }) => slot >= first.slot && slot <= last.slot).length);
+  return { first, last, count };
+}
+
+function holds(ledger: readonly Block[], slots: Slots): boolean {
+  const shown = shownOf(ledger, slots);
+  return shown !== null && hasAllOf(slots, shown);
+}
+
+/** The blocks of these slots that a ledger lacks. */
+function lacks(chain: readonly Block[], ledger: readonly Block[], { from, to }: Slots): readonly Block[] {
+  return chain.filter((block) => block.slot >= from && block.slot <= to && !ledger.includes(block));
+}
+
+describe('the slots of which a node shows every block', () => {
+  it('are none in which it lacks one, whatever it lost', () => {
+    fc.assert(
+      fc.property(histories, ({ chain, slots, ledgers }) => {
+        for (const ledger of ledgers)
+          if (holds(ledger, slots)) expect(lacks(chain, ledger, slots)).toEqual([]);
+      }),
+    );
+  });
+
+  it('are all over which it has the chain, from the block before them to the one after, skipped slots or not', () => {
+    fc.assert(
+      fc.property(histories, ({ chain, slots }) => {
+        const after = chain.findIndex(({ slot }) => slot >= slots.to);
+        const within = chain.filter(({ slot }, index) => slot >= slots.from && index <= after);
+        expect(holds(within, slots)).toBe(true);
+        for (const missing of within)
+          expect(
+            holds(
+              within.filter((block) => block !== missing),
+              slots,
+            ),
+          ).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('slots that the chain has skipped', () => {
+  const before = { slot: 10n, parentSlot: 9n, height: 5n };
+  const after = { slot: 20n, parentSlot: 10n, height: 6n };
+
+  it('are shown by the block after them, which names the one before as its parent', () => {
+    expect(holds([before, after], { from: 11n, to: 19n })).toBe(true);
+    expect(holds([after], { from: 11n, to: 19n })).toBe(true);
+  });
+
+  it('are not told from lost ones by that block where its parent lies among them', () => {
+    expect(holds([before, { ...after, parentSlot: 15n, height: 7n }], { from: 11n, to: 19n })).toBe(false);
+  });
+
+  it('are shown by no list that ends before them', () => {
+    expect(holds([before], { from: 11n, to: 19n })).toBe(false);
+  });
+});

@@ -1,0 +1,196 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
+import { HeldSlots } from '../../../src/solana/history/ledger-completeness.ts';
+import { areWhole } from '../../../src/solana/history/token-accounts.ts';
+import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
+import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
+
+const FINALITY_LAG = 2;
+/** Slots 1 to 10 have blocks, 11 to 30 have none, 31 and some more have. */
+const END = { from: 31n, to: 33n };
+
+let localnet: Localnet;
+let pool: NodePool;
+
+beforeAll(async () => {
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: FINALITY_LAG, nodes: 3 });
+  const { controls } = localnet;
+  while (controls.produceSlot() < 10);
+  controls.skipSlots(20);
+  controls.produceSlots(6 + FINALITY_LAG);
+  pool = await openNodePool(localnet.rpcUrls);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  localnet.controls.clearFaults();
+});
+afterAll(async () => {
+  await pool?.close();
+  await localnet?.close();
+});
+
+/** The places, in their order, of the nodes that show all blocks of these slots. */
+async function holders(from: bigint, to: bigint, held = new HeldSlots()): Promise<readonly number[]> {
+  const { holding } = await held.holdersOf(pool, { from, to });
+  return pool.nodes.flatMap(({ name }, place) => (holding.has(name) ? [place] : []));
+}
+
+describe('the nodes that have every block of some slots', () => {
+  it('are all where none has lost any, from the first slot of the chain on', async () => {
+    for (const from of [0n, 1n, 4n]) expect(await holders(from, 9n)).toEqual([0, 1, 2]);
+    expect(await holders(END.from, END.to)).toEqual([0, 1, 2]);
+  });
+
+  it('are those that show the blocks around slots that the chain has skipped', async () => {
+    expect(await holders(11n, 30n)).toEqual([0, 1, 2]);
+    expect(await holders(15n, 20n)).toEqual([0, 1, 2]);
+    localnet.controls.setFault(1, '*', { kind: 'hole', from: 31, to: 31 });
+    expect(await holders(11n, 30n)).toEqual([0, 2]);
+  });
+
+  it('are not those with a hole at the beginning, in the middle, at the end, or around all of them', async () => {
+    for (const [from, to] of [
+      [3, 4],
+      [5, 6],
+      [8, 9],
+      [2, 10],
+      [1, 40],
+    ] as const) {
+      localnet.controls.setFault(1, '*', { kind: 'hole', from, to });
+      expect(await holders(3n, 9n)).toEqual([0, 2]);
+      localnet.controls.clearFaults();
+    }
+  });
+
+  it('are not those that forgot the first of them, or have not come to the last', async () => {
+    localnet.controls.setFault(0, '*', { kind: 'history-from', slot: 5 });
+    localnet.controls.setFault(2, '*', { kind: 'stuck-finality', slot: 8 });
+    expect(await holders(4n, 9n)).toEqual([1]);
+    expect(await holders(5n, 8n)).toEqual([0, 1, 2]);
+  });
+
+  it('are found by short lists, too', async () => {
+    for (const node of [0, 1, 2])
+      localnet.controls.setFault(node, 'getBlocks', { kind: 'list-limit', slots: 600 });
+    expect(await holders(1n, END.to)).toEqual([0, 1, 2]);
+  });
+});
+
+describe('what was asked before', () => {
+  it('stands for ten minutes, of parts too, where the blocks are there, and for one where they are not', async () => {
+    let now = 0;
+    const held = new HeldSlots(() => now);
+    localnet.controls.setFault(0, '*', { kind: 'hole', from: 5, to: 6 });
+    expect(await holders(7n, 9n, held)).toEqual([0, 1, 2]);
+    expect(await holders(3n, 9n, held)).toEqual([1, 2]);
+    localnet.controls.clearFaults();
+    localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
+    expect(await holders(3n, 9n, held)).toEqual([1, 2]);
+    now = 61_000;
+    expect(await holders(4n, 8n, held)).toEqual([0, 1, 2]);
+    now = 601_000;
+    expect(await holders(3n, 9n, held)).toEqual([0, 2]);
+  });
+
+  it('stands for no longer where people set the clock back', async () => {
+    const clock = { date: Date.now(), run: performance.now() };
+    vi.spyOn(Date, 'now').mockImplementation(() => clock.date);
+    vi.spyOn(performance, 'now').mockImplementation(() => clock.run);
+    const held = new HeldSlots();
+    localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
+    expect(await holders(3n, 9n, held)).toEqual([0, 2]);
+    localnet.controls.clearFaults();
+    clock.date -= 86_400_000;
+    clock.run += 61_000;
+    expect(await holders(3n, 9n, held)).toEqual([0, 1, 2]);
+  });
+
+  it.each([
+    ['has them all', 0n, 4_000, 220],
+    ['has forgotten the first of them', 90_000_000n, 500, 4],
+  ])(
+    'is not asked again for each account, however long a node takes that %s',
+    async (_name, first, stepMs, most) => {
+      const clock = { now: 0, asked: 0 };
+      const { node, asPool } = sparseNode(first, stepMs, clock);
+      const held = new HeldSlots(() => clock.now);
+      const slots = { from: 1n, to: 100_000_000n };
+      const [one, other] = await Promise.all([1, 2].map(() => held.holdersOf(asPool, slots)));
+      const walk = clock.asked;
+      expect(walk).toBeLessThanOrEqual(most);
+      expect(await held.holdersOf(asPool, slots)).toEqual(one);
+      expect(one?.holding.has(node.name)).toBe(first === 0n);
+      expect([other, clock.asked]).toEqual([one, walk]);
+    },
+  );
+
+  it('is asked again by those that want it of now, once for all of them', async () => {
+    const clock = { now: 0, asked: 0 };
+    const { asPool } = sparseNode(0n, 1, clock);
+    const held = new HeldSlots(() => clock.now);
+    const slots = { from: 1n, to: 1_000_000n };
+    await held.holdersOf(asPool, slots);
+    const walk = clock.asked;
+    const ask = () => held.holdersNow(asPool, slots);
+    // What the first one began may have passed by what was lost when the others ask: these share the next walk.
+    await Promise.all([ask(), ask(), ask(), held.holdersOf(asPool, slots)]);
+    expect(clock.asked).toBe(3 * walk);
+  });
+
+  it('is nothing of a node that does not answer: it is asked by the next question', async () => {
+    const held = new HeldSlots();
+    const [first] = pool.nodes;
+    localnet.controls.setFault(0, 'getBlocks', { kind: 'http', status: 503 });
+    const { holding, silent } = await held.holdersOf(pool, END);
+    expect([holding.size, [...silent]]).toEqual([2, [first?.name]]);
+    localnet.controls.clearFaults();
+    await pool.probe();
+    expect(await holders(END.from, END.to, held)).toEqual([0, 1, 2]);
+  });
+});
+
+describe('lists that nodes were believed', () => {
+  const slots = { from: 3n, to: 9n };
+  const isWholeBy = (...places: number[]) => {
+    const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];
+    const history = { entries: [], believed: believed.map((nodes) => nodes.map(({ name }) => name)) };
+    return areWhole({ pool, held: new HeldSlots() }, slots, [history]);
+  };
+
+  it('are whole where a quorum of those of each part shows the blocks when they are read', async () => {
+    expect(await isWholeBy(0, 1)).toBe(true);
+    expect(await isWholeBy(0)).toBe(false);
+    localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
+    expect([await isWholeBy(0, 2), await isWholeBy(0, 1)]).toEqual([true, false]);
+  });
+
+  it('are neither while some of those do not answer', async () => {
+    localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+    expect(await isWholeBy(0, 2)).toBe(true);
+    await expect(isWholeBy(0, 1)).rejects.toMatchObject({ code: 'NoHealthyNode' });
+    localnet.controls.clearFaults();
+    await pool.probe();
+  });
+});
+
+/** A node of a long chain, a block in every 100,000th slot, that takes `stepMs` of `clock` for each answer; and a pool of it alone. */
+function sparseNode(first: bigint, stepMs: number, clock: { now: number; asked: number }) {
+  const step = 100_000n;
+  const call = async (method: string, [from, to]: readonly number[] = []) => {
+    clock.now += stepMs;
+    clock.asked += 1;
+    if (method === 'getFirstAvailableBlock') return first;
+    const low = BigInt(from ?? 0);
+    if (method === 'getBlock') return { parentSlot: low - step, blockHeight: low / step };
+    const begin = low < first ? first : low;
+    const slots: bigint[] = [];
+    for (let slot = ((begin + step - 1n) / step) * step; slot <= BigInt(to ?? 0); slot += step)
+      slots.push(slot);
+    return slots;
+  };
+  const node = { name: 'sparse', call } as unknown as SolanaNode;
+  const all = async (ask: (one: SolanaNode) => Promise<boolean>) => [
+    { node: node.name, result: (await Promise.allSettled([ask(node)]))[0] },
+  ];
+  return { node, asPool: { all } as unknown as NodePool };
+}

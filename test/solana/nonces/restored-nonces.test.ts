@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  agreedNonce,
+  isGone,
+  mayBeLost,
+  type ShownNonce,
+} from '../../../src/solana/nonces/restored-nonces.ts';
+
+const END = 1_000n;
+const value = fc.constantFrom('a', 'b', 'c', null);
+const said: fc.Arbitrary<ShownNonce> = fc.record({
+  nonce: value,
+  slot: fc.bigInt({ min: 0n, max: 9_000n }),
+  height: fc.bigInt({ min: 900n, max: 1_100n }),
+});
+
+/** Honest nodes, at least a quorum of them, each with what `truth` says of it, and a minority that says anything. */
+function withLiars(truth: fc.Arbitrary<ShownNonce>) {
+  return fc.integer({ min: 1, max: 4 }).chain((liars) =>
+    fc.record({
+      quorum: fc.constant(liars + 1),
+      honest: fc.array(truth, { minLength: 1, maxLength: liars + 1 }),
+      lies: fc.array(said, { maxLength: liars }),
+    }),
+  );
+}
+
+describe('what a nonce account holds at the end of a gap', () => {
+  // An honest node behind the end may show what the account held before; one past it shows what a lost attempt carries, while it stands.
+  const standing = said.map((one) => (one.height > END ? { ...one, nonce: 'lost' } : one));
+
+  it('is never told by liars, nor by banks of before the end', () => {
+    fc.assert(
+      fc.property(withLiars(standing), ({ quorum, honest, lies }) => {
+        const agreed = agreedNonce(END, [...lies, ...honest], quorum);
+        if (agreed !== null) expect(agreed.nonce).toBe('lost');
+        expect(isGone('lost', END, [...lies, ...honest], quorum)).toBe(false);
+      }),
+    );
+  });
+
+  it('is known, and gone, where enough have got past the end', () => {
+    fc.assert(
+      fc.property(fc.array(said, { minLength: 2, maxLength: 5 }), (shown) => {
+        const fresh = shown.map((one) => ({ ...one, nonce: 'now', height: END + 1n }));
+        const slots = fresh.map(({ slot }) => slot).toSorted((a, b) => (a < b ? -1 : 1));
+        expect(agreedNonce(END, fresh, fresh.length)).toEqual({ nonce: 'now', slot: slots[0] });
+        expect(isGone('lost', END, fresh, fresh.length)).toBe(true);
+        expect(isGone('now', END, fresh, fresh.length)).toBe(false);
+        const atTheEnd = fresh.map((one) => ({ ...one, height: END }));
+        expect(agreedNonce(END, atTheEnd, 1)).toBeNull();
+        expect(isGone('lost', END, atTheEnd, 1)).toBe(false);
+      }),
+    );
+  });
+
+  it('may be carried by a lost attempt, unless there is no account or a living attempt on record carries it', () => {
+    expect(mayBeLost({ nonce: 'a', slot: 1n }, null)).toBe(true);
+    expect(mayBeLost({ nonce: 'a', slot: 1n }, 'b')).toBe(true);
+    expect(mayBeLost({ nonce: 'a', slot: 1n }, 'a')).toBe(false);
+    expect(mayBeLost({ nonce: null, slot: 1n }, null)).toBe(false);
+  });
+});

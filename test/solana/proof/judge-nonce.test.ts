@@ -1,0 +1,334 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type {
+  NonceAttemptFacts,
+  NonceBypass,
+  NonceEvidence,
+  NonceUse,
+  SequencedCoverage,
+} from '../../../src/domain/attempt.ts';
+import { judgeNonceAttempt, judgeUnsignedNonce } from '../../../src/solana/proof/judge-nonce.ts';
+import {
+  ABSENT,
+  agreed,
+  anySighting,
+  coverage,
+  node,
+  said,
+  seen,
+  sequence,
+  testimonies,
+  UNREADABLE,
+} from '../../domain/evidence.ts';
+
+const ATTEMPT: NonceAttemptFacts = {
+  signature: 'sig',
+  nonceAccount: 'account',
+  nonce: 'old',
+  nonceSlot: 1500n,
+};
+const RUNS = { numRuns: 20_000 };
+
+function use(changes: Partial<NonceUse> = {}): NonceUse {
+  return {
+    signature: 'other',
+    nonceAccount: 'account',
+    nonce: 'old',
+    slot: 2000n,
+    shownBy: ['a', 'b'],
+    sequence: 20,
+    ...changes,
+  };
+}
+
+/** Evidence of two out of three nodes that proves death. */
+function deathEvidence(changes: Partial<NonceEvidence> = {}): NonceEvidence {
+  return {
+    quorum: 2,
+    finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'newer')],
+    use: use(),
+    bypass: null,
+    coverage: null,
+    statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT)],
+    outcomeConfirmedBy: [],
+    chargedBy: [],
+    ...changes,
+  };
+}
+
+const anyUse: fc.Arbitrary<NonceUse> = fc.record({
+  signature: fc.constantFrom('other', 'other', 'other', 'sig'),
+  nonceAccount: fc.constantFrom('account', 'account', 'account', 'twin'),
+  nonce: fc.constantFrom('old', 'old', 'old', 'older'),
+  slot: fc.constant(2000n),
+  shownBy: fc.array(node, { maxLength: 4 }),
+  sequence,
+});
+
+function bypass(changes: Partial<NonceBypass> = {}): NonceBypass {
+  return {
+    signature: 'past',
+    nonceAccount: 'account',
+    slot: 2000n,
+    shownBy: ['a', 'b'],
+    sequence: 20,
+    ...changes,
+  };
+}
+
+/** Linked blocks from the attempt's nonce's slot to that of its bypass. */
+function life(changes: Parameters<typeof coverage>[0] = {}): SequencedCoverage {
+  const { first, last, ...rest } = changes;
+  return coverage({ first: { slot: 1500n, ...first }, last: { slot: 2000n, ...last }, ...rest });
+}
+
+/** Evidence that proves death although nothing that used up the nonce is found. */
+function bypassEvidence(changes: Partial<NonceEvidence> = {}): NonceEvidence {
+  return deathEvidence({ use: null, bypass: bypass(), coverage: life(), ...changes });
+}
+
+const anyBypass: fc.Arbitrary<NonceBypass> = fc.record({
+  signature: fc.constantFrom('past', 'past', 'past', 'sig'),
+  nonceAccount: fc.constantFrom('account', 'account', 'account', 'twin'),
+  slot: fc.constantFrom(2000n, 2000n, 1999n, 1500n),
+  shownBy: fc.array(node, { maxLength: 4 }),
+  sequence,
+});
+
+const anyLife: fc.Arbitrary<SequencedCoverage> = fc
+  .record({
+    from: fc.constantFrom(1500n, 1500n, 1499n, 1501n),
+    to: fc.constantFrom(2000n, 2000n, 1999n, 2001n),
+    agreeingNodes: fc.constantFrom(['a', 'b', 'c'], ['b', 'c'], ['a', 'a']),
+    containsSignature: fc.constantFrom(false, false, false, true),
+    witnesses: fc.constantFrom(3, 3, 3, 1),
+    sequence,
+  })
+  .map(({ from, to, agreeingNodes, ...rest }) => ({
+    first: agreed({ slot: from, agreeingNodes }),
+    last: agreed({ slot: to, agreeingNodes }),
+    ...rest,
+  }));
+
+const anyEvidence: fc.Arbitrary<NonceEvidence> = fc.record({
+  quorum: fc.constantFrom(1, 2, 2, 3),
+  finalizedNonces: testimonies(fc.constantFrom('new', 'new', 'newer', 'old')),
+  use: fc.option(anyUse, { freq: 2 }),
+  bypass: fc.option(anyBypass, { freq: 9 }),
+  coverage: fc.option(anyLife, { freq: 9 }),
+  statuses: testimonies(anySighting),
+  outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
+  chargedBy: fc.array(node, { maxLength: 1 }),
+});
+
+function kind(evidence: NonceEvidence, attempt: NonceAttemptFacts = ATTEMPT): string {
+  return judgeNonceAttempt(attempt, evidence).kind;
+}
+
+/** What proves, by the rule itself, that another transaction ended the nonce: when that was known, and who shows it. */
+function endOf(evidence: NonceEvidence): { readonly at: number; readonly shownBy: readonly string[] } {
+  const { use: used, bypass: passed, coverage: blocks, quorum } = evidence;
+  const isForeign = used?.signature === 'other' && used.nonceAccount === 'account' && used.nonce === 'old';
+  if (used !== null && isForeign && new Set(used.shownBy).size >= quorum)
+    return { at: used.sequence, shownBy: used.shownBy };
+  if (passed === null || blocks === null) throw new Error('dead without an end of its nonce');
+  expect(passed).toMatchObject({ signature: 'past', nonceAccount: 'account' });
+  expect(passed.slot).toBeGreaterThan(1500n);
+  expect(blocks.first.slot).toBeLessThanOrEqual(1500n);
+  expect(blocks.last.slot).toBeGreaterThanOrEqual(passed.slot);
+  for (const { agreeingNodes } of [blocks.first, blocks.last])
+    expect(new Set(agreeingNodes).size).toBeGreaterThanOrEqual(quorum);
+  return { at: blocks.sequence, shownBy: passed.shownBy };
+}
+
+describe('an attempt with a durable nonce is dead', () => {
+  it('with another nonce, its foreign use and later nulls of a quorum', () => {
+    expect(judgeNonceAttempt(ATTEMPT, deathEvidence())).toEqual({ kind: 'dead' });
+  });
+
+  it('never while any evidence says that it may live, on any evidence', () => {
+    const dead = { byUse: 0, byBlocks: 0 };
+    fc.assert(
+      fc.property(anyEvidence, (evidence) => {
+        if (kind(evidence) !== 'dead') return;
+        const { quorum, finalizedNonces, statuses, outcomeConfirmedBy } = evidence;
+        const { at: known, shownBy } = endOf(evidence);
+        dead[evidence.use !== null && known === evidence.use.sequence ? 'byUse' : 'byBlocks'] += 1;
+        expect(new Set(shownBy).size).toBeGreaterThanOrEqual(quorum);
+        expect(evidence.use?.signature).not.toBe('sig');
+        expect(evidence.coverage?.containsSignature).not.toBe(true);
+        expect(statuses.some(({ answer }) => answer.kind === 'seen')).toBe(false);
+        expect(outcomeConfirmedBy).toEqual([]);
+        const standing = new Set(
+          finalizedNonces.filter((one) => one.answer === 'old').map((one) => one.node),
+        );
+        const silent = statuses.filter(({ answer, sequence: at, node: by }) => {
+          const before = finalizedNonces.filter((one) => one.answer !== 'old' && one.sequence < at);
+          const witnesses = new Set(before.map((one) => one.node).filter((one) => !standing.has(one)));
+          const isWitness = witnesses.has(by) && shownBy.includes(by);
+          return answer.kind === 'absent' && at > known && isWitness && witnesses.size >= quorum;
+        });
+        expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(quorum);
+      }),
+      RUNS,
+    );
+    // 55 and 35 are usual. By chance less than one of a million runs finds so few as this.
+    expect(dead.byUse).toBeGreaterThan(20);
+    expect(dead.byBlocks).toBeGreaterThan(5);
+  });
+
+  it('with another nonce, an advance past it, linked blocks that lack it, and later nulls of those who show that', () => {
+    expect(judgeNonceAttempt(ATTEMPT, bypassEvidence())).toEqual({ kind: 'dead' });
+    const spoilt: readonly Partial<NonceEvidence>[] = [
+      { quorum: 3 },
+      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
+      { bypass: null },
+      { bypass: bypass({ signature: 'sig' }) },
+      { bypass: bypass({ nonceAccount: 'twin' }) },
+      { bypass: bypass({ slot: 1500n }) },
+      { bypass: bypass({ slot: 2001n }) },
+      { bypass: bypass({ shownBy: ['a', 'a'] }) },
+      { bypass: bypass({ shownBy: ['a', 'c'] }) },
+      { coverage: null },
+      { coverage: life({ containsSignature: true }) },
+      { coverage: life({ first: { slot: 1501n } }) },
+      { coverage: life({ last: { slot: 1999n } }) },
+      { coverage: life({ first: { agreeingNodes: ['a'] } }) },
+      { coverage: life({ last: { agreeingNodes: ['b', 'b'] } }) },
+      { coverage: life({ witnesses: 1 }) },
+      { coverage: life({ sequence: 31 }) },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, atSlot: 1_999n })] },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, historyFrom: 1_501n })] },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 3, seen('finalized'))] },
+      { use: use({ signature: 'sig' }) },
+    ];
+    for (const changes of spoilt)
+      expect(kind(bypassEvidence(changes)), JSON.stringify(Object.keys(changes))).not.toBe('dead');
+  });
+
+  it('never again once any answer of the proof is taken away or turned', () => {
+    const spoilt: readonly Partial<NonceEvidence>[] = [
+      { quorum: 3 },
+      { quorum: 0 },
+      { quorum: Number.NaN },
+      { finalizedNonces: [] },
+      { finalizedNonces: [said('a', 1, 'new'), said('a', 2, 'new')] },
+      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
+      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'new'), said('b', 3, 'old')] },
+      { finalizedNonces: [said('a', 1, 'new'), said('b', 32, 'new')] },
+      { use: null },
+      { use: use({ signature: 'sig' }) },
+      { use: use({ nonceAccount: 'twin' }) },
+      { use: use({ nonce: 'older' }) },
+      { use: use({ shownBy: ['a', 'a'] }) },
+      { use: use({ sequence: 31 }) },
+      { statuses: [] },
+      { statuses: [said('a', 30, ABSENT), said('a', 31, ABSENT)] },
+      { statuses: [said('a', 30, ABSENT), said('b', 20, ABSENT)] },
+      { statuses: [said('a', 30, ABSENT), said('c', 31, ABSENT)] },
+      { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
+      { statuses: [...deathEvidence().statuses, said('c', 3, seen('processed'))] },
+      { statuses: [...deathEvidence().statuses, said('c', 3, seen('finalized'))] },
+      { outcomeConfirmedBy: ['a'] },
+    ];
+    for (const changes of spoilt)
+      expect(kind(deathEvidence(changes)), JSON.stringify(Object.keys(changes))).not.toBe('dead');
+  });
+
+  it('never while its signature is not known', () => {
+    expect(kind(deathEvidence(), { ...ATTEMPT, signature: null })).toBe('unknown');
+  });
+});
+
+describe('an attempt with a durable nonce', () => {
+  it('lives as long as its nonce stands, however long nodes answer null', () => {
+    const finalizedNonces = [said('a', 1, 'old'), said('b', 2, 'old')];
+    expect(judgeNonceAttempt(ATTEMPT, deathEvidence({ finalizedNonces, use: null }))).toEqual({
+      kind: 'alive',
+      seen: null,
+    });
+  });
+
+  it('lives while a node sees it below finalized, and is held with a reason once a quorum no longer has its nonce', () => {
+    const [a, b, c] = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
+    const statuses = [a, b, c];
+    const stands = [said('a', 1, 'new'), said('b', 2, 'old')];
+    const alive = { kind: 'alive', seen: 'confirmed' };
+    expect(
+      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, finalizedNonces: stands, use: null })),
+    ).toEqual(alive);
+    const held = (changes: Partial<NonceEvidence>) =>
+      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, ...changes }));
+    expect(held({})).toMatchObject({
+      kind: 'unknown',
+      why: expect.stringMatching(/^c reports it confirmed in slot \d+, but other used up its nonce$/),
+    });
+    for (const found of [null, use({ signature: 'sig' }), use({ shownBy: ['a'] })])
+      expect(held({ use: found })).toMatchObject({
+        kind: 'unknown',
+        why: expect.stringMatching(/^c reports it confirmed .*used up, and no node reports it finalized$/),
+      });
+  });
+
+  it('has failed for good where it is finalized with an error, although its nonce advanced', () => {
+    const statuses = [said('a', 30, seen('finalized', 'InstructionError'))];
+    const ran = { statuses, outcomeConfirmedBy: ['b'], chargedBy: ['b'] };
+    const failed = { kind: 'failed', error: 'InstructionError' };
+    for (const changes of [{}, { use: null }, { use: null, finalizedNonces: [] }]) {
+      const evidence = deathEvidence({ use: use({ signature: 'sig' }), ...ran, ...changes });
+      expect(judgeNonceAttempt(ATTEMPT, evidence)).toMatchObject(failed);
+    }
+    expect(kind(deathEvidence(ran))).toBe('unknown');
+  });
+
+  it('that a block includes without running it, for no fee, lives as long as its nonce, and has failed where another one used that up', () => {
+    const statuses = [said('a', 30, seen('finalized', 'AccountNotFound')), said('b', 31, ABSENT)];
+    const included = deathEvidence({ statuses, outcomeConfirmedBy: ['b'], use: null });
+    const stands = [said('a', 1, 'old'), said('b', 2, 'old')];
+    for (const finalizedNonces of [stands, [said('a', 1, 'new'), said('b', 2, 'old')], []])
+      expect(judgeNonceAttempt(ATTEMPT, { ...included, finalizedNonces })).toEqual({
+        kind: 'alive',
+        seen: null,
+      });
+    // It may have run in an earlier slot under the same signature.
+    expect(kind(included)).toBe('unknown');
+    expect(kind({ ...included, use: use({ signature: 'sig' }) })).toBe('unknown');
+    expect(kind({ ...included, use: use({ shownBy: ['a'] }) })).toBe('unknown');
+    expect(judgeNonceAttempt(ATTEMPT, { ...included, use: use() })).toMatchObject({
+      kind: 'failed',
+      error: 'AccountNotFound',
+    });
+    expect(kind({ ...included, use: use(), outcomeConfirmedBy: [] })).not.toBe('failed');
+  });
+
+  it('is unknown where nodes contradict each other about who used the nonce', () => {
+    const statuses = [said('a', 30, seen('finalized')), said('b', 31, ABSENT)];
+    expect(kind(deathEvidence({ statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
+  });
+});
+
+describe('an attempt with a durable nonce of which no signature is known', () => {
+  const unsigned = { ...ATTEMPT, signature: null, messageHash: 'own' };
+
+  it.each<[string, Partial<NonceEvidence>, string | null, string]>([
+    ['is dead where another message has used up its nonce', {}, 'another', 'dead'],
+    ['is not where its own has', {}, 'own', 'unknown'],
+    ['is not where no bytes show which one did', {}, null, 'unknown'],
+    ['is not where one node alone shows that', { use: use({ shownBy: ['a', 'a'] }) }, 'another', 'unknown'],
+    ['is not by the use of another account', { use: use({ nonceAccount: 'twin' }) }, 'another', 'unknown'],
+    ['is not by the use of another value', { use: use({ nonce: 'older' }) }, 'another', 'unknown'],
+    ['is not by an advance past it', { use: null, bypass: bypass() }, null, 'unknown'],
+    ['is not while too few tell its nonce', { finalizedNonces: [said('a', 1, 'new')] }, 'another', 'unknown'],
+    [
+      'lives while it stands at one of a quorum',
+      { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
+      'another',
+      'alive',
+    ],
+  ])('%s', (_what, changes, usedBy, verdict) => {
+    expect(judgeUnsignedNonce(unsigned, deathEvidence({ statuses: [], ...changes }), usedBy).kind).toBe(
+      verdict,
+    );
+  });
+});

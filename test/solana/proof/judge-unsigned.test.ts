@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  judgeUnsigned,
+  sightingOfMessage,
+  type WalletEntry,
+} from '../../../src/solana/proof/judge-unsigned.ts';
+import {
+  ABSENT,
+  ATTEMPT,
+  anyEvidence,
+  coverage,
+  deathEvidence,
+  said,
+  UNREADABLE,
+} from '../../domain/evidence.ts';
+
+const { signature: _signature, ...life } = ATTEMPT;
+const WHOLE = { historyFrom: 0n, atSlot: 4_000n };
+const UNSIGNED = { ...life, messageHash: 'ours' };
+
+const anyEntries: fc.Arbitrary<WalletEntry[]> = fc.array(
+  fc.record({
+    signature: fc.string({ minLength: 1, maxLength: 4 }),
+    slot: fc.bigInt({ min: 2500n, max: 3000n }),
+    messageHash: fc.constantFrom('ours', 'other', 'another', null),
+  }),
+  { maxLength: 6 },
+);
+
+test('a history is silent only where every transaction of the wallet is read and is another one', () => {
+  fc.assert(
+    fc.property(anyEntries, (entries) => {
+      const hashes = entries.map(({ messageHash }) => messageHash);
+      const expected = hashes.includes('ours') ? 'seen' : hashes.includes(null) ? 'unreadable' : 'absent';
+      expect(sightingOfMessage('ours', { entries, ...WHOLE }).kind).toBe(expected);
+    }),
+  );
+});
+
+test('dead without a signature, by the same evidence; anything but the proof is no death', () => {
+  expect(judgeUnsigned(UNSIGNED, deathEvidence())).toEqual({ kind: 'dead' });
+  const spoilt = [
+    { coverage: null },
+    { coverage: coverage({ containsSignature: true }) },
+    { coverage: coverage({ last: { height: 1150n } }) },
+    { origin: null },
+    { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] },
+    { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
+    { statuses: [said('a', 10, ABSENT), said('b', 11, ABSENT)] },
+  ];
+  for (const changes of spoilt) expect(judgeUnsigned(UNSIGNED, deathEvidence(changes)).kind).not.toBe('dead');
+});
+
+test('any node that lists the message, or blocks that hold it, forbid its death; and nothing proves it landed', () => {
+  fc.assert(
+    fc.property(anyEvidence, fc.bigInt({ min: 2501n, max: 3000n }), (evidence, slot) => {
+      const found = sightingOfMessage('ours', {
+        entries: [{ signature: 's', slot, messageHash: 'ours' }],
+        ...WHOLE,
+      });
+      const listed = { ...evidence, statuses: [...evidence.statuses, said('c', 40, found)] };
+      expect(judgeUnsigned(UNSIGNED, listed).kind).not.toBe('dead');
+      const held = coverage({ containsSignature: true });
+      const inBlocks = { ...evidence, displacement: null, coverage: held };
+      expect(judgeUnsigned(UNSIGNED, inBlocks).kind).not.toBe('dead');
+      expect(['landed', 'failed']).not.toContain(judgeUnsigned(UNSIGNED, evidence).kind);
+    }),
+  );
+});

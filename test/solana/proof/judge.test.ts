@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { judgeAttempt } from '../../../src/solana/proof/judge.ts';
+import {
+  ABSENT,
+  ATTEMPT,
+  anyAttempt,
+  anyEvidence,
+  coverage,
+  deathEvidence,
+  kindOf,
+  mentions,
+  RUNS,
+  said,
+  seen,
+  UNREADABLE,
+} from '../../domain/evidence.ts';
+
+describe('an attempt has landed or failed', () => {
+  const witness = [said('a', 1, seen('finalized'))];
+
+  it('only when a second node shows the same finalized outcome', () => {
+    const base = deathEvidence({ coverage: null, statuses: witness });
+    expect(judgeAttempt(ATTEMPT, base)).toEqual({ kind: 'alive', seen: 'confirmed' });
+    expect(kindOf({ ...base, outcomeConfirmedBy: ['a'] })).toBe('alive');
+    expect(judgeAttempt(ATTEMPT, { ...base, outcomeConfirmedBy: ['b'] })).toEqual({
+      kind: 'landed',
+      slot: 2000n,
+    });
+  });
+
+  it('as failed, with the error of the chain', () => {
+    const statuses = [said('a', 1, seen('finalized', 'custom program error: 0x1'))];
+    expect(
+      judgeAttempt(ATTEMPT, deathEvidence({ coverage: null, statuses, outcomeConfirmedBy: ['b'] })),
+    ).toEqual({
+      kind: 'failed',
+      slot: 2000n,
+      error: 'custom program error: 0x1',
+    });
+  });
+
+  it('by one node alone only where the quorum is one', () => {
+    const single = deathEvidence({ quorum: 1, coverage: null, statuses: witness, outcomeConfirmedBy: ['a'] });
+    expect(kindOf(single)).toBe('landed');
+  });
+
+  it('also where the linked blocks hold it, which alone tell no outcome', () => {
+    const blocks = coverage({ containsSignature: true });
+    expect(kindOf(deathEvidence({ coverage: blocks, statuses: witness, outcomeConfirmedBy: ['scan'] }))).toBe(
+      'landed',
+    );
+    expect(kindOf(deathEvidence({ coverage: blocks }))).toBe('unknown');
+  });
+
+  it('never by contradicting nodes', () => {
+    const statuses = [...witness, said('b', 2, seen('finalized', 'error'))];
+    expect(kindOf(deathEvidence({ coverage: null, statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
+    expect(kindOf(deathEvidence({ statuses: witness, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
+  });
+
+  it('never without a finalized sighting and a confirmation, on any evidence', () => {
+    fc.assert(
+      fc.property(anyAttempt, anyEvidence, (attempt, evidence) => {
+        const verdict = judgeAttempt(attempt, evidence);
+        if (verdict.kind !== 'landed' && verdict.kind !== 'failed') return;
+        const error = verdict.kind === 'failed' ? verdict.error : null;
+        expect(evidence.outcomeConfirmedBy.length).toBeGreaterThan(0);
+        expect(
+          mentions(
+            evidence,
+            (answer) =>
+              answer.kind === 'seen' &&
+              answer.commitment === 'finalized' &&
+              answer.slot === verdict.slot &&
+              answer.error === error,
+          ),
+        ).toBe(true);
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('an attempt is alive or unknown', () => {
+  it('alive while seen below finalized, until the coverage passes L', () => {
+    for (const commitment of ['processed', 'confirmed'] as const) {
+      const statuses = [said('a', 30, seen(commitment)), said('b', 31, ABSENT)];
+      const alive = { kind: 'alive', seen: commitment };
+      expect(judgeAttempt(ATTEMPT, deathEvidence({ coverage: null, statuses }))).toEqual(alive);
+      expect(
+        judgeAttempt(ATTEMPT, deathEvidence({ coverage: coverage({ last: { height: 1150n } }), statuses })),
+      ).toEqual(alive);
+      expect(kindOf(deathEvidence({ statuses }))).toBe('unknown');
+    }
+  });
+
+  it('alive while a quorum answers null and the finalized height is not above L', () => {
+    const finalizedHeights = [said('a', 1, 1150n), said('b', 2, 1150n)];
+    expect(judgeAttempt(ATTEMPT, deathEvidence({ finalizedHeights, coverage: null }))).toEqual({
+      kind: 'alive',
+      seen: null,
+    });
+  });
+
+  it('unknown where its own last height is out of reach and no quorum shows its block, alive where one does', () => {
+    const wild = { ...ATTEMPT, lastValidBlockHeight: 10n ** 15n };
+    const finalizedHeights = [said('a', 1, 1100n), said('b', 2, 1100n)];
+    const evidence = deathEvidence({ finalizedHeights, coverage: null });
+    expect(kindOf(evidence, wild)).toBe('alive');
+    expect(kindOf({ ...evidence, origin: null }, wild)).toBe('unknown');
+    expect(kindOf(deathEvidence({ coverage: coverage({ last: { height: 1152n } }) }), wild)).toBe('alive');
+    const past = [said('a', 1, 1152n), said('b', 2, 1160n)];
+    const dead = { finalizedHeights: past, coverage: coverage({ last: { height: 1152n } }) };
+    expect(kindOf(deathEvidence(dead), wild)).toBe('dead');
+  });
+
+  it('unknown while fewer than a quorum can be read', () => {
+    const finalizedHeights = [said('a', 1, 1150n), said('b', 2, 1150n)];
+    const statuses = [said('a', 30, ABSENT), said('b', 31, UNREADABLE)];
+    expect(kindOf(deathEvidence({ finalizedHeights, statuses, coverage: null }))).toBe('unknown');
+    expect(kindOf(deathEvidence({ finalizedHeights: [], coverage: null }))).toBe('unknown');
+    expect(kindOf(deathEvidence({ statuses }))).toBe('unknown');
+  });
+});

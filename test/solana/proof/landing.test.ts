@@ -1,0 +1,270 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { rpc } from '../../../devkit/localstack/rpc.ts';
+import { Chain } from '../../../src/solana/chain.ts';
+import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
+import { deriveAta } from '../../../src/solana/tokens/ata.ts';
+import { readMint } from '../../../src/solana/tokens/mint.ts';
+import { readTokenAccount } from '../../../src/solana/tokens/token-account.ts';
+import { transferFee } from '../../../src/solana/tokens/transfer-fee.ts';
+import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../../src/solana/tx/transfer.ts';
+import { ears, LandingRoom, until, wallet } from '../landing-room.ts';
+import { listen } from '../rpc-calls.ts';
+
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => {
+  room.localnet.controls.clearFaults();
+  vi.restoreAllMocks();
+});
+afterAll(() => room?.close());
+
+/** The answer of a real node about a finalized transaction. */
+async function readRaw(signature: string): Promise<unknown> {
+  const options = { encoding: 'base64', commitment: 'finalized', maxSupportedTransactionVersion: 0 };
+  return rpc(room.localnet.rpcUrls[0] ?? '', 'getTransaction', [signature, options]);
+}
+
+async function tokenSide(
+  mint: string,
+): Promise<TokenTransfer & { size: number; fee: (amount: bigint) => Promise<bigint | null> }> {
+  const info = readMint(mint, (await room.chain.accounts([mint])).accounts[0] ?? null);
+  const { program, decimals } = info;
+  const fee = async (amount: bigint) => transferFee(info, amount, await room.chain.epoch());
+  return {
+    mint,
+    program,
+    decimals,
+    createAta: true,
+    expectedFee: null,
+    hookAccounts: [],
+    size: info.ataSize,
+    fee,
+  };
+}
+
+/** How often the node has been handed bytes since. */
+function countSends(node: SolanaNode): () => number {
+  const call = vi.spyOn(node, 'call');
+  return () => call.mock.calls.filter(([method]) => method === 'sendTransaction').length;
+}
+
+describe('an attempt on its way', () => {
+  it('reads height and life of a blockhash from its block, past skipped slots too', async () => {
+    room.localnet.controls.skipSlots(3);
+    room.localnet.controls.produceSlots(3);
+    const life = await new Chain(room.pool).latestBlockhash();
+    expect(life.lastValidBlockHeight).toBe(life.height + 150n);
+    expect(life.slot).toBeGreaterThan(life.height);
+  });
+
+  it('lands, is confirmed first, and costs the fee that was planned', async () => {
+    const destination = wallet();
+    const sent = await room.attempt(destination, 5_000_000n);
+    const { heard, hooks } = ears();
+    const { verdict, evidence, spending } = await room.withBlocks(room.watcher.watch(sent, hooks));
+    expect(verdict.kind).toBe('landed');
+    expect(heard).toContain('confirmed');
+    expect(evidence.outcomeConfirmedBy).toHaveLength(1);
+    expect(spending).toEqual({
+      feeLamports: sent.feeLamports,
+      spentLamports: 5_000_000n + sent.feeLamports,
+      tokenChanges: new Map(),
+    });
+    expect(await room.lamportsOf(destination)).toBe(5_000_000n);
+  });
+
+  it('makes a token account at the rent of its real size, with the declared transfer fee withheld', async () => {
+    const side = await tokenSide(room.localnet.feeMint.address);
+    const destination = wallet();
+    const expectedFee = await side.fee(1_000_000n);
+    expect(expectedFee).toBe(10_000n);
+    const sent = await room.attempt(destination, 1_000_000n, { ...side, expectedFee });
+    const before = await room.lamportsOf(room.signer.address);
+    const { verdict, spending } = await room.withBlocks(room.watcher.watch(sent, ears().hooks));
+    expect(verdict.kind).toBe('landed');
+    const ata = deriveAta(destination, side.mint, side.program);
+    const [account = null] = (await room.chain.accounts([ata])).accounts;
+    expect(account?.data.length).toBe(side.size);
+    expect(readTokenAccount(ata, account)).toMatchObject({ amount: 990_000n, owner: destination });
+    const rent = await room.chain.rentMinimum(side.size);
+    const spent = before - (await room.lamportsOf(room.signer.address));
+    expect(spending.spentLamports).toBe(spent);
+    expect(spent).toBe(rent + (spending.feeLamports ?? 0n));
+  });
+
+  it('fails for good with the error of the chain', async () => {
+    const side = await tokenSide(room.localnet.mint.address);
+    const good = await room.attempt(wallet(), 1n, side);
+    const lifeOf = { ...good };
+    const message = composeTransfer({
+      asset: side.mint,
+      amount: 2n ** 63n,
+      source: room.signer.address,
+      destination: wallet(),
+      memo: null,
+      token: side,
+      computeUnitLimit: 100_000,
+      computeUnitPriceMicroLamports: 1_000n,
+      blockhash: good.blockhash,
+    }).message;
+    const tooMuch = { ...lifeOf, ...assembleTransaction(message, await room.signer.sign(message)) };
+    const { verdict } = await room.withBlocks(room.watcher.watch(tooMuch, ears().hooks));
+    expect(verdict).toMatchObject({ kind: 'failed', error: expect.stringContaining('"Custom":1') });
+  });
+
+  it('says that it was lost in a fork, and lands again from the same bytes (thirdweb engine)', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const { controls } = room.localnet;
+    const end = room.watcher.watch(sent, hooks);
+    const isIncluded = () => controls.chain.ledger.record(sent.signature) !== undefined;
+    await until(() => {
+      if (!isIncluded()) controls.produceSlot();
+      return isIncluded();
+    });
+    // One block above confirms it. More of them, while the watcher is slow to ask, would put it out of reach of the fork.
+    controls.produceSlot();
+    await until(() => heard.includes('confirmed'));
+    controls.fork(3);
+    await until(() => heard.includes('sending'));
+    expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
+  });
+
+  it('stops waiting when told to, and asks nothing more', async () => {
+    const { hooks, abort } = ears();
+    const end = room.watcher.watch(await room.attempt(wallet(), 5_000_000n), hooks);
+    abort.abort(new Error('worker stops'));
+    await expect(end).rejects.toThrow('worker stops');
+  });
+});
+
+describe('the bytes of an attempt', () => {
+  it('go to a node once at a time: where one is silent, only the others get them again', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    room.localnet.controls.setFault(1, 'sendTransaction', { kind: 'no-answer' });
+    const sends = room.pool.nodes.map((node) => countSends(node));
+    const { hooks, abort } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => (sends[0]?.() ?? 0) >= 5);
+    expect(sends[1]?.()).toBe(1);
+    abort.abort(new Error('enough'));
+    await expect(end).rejects.toThrow('enough');
+  });
+
+  it('are held with what the nodes say where a quorum calls them wrong, not where one does, and land once they are taken', async () => {
+    const attempt = await room.attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const refusal = {
+      kind: 'error',
+      code: -32003,
+      message: 'Transaction signature verification failure',
+    } as const;
+    room.localnet.controls.setFault(0, 'sendTransaction', refusal);
+    room.localnet.controls.setFault(1, 'sendTransaction', { kind: 'drop-send' });
+    const sends = room.pool.nodes.map(countSends);
+    const outcome = room.watcher.watch(attempt, hooks);
+    await until(() => sends.every((count) => count() > 2));
+    expect(heard).toEqual([]);
+    room.localnet.controls.clearFaults(1);
+    room.localnet.controls.setFault(1, 'sendTransaction', refusal);
+    await until(() => heard.length > 0);
+    expect(heard[0]).toMatch(/^held: too many nodes refuse its bytes: /);
+    for (const { name } of room.pool.nodes) expect(heard[0]).toContain(`${name}: sendTransaction: -32003`);
+    room.localnet.controls.clearFaults();
+    expect((await room.withBlocks(outcome)).verdict.kind).toBe('landed');
+    expect(heard).toEqual([heard[0], 'sending', 'confirmed']);
+  });
+
+  it('are sent no more past their last height, where a quorum has finalized that', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
+    room.localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 10_000 });
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    const rounds = (method: string, wanted: number) =>
+      until(() => asked.filter((one) => one === method).length >= wanted);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    asked.length = 0;
+    await rounds('sendTransaction', 6);
+    room.localnet.controls.produceSlots(200);
+    asked.length = 0;
+    await rounds('getBlockHeight', 6);
+    asked.length = 0;
+    await rounds('getSignatureStatuses', 40);
+    expect(asked).not.toContain('sendTransaction');
+    stop();
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict).toEqual({ kind: 'dead' });
+  });
+});
+
+describe('an attempt that one node alone reports as finalized', () => {
+  it('is held with the nodes named, and lands as soon as a second one shows it', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    for (const node of [0, 1])
+      room.localnet.controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
+    const { heard, hooks } = ears();
+    const end = room.impatient().watch(sent, hooks);
+    await room.withBlocks(until(() => heard.some((word) => word.startsWith('held'))));
+    const held = heard.find((word) => word.startsWith('held')) ?? '';
+    expect(heard).toContain('confirmed');
+    for (const { name } of room.pool.nodes) expect(held).toContain(name);
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('landed');
+  });
+
+  it('is held where the second one shows another outcome', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const other = await room.localnet.airdrop(wallet(), 1_000_000n);
+    const lie = { kind: 'result', result: await readRaw(other) } as const;
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getTransaction', lie);
+    const end = room.impatient().watch(sent, hooks);
+    await room.withBlocks(until(() => heard.some((word) => word.includes(', but '))));
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('landed');
+  });
+});
+
+describe('an attempt that another worker watched before', () => {
+  it('is said to be lost where it was confirmed and is not seen any more', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks, { status: 'confirmed', why: null });
+    await until(() => heard.length > 0);
+    expect(heard).toEqual(['sending']);
+    expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
+  });
+
+  it('is no longer held as soon as it is seen', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks, { status: 'held', why: 'nodes were down' });
+    await room.withBlocks(until(() => heard.length > 0));
+    expect(heard[0]).toMatch(/^(sending|confirmed)$/);
+    expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
+  });
+
+  it('is no longer held where the nodes can tell again, although nothing is decided', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    room.localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
+    room.localnet.controls.produceSlots(160);
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.some((word) => word.startsWith('held')));
+    room.localnet.controls.clearFaults();
+    room.swallow();
+    room.localnet.controls.setFault(1, 'getBlockHeight', { kind: 'result', result: 1 });
+    await until(() => heard.at(-1) === 'sending');
+    room.localnet.controls.clearFaults();
+    expect((await end).verdict.kind).toBe('dead');
+  });
+});

@@ -1,0 +1,85 @@
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import type { Fault } from '../../../devkit/localnet/faults.ts';
+import { rpc } from '../../../devkit/localstack/rpc.ts';
+import { askBlockOutcome, askOutcome } from '../../../src/solana/proof/outcomes.ts';
+import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
+import { ears, LandingRoom, until, wallet } from '../landing-room.ts';
+
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => {
+  room.localnet.controls.clearFaults();
+  vi.restoreAllMocks();
+});
+afterAll(() => room?.close());
+
+const DETAILED = 'accounts';
+
+/** How often all nodes were asked this since. */
+function counting(): (method: string) => number {
+  const spies = room.pool.nodes.map((node) => vi.spyOn(node, 'call'));
+  const isAsked = (method: string, [asked, params]: readonly unknown[]) =>
+    asked === method && (method !== 'getBlock' || JSON.stringify(params).includes(DETAILED));
+  return (method) =>
+    spies.reduce((sum, { mock }) => sum + mock.calls.filter((call) => isAsked(method, call)).length, 0);
+}
+
+/** Lands so many payments in one block, and waits for their ends. */
+async function landed(count: number, fault: Fault | null = null) {
+  const attempts = await Promise.all(Array.from({ length: count }, () => room.attempt(wallet(), 1_000_000n)));
+  const { controls, rpcUrls } = room.localnet;
+  if (fault !== null) for (const node of rpcUrls.keys()) controls.setFault(node, 'getBlock', fault);
+  const listeners = attempts.map(() => ears());
+  const send = vi.spyOn(room.chain, 'send');
+  const ends = attempts.map((attempt, index) => {
+    const { hooks } = listeners[index] ?? ears();
+    return room.watcher.watch(attempt, hooks);
+  });
+  await until(() => send.mock.results.length >= count);
+  await Promise.all(send.mock.results.map(({ value }) => value));
+  return room.withBlocks(Promise.all(ends));
+}
+
+it('of four payments in one block are read from it at once', async () => {
+  const asked = counting();
+  const ends = await landed(4);
+  expect(new Set(ends.map(({ verdict }) => verdict.kind))).toEqual(new Set(['landed']));
+  expect(ends.map(({ spending }) => spending.spentLamports)).toEqual(
+    ends.map(({ spending }) => 1_000_000n + (spending.feeLamports ?? 0n)),
+  );
+  expect(asked('getTransaction')).toBe(0);
+  expect(asked('getBlock')).toBe(1);
+});
+
+it('of fewer are asked for one by one', async () => {
+  const asked = counting();
+  await landed(3);
+  expect(asked('getTransaction')).toBe(3);
+  expect(asked('getBlock')).toBe(0);
+});
+
+it.each([
+  ['refuses its block', { kind: 'error', code: -32_009, message: 'Slot was skipped' }],
+  ['shows a block without them', { kind: 'result', result: { transactions: [] } }],
+] as const)('are asked for one by one where a node %s', async (_what, fault) => {
+  const asked = counting();
+  const ends = await landed(4, fault);
+  expect(ends.map(({ verdict }) => verdict.kind)).toEqual(['landed', 'landed', 'landed', 'landed']);
+  expect(asked('getTransaction')).toBe(4);
+});
+
+it('is the same in a block as alone, of a failed transaction, too', async () => {
+  const poor = await room.attempt(wallet(), 10n ** 15n);
+  const [node] = room.pool.nodes;
+  if (node === undefined) throw new Error('there is a node');
+  const url = room.localnet.rpcUrls[0] ?? '';
+  await rpc(url, 'sendTransaction', [poor.raw, { encoding: 'base64', skipPreflight: true }]);
+  room.localnet.controls.produceSlots(8);
+  const alone = await askOutcome(node, poor.signature);
+  const ask = (of: SolanaNode) => askBlockOutcome(alone?.slot ?? 0n, [poor.signature])(of, poor.signature);
+  expect(alone?.error).toEqual(expect.any(String));
+  expect(await ask(node)).toEqual(alone);
+});

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { rentPaid } from '../../../src/solana/proof/spending.ts';
+
+const lamports = fc.bigInt({ min: 0n, max: 2n ** 62n });
+
+test('rent is what left the fee payer beside fee and amount', () => {
+  fc.assert(
+    fc.property(lamports, lamports, lamports, (feeLamports, amount, rent) => {
+      const spentLamports = feeLamports + amount + rent;
+      expect(rentPaid({ feeLamports, spentLamports, tokenChanges: null }, amount, rent)).toBe(rent);
+      expect(rentPaid({ feeLamports, spentLamports, tokenChanges: null }, amount, rent + 1n)).toBe(rent);
+    }),
+  );
+});
+
+test('no node makes it less than nothing, or more than was planned', () => {
+  fc.assert(
+    fc.property(lamports, lamports, lamports, lamports, (feeLamports, spentLamports, amount, planned) => {
+      const rent = rentPaid({ feeLamports, spentLamports, tokenChanges: null }, amount, planned);
+      if (rent !== null) expect(rent >= 0n && rent <= planned).toBe(true);
+      const left = spentLamports - feeLamports - amount;
+      expect(rent === null).toBe(left < 0n || left > planned);
+    }),
+  );
+});
+
+test('what is not shown is not known', () => {
+  expect(rentPaid({ feeLamports: null, spentLamports: 5n, tokenChanges: null }, 0n, 5n)).toBeNull();
+  expect(rentPaid({ feeLamports: 5n, spentLamports: null, tokenChanges: null }, 0n, 5n)).toBeNull();
+});

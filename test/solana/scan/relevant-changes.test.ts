@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findingOf } from '../../../src/domain/credits.ts';
+import type { ScannedTransaction } from '../../../src/domain/deposit.ts';
+import { essenceOf } from '../../../src/solana/scan/relevant-changes.ts';
+import { anyTransaction, WALLETS } from '../../domain/any-transaction.ts';
+import { account, ours, PAYER, terms, tokens, transaction } from '../../domain/credits-support.ts';
+
+const known = ours({
+  assets: [terms('SOL', { minimumDeposit: 3n }), terms('usd'), terms('eur', { depositsOn: false })],
+  isAttempt: (signature) => signature === 'ours',
+});
+const isOurs = (address: string): boolean => known.kindOf(address) !== undefined;
+
+function finding(one: ScannedTransaction | null) {
+  return findingOf({ transactions: one === null ? [] : [one] }, known);
+}
+
+/** A signer of ours takes all lamports from its token account, and pays them to another wallet of ours. */
+function emptied(held: ReturnType<typeof tokens>): ScannedTransaction {
+  const signer = account('dep1', 5n, 5n, { signer: true });
+  const accounts = [PAYER, signer, account(held.account, 10n, 0n), account('dep2', 0n, 10n)];
+  return transaction({ accounts, tokens: [held] });
+}
+
+describe('the essence of a transaction', () => {
+  it('comes to the same by the rules of deposits, whoever else is taken for ours', () => {
+    fc.assert(
+      fc.property(anyTransaction, fc.subarray(WALLETS), (shown, others) => {
+        const mayBeOurs = (address: string) => isOurs(address) || others.includes(address);
+        expect(finding(essenceOf(shown, mayBeOurs))).toEqual(finding(shown));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('knows what a token account of ours gave away, which our signer closed', () => {
+    const closed = tokens('dep1', 'usd', 1n, null);
+    const shown = emptied(closed);
+    expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
+    expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
+  });
+
+  it('knows what lamports left a token account of ours, which keeps its tokens', () => {
+    const kept = tokens('dep1', 'usd', 9n, 9n);
+    const shown = emptied(kept);
+    expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
+    expect(essenceOf(shown, isOurs)).toEqual(shown);
+    expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
+  });
+
+  it('is nothing where our wallets are only named', () => {
+    const named = transaction({
+      accounts: [PAYER, account('dep1', 5n, 5n), account('hot1', 7n, 7n)],
+      tokens: [tokens('dep1', 'usd', 9n, 9n)],
+    });
+    expect(essenceOf(named, isOurs)).toBeNull();
+  });
+
+  it('has no account of ours that neither signs nor changes', () => {
+    const named = [account('dep1', 5n, 5n), account('hot1', 7n, 7n)];
+    const paid = account('dep2', 0n, 4n);
+    const still = tokens('dep1', 'usd', 9n, 9n);
+    const shown = transaction({ accounts: [PAYER, ...named, paid], tokens: [still] });
+    expect(essenceOf(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
+  });
+
+  it('has no account of strangers but the one that pays the fee', () => {
+    const many = Array.from({ length: 60 }, (_, index) => account(`other${index}`, 1n, 2n));
+    const foreign = tokens('stranger', 'usd', 1n, 2n);
+    const paid = account('dep1', 0n, 4n);
+    const shown = transaction({ accounts: [PAYER, ...many, paid], tokens: [foreign] });
+    expect(essenceOf(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
+  });
+});

@@ -1,0 +1,49 @@
+import { Keypair } from '@solana/web3.js';
+import { expect, it } from 'vitest';
+import { readTransactionError, recordedError } from '../../../src/solana/tx/error.ts';
+import { describeFailure } from '../../../src/solana/tx/failure-causes.ts';
+import { composeTransfer } from '../../../src/solana/tx/transfer.ts';
+
+it.each([
+  ['BlockhashNotFound', 'BlockhashNotFound'],
+  ['{"InstructionError":[2,{"Custom":1}]}', { InstructionError: [2, { Custom: 1 }] }],
+  ['{"InstructionError":[0,"InvalidAccountData"]}', { InstructionError: [0, 'InvalidAccountData'] }],
+  [
+    '{"InstructionError":[0,{"BorshIoError":"Unknown"}]}',
+    { InstructionError: [0, { BorshIoError: 'Unknown' }] },
+  ],
+  ['{"InsufficientFundsForRent":{"account_index":3}}', { InsufficientFundsForRent: { account_index: 3 } }],
+  ['{"Beyond":"9007199254740993"}', { Beyond: 9_007_199_254_740_993n }],
+  ['{"InstructionError":"of another shape"}', { InstructionError: 'of another shape' }],
+])('%s is the same error when it is read back from the record', (text, err) => {
+  const error = readTransactionError(err);
+  expect(error?.text).toBe(text);
+  expect(recordedError(text)).toEqual(error);
+});
+
+it('no error is none', () => {
+  expect([readTransactionError(null), readTransactionError(undefined)]).toEqual([null, null]);
+});
+
+const wallet = (): string => Keypair.generate().publicKey.toBase58();
+
+const { message } = composeTransfer({
+  asset: 'SOL',
+  amount: 1n,
+  source: wallet(),
+  destination: wallet(),
+  memo: null,
+  token: null,
+  computeUnitLimit: 1,
+  computeUnitPriceMicroLamports: 1n,
+  blockhash: wallet(),
+});
+
+it.each([
+  ['{"InstructionError":[2,{"Custom":1}]}', 'instruction 3 (System program) failed: insufficient funds'],
+  ['{"InstructionError":[2,{"Custom":77}]}', 'its error 77'],
+  ['{"InstructionError":[0,"InvalidAccountData"]}', 'instruction 1 (compute budget program) failed'],
+  ['AccountNotFound', 'the transaction failed: AccountNotFound'],
+])('the error %s of the chain is told in words', (error, sentence) => {
+  expect(describeFailure(recordedError(error), message)).toContain(sentence);
+});

@@ -1,0 +1,206 @@
+import { Keypair } from '@solana/web3.js';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
+import { loadKeypair } from '../../../src/signing/signer.ts';
+import { Chain } from '../../../src/solana/chain.ts';
+import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
+import { FeePlanner } from '../../../src/solana/tx/fees.ts';
+import {
+  attemptPrice,
+  dearestPrice,
+  priorityLamports,
+  recentPrice,
+} from '../../../src/solana/tx/priority-fee.ts';
+import { TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
+import { assembleTransaction, composeTransfer, type TransferDraft } from '../../../src/solana/tx/transfer.ts';
+import { quickChain } from '../../support/quick-chain.ts';
+
+const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
+const salts = fc.bigInt({ min: 0n, max: 65_535n });
+
+describe('the price of a compute unit', () => {
+  it('stays within floor and cap whatever blocks paid', () => {
+    fc.assert(
+      fc.property(micro, micro, micro, micro, salts, (a, b, recent, last, salt) => {
+        const bounds = { floorMicroLamports: a < b ? a : b, capMicroLamports: a < b ? b : a };
+        const price = attemptPrice(recent, last, salt, bounds);
+        expect(price).toBeGreaterThanOrEqual(bounds.floorMicroLamports);
+        expect(price).toBeLessThanOrEqual(bounds.capMicroLamports);
+      }),
+    );
+  });
+
+  it('is higher with each attempt, whatever the salts, and although blocks take less by then', () => {
+    const bounds = { floorMicroLamports: 1_000n, capMicroLamports: 10n ** 30n };
+    fc.assert(
+      fc.property(micro, micro, salts, salts, (before, now, salt, nextSalt) => {
+        const last = attemptPrice(before, null, salt, bounds);
+        expect(attemptPrice(now, last, nextSalt, bounds)).toBeGreaterThanOrEqual(2n * last);
+      }),
+    );
+  });
+
+  it('differs for different salts below the cap', () => {
+    const bounds = { floorMicroLamports: 0n, capMicroLamports: 1_000_000n };
+    const prices = Array.from({ length: 1_000 }, (_, salt) => attemptPrice(5n, null, BigInt(salt), bounds));
+    expect(new Set(prices).size).toBe(1_000);
+  });
+
+  it('seen again as a recent one leads to no higher band', () => {
+    fc.assert(
+      fc.property(micro, fc.option(micro), salts, salts, (recent, last, salt, nextSalt) => {
+        const bounds = { floorMicroLamports: 1_000n, capMicroLamports: 10n ** 30n };
+        const band = (price: bigint) => (price - bounds.floorMicroLamports) / 1_000n;
+        const own = attemptPrice(recent, last, salt, bounds);
+        expect(band(attemptPrice(own, null, nextSalt, bounds))).toBe(band(own));
+      }),
+    );
+  });
+
+  it('follows the chosen percentile of 150 slots: those that nodes do not tell took nothing', () => {
+    const fees = (...prices: number[]) =>
+      prices.map((price, at) => ({ slot: BigInt(at + 1), prioritizationFee: BigInt(price) }));
+    const every = fees(...Array.from({ length: 150 }, (_, at) => at));
+    expect(recentPrice([], 150n, 0.75)).toBe(0n);
+    expect(recentPrice(every, 150n, 0.75)).toBe(112n);
+    expect(recentPrice(every, 150n, 1)).toBe(149n);
+    expect(recentPrice(every, 300n, 1)).toBe(0n);
+    expect(recentPrice(fees(...Array.from({ length: 37 }, () => 7)), 150n, 0.75)).toBe(0n);
+    expect(recentPrice(fees(...Array.from({ length: 38 }, () => 7)), 150n, 0.75)).toBe(7n);
+  });
+
+  it('may be so high that the fee fits its bound, and no higher', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1_400_000 }),
+        fc.bigInt({ min: 0n, max: 10n ** 9n }),
+        (limit, room) => {
+          const price = dearestPrice(limit, room);
+          expect(priorityLamports(limit, price)).toBeLessThanOrEqual(room);
+          expect(priorityLamports(limit, price + 1n)).toBeGreaterThan(room);
+        },
+      ),
+    );
+  });
+
+  it('rounds the fee up to whole lamports', () => {
+    expect(priorityLamports(450, 1_000n)).toBe(1n);
+    expect(priorityLamports(1_000_000, 1n)).toBe(1n);
+    expect(priorityLamports(1_000_001, 1n)).toBe(2n);
+    expect(priorityLamports(450, 0n)).toBe(0n);
+  });
+});
+
+/** The real chain, with a list of the accounts of each question about prices. */
+class ListeningChain extends Chain {
+  readonly asked: (readonly string[])[] = [];
+
+  override recentPrice(accounts: readonly string[], percentile: number): Promise<bigint> {
+    this.asked.push(accounts);
+    return super.recentPrice(accounts, percentile);
+  }
+}
+
+describe('the price on a chain', () => {
+  const PRICES = { floorMicroLamports: 1_000n, capMicroLamports: 1_000_000n, maxFeeLamports: 500_000n };
+  const key = Keypair.generate();
+  const source = key.publicKey.toBase58();
+  const wallet = (): string => Keypair.generate().publicKey.toBase58();
+  let localnet: Localnet;
+  let pool: NodePool;
+
+  beforeAll(async () => {
+    localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet: source });
+    pool = await openNodePool(localnet.rpcUrls);
+  });
+  afterAll(async () => {
+    await pool.close();
+    await localnet.close();
+  });
+
+  async function draftTo(chain: Chain, destination: string): Promise<TransferDraft> {
+    const { blockhash } = await chain.latestBlockhash();
+    return {
+      asset: 'SOL',
+      amount: 1_000_000n,
+      source,
+      destination,
+      memo: null,
+      token: null,
+      blockhash,
+    };
+  }
+
+  it('is asked for every account that others may lock, and once for transfers under way together', async () => {
+    const chain = new ListeningChain(pool);
+    const fees = new FeePlanner(chain, PRICES);
+    const destinations = Array.from({ length: 100 }, wallet);
+    await Promise.all(
+      destinations.map(async (destination) => fees.plan(await draftTo(chain, destination), null, 0n)),
+    );
+    expect(chain.asked).toHaveLength(1);
+    expect([...(chain.asked[0] ?? [])].sort()).toEqual(destinations.toSorted());
+  });
+
+  it('never asks for more accounts at once than a node takes', async () => {
+    const chain = new ListeningChain(pool);
+    const fees = new FeePlanner(chain, PRICES);
+    await Promise.all(
+      Array.from({ length: 200 }, async () => fees.plan(await draftTo(chain, wallet()), null, 0n)),
+    );
+    expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 72]);
+  });
+
+  it('never takes the units of finding a token account for those of making one', async () => {
+    const fees = new FeePlanner(quickChain(pool), PRICES);
+    const { mint } = localnet;
+    const tokenDraft = async (destination: string): Promise<TransferDraft> => ({
+      ...(await draftTo(quickChain(pool), destination)),
+      asset: mint.address,
+      token: {
+        mint: mint.address,
+        program: TOKEN_PROGRAM,
+        decimals: mint.decimals,
+        createAta: true,
+        expectedFee: null,
+        hookAccounts: [],
+      },
+    });
+    const twin = wallet();
+    const draft = await tokenDraft(twin);
+    localnet.controls.queueMintTo(mint.address, twin, 1n);
+    localnet.controls.produceSlots(2);
+    await expect(fees.plan(draft, null, 0n)).rejects.toMatchObject({
+      code: 'NodeFault',
+      message: expect.stringContaining('is being made by another transaction'),
+    });
+    const first = await fees.plan(await tokenDraft(wallet()), null, 0n);
+    expect(first.spec.computeUnitLimit).toBeGreaterThan(15_000);
+    expect((await fees.plan(draft, null, 0n)).spec.computeUnitLimit).toBeGreaterThan(15_000);
+  });
+
+  it('follows what others paid to lock the destination', async () => {
+    const chain = quickChain(pool);
+    const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
+    const popular = wallet();
+    let amount = 1_000_000n;
+    const pay = async (destination: string, computeUnitPriceMicroLamports: bigint): Promise<void> => {
+      amount += 1n;
+      const limits = { computeUnitLimit: 1_000, computeUnitPriceMicroLamports, amount };
+      const { message } = composeTransfer({ ...(await draftTo(chain, destination)), ...limits });
+      await chain.send(assembleTransaction(message, await signer.sign(message)).raw);
+    };
+    // In one block, so that the block is not dear.
+    for (let block = 0; block < 38; block += 1) {
+      await pay(popular, 77_000n);
+      await pay(wallet(), 0n);
+      localnet.controls.produceSlots(1);
+    }
+    localnet.controls.produceSlots(4);
+    const planned = async (destination: string) =>
+      (await new FeePlanner(chain, PRICES).plan(await draftTo(chain, destination), null, 0n)).spec;
+    expect((await planned(popular)).computeUnitPriceMicroLamports).toBe(77_000n);
+    expect((await planned(wallet())).computeUnitPriceMicroLamports).toBe(PRICES.floorMicroLamports);
+  });
+});

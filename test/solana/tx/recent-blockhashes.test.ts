@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { getBlockHeight, getLatestBlockhash } from '../../../src/solana/rpc/methods.ts';
+import { RECENT_BLOCKHASHES_SYSVAR, RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts';
+import { LandingRoom } from '../landing-room.ts';
+
+let room: LandingRoom;
+beforeAll(async () => {
+  room = await LandingRoom.open(undefined, 1);
+  room.localnet.controls.produceSlots(200);
+});
+afterAll(() => room.close());
+
+describe('the blocks that a blockhash has left', () => {
+  it('are those up to its last valid height, for as long as the node lists it', async () => {
+    const { pool, localnet } = room;
+    const { value } = await pool.read((node) => getLatestBlockhash(node));
+    const left = () => new RecentBlockhashes(pool).blocksLeft(value.blockhash);
+    for (const more of [0, 1, 129, 18, 1]) {
+      localnet.controls.produceSlots(more);
+      const height = await pool.read((node) => getBlockHeight(node, 'confirmed'));
+      expect(await left()).toBe(Number(value.lastValidBlockHeight - height));
+    }
+    expect(await left()).toBe(1);
+    localnet.controls.produceSlots(1);
+    expect(await left()).toBeNull();
+  });
+
+  it('are not known where no node answers, or for a hash that is none; the next caller asks again', async () => {
+    const { pool, localnet } = room;
+    const { value } = await pool.read((node) => getLatestBlockhash(node));
+    const recent = new RecentBlockhashes(pool);
+    localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'error', code: -32603, message: 'no' });
+    expect(await recent.blocksLeft(value.blockhash)).toBeNull();
+    localnet.controls.clearFaults();
+    expect(await recent.blocksLeft(value.blockhash)).toBe(150);
+    expect(await recent.blocksLeft(RECENT_BLOCKHASHES_SYSVAR)).toBeNull();
+  });
+});

@@ -1,0 +1,336 @@
+import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
+import { sql } from 'kysely';
+import { describe, expect, it, vi } from 'vitest';
+import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
+import { CANCELLED } from '../../src/domain/withdrawal.ts';
+import { verifySignature } from '../../src/signing/verify.ts';
+import { partiesOf } from '../../src/solana/history/wallet-history.ts';
+import { unknownSpendAlarm } from '../../src/treasury/hot-wallet-alerts.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
+import { useHotWallet } from '../activities/hot-wallet.ts';
+import { attempt, codeOf, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { quickChain } from '../support/quick-chain.ts';
+
+const use = useLedger();
+const hot = useHotWallet(2, use);
+
+function look(): Promise<void> {
+  return hot.look(use.ledger);
+}
+
+/** A withdrawal to a new wallet, on record and no further. */
+async function reserved(): Promise<{ id: string; destination: PublicKey }> {
+  const id = newId();
+  const destination = Keypair.generate().publicKey;
+  await use.ledger.withdrawals.reserve(terms(id, { destination: destination.toBase58() }));
+  return { id, destination };
+}
+
+/** Its first attempt with this signature, given up as dead or failed. */
+async function givenUp(id: string, signature: string, state: 'dead' | 'failed'): Promise<void> {
+  await use.ledger.attempts.prepare(attempt(id), PLENTY);
+  await use.ledger.attempts.storeSignature(id, 1, signature);
+  const failure = { slot: 9n, error: 'AccountNotFound' };
+  await use.ledger.attempts.settle(id, 1, { state, proof: {}, ...(state === 'failed' ? failure : {}) });
+}
+
+async function open(): Promise<readonly string[]> {
+  const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
+  return rows.map(({ kind, subject, count }) => `${kind} ${subject} ${count}`);
+}
+
+async function causes(): Promise<readonly string[]> {
+  return (await use.ledger.pauses.open()).map(({ cause }) => cause);
+}
+
+describe('a look at the history of the hot wallet', () => {
+  it('finds nothing in deposits and in attempts on record', async () => {
+    await hot.localnet.airdrop(hot.address, 5_000_000n);
+    const { id, destination } = await reserved();
+    await use.ledger.attempts.prepare(attempt(id), PLENTY);
+    await use.ledger.attempts.storeSignature(id, 1, await hot.spend(destination));
+    await look();
+    expect([await open(), await causes()]).toEqual([[], []]);
+  });
+
+  it('pauses everything for a spend that no attempt is, once, and stops whom it may have paid', async () => {
+    const [suspect, other] = [await reserved(), await reserved()];
+    const signature = await hot.spend(suspect.destination);
+    await look();
+    await look();
+    const alerts = [`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 1`];
+    expect([await open(), await causes()]).toEqual([alerts, ['unknown_spend']]);
+    expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('stopped');
+
+    await resume(use.ledger);
+    await look();
+    expect(await causes()).toEqual([]);
+    expect((await use.ledger.attempts.prepare(attempt(other.id), PLENTY)).kind).toBe('prepared');
+    expect((await use.ledger.attempts.prepare(attempt(suspect.id), PLENTY)).kind).toBe('stopped');
+    await use.ledger.alerts.close('maybe_paid', suspect.id);
+  });
+
+  it('pauses everything also where the search for what was paid fails, and repeats that search', async () => {
+    const suspect = await reserved();
+    const signature = await hot.spend(suspect.destination);
+    const search = vi.spyOn(use.ledger.walletHistory, 'unpaidBy').mockRejectedValue(new Error('too slow'));
+    await expect(look()).rejects.toThrow('too slow');
+    expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
+    await expect(look()).rejects.toThrow('too slow');
+    search.mockRestore();
+    await look();
+    expect(await open()).toEqual([`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 3`]);
+    const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
+    expect(rows.map(({ details }) => details['maybePaid'])).toEqual([undefined, [suspect.id]]);
+    await resume(use.ledger);
+    await look();
+    expect(await causes()).toEqual([]);
+    await use.ledger.alerts.close('maybe_paid', suspect.id);
+  });
+
+  it('retires a fee payer alone for a spend of its own that no attempt is, and reads none for the payments', async () => {
+    const feePayer = Keypair.generate();
+    const wallet = feePayer.publicKey.toBase58();
+    await use.ledger.walletHistory.addFeePayers([wallet]);
+    await hot.localnet.airdrop(wallet, 1_000_000_000n);
+    const watch = new WalletWatch({
+      ledger: use.ledger,
+      chain: quickChain(hot.pool),
+      hotWallet: hot.address,
+    });
+    await watch.lookAtFeePayers();
+    const { id } = await reserved();
+    // It pays the hot wallet, whose own history lists it too: there it is no spend.
+    const signature = await hot.spend(new PublicKey(hot.address), feePayer);
+    await watch.look();
+    expect([await open(), await causes()]).toEqual([[], []]);
+    await watch.lookAtFeePayers();
+    expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
+    const signers = [wallet, hot.address];
+    const retired = await use.ledger.attempts.prepare(attempt((await reserved()).id, 1, { signers }), PLENTY);
+    expect(retired.kind).toBe('stopped');
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
+    await resume(use.ledger);
+  });
+
+  it('pauses everything for a spend of the hot wallet, also where a fee payer that signed it was looked at before', async () => {
+    const { destination, id } = await reserved();
+    const signature = await hot.spend(destination);
+    const scope = 'wallet/a-fee-payer';
+    const alarm = unknownSpendAlarm('a-fee-payer', signature, 1n, []);
+    await use.ledger.pauses.sound(alarm, undefined, scope);
+    await look();
+    expect((await use.ledger.pauses.open()).map((one) => one.scope)).toEqual([scope, 'all']);
+    expect(await open()).toEqual([`maybe_paid ${id} 1`, `unknown_spend ${signature} 2`]);
+    await use.ledger.pauses.sound(alarm, undefined, scope);
+    const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
+    expect(rows.find(({ subject }) => subject === signature)?.details).not.toHaveProperty('scope');
+    await use.ledger.alerts.close('maybe_paid', id);
+    expect(await codeOf(use.ledger.settlements.move(id, 'rejected', CANCELLED))).toBe('RecordInDoubt');
+    await resume(use.ledger);
+  });
+
+  it('raises an alert while what a fee payer signed cannot be read, and holds up no payment', async () => {
+    const wallet = Keypair.generate().publicKey.toBase58();
+    await use.ledger.walletHistory.addFeePayers([wallet]);
+    const watch = new WalletWatch({
+      ledger: use.ledger,
+      chain: quickChain(hot.pool),
+      hotWallet: hot.address,
+    });
+    await watch.lookAtFeePayers();
+    for (const node of [0, 1])
+      hot.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'http', status: 503 });
+    await watch.lookAtFeePayers();
+    expect(await open()).toContain(`fee_payer_unread ${wallet} 1`);
+    hot.localnet.controls.clearFaults();
+    expect((await use.ledger.attempts.prepare(attempt((await reserved()).id), PLENTY)).kind).toBe('prepared');
+    await watch.lookAtFeePayers();
+    expect(await open()).toEqual([]);
+  });
+
+  it('names one that was cancelled before the spend landed, and no older end', async () => {
+    const [suspect, old] = [await reserved(), await reserved()];
+    for (const { id } of [suspect, old]) await use.ledger.settlements.cancel(id, CANCELLED);
+    await sql`update settlement set updated_at = now() - interval '2 days' where id = ${old.id}`.execute(
+      use.ledger.db,
+    );
+    await sql`update withdrawal set destination = ${suspect.destination.toBase58()} where id = ${old.id}`.execute(
+      use.ledger.db,
+    );
+    const signature = await hot.spend(suspect.destination);
+    await look();
+    expect(await open()).toEqual([`maybe_paid ${suspect.id} 1`, `unknown_spend ${signature} 1`]);
+    await use.ledger.alerts.close('maybe_paid', suspect.id);
+  });
+
+  it('knows an attempt by its message where the signature was never stored', async () => {
+    const { id, destination } = await reserved();
+    const signature = await hot.spend(destination);
+    const parties = await partiesOf(hot.pool, signature, verifySignature);
+    const row = attempt(id, 1, { messageHash: parties?.messageHash ?? '' });
+    await use.ledger.attempts.prepare(row, PLENTY);
+    await look();
+    expect([await open(), await causes()]).toEqual([[], []]);
+    expect(await use.ledger.attempts.get(id, 1)).toMatchObject({ state: 'signed', signature });
+    await use.ledger.attempts.settle(id, 1, { state: 'dead', signature, proof: {} });
+    await look();
+    expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
+  });
+
+  it('is not blinded by a node that lists nothing, nor by one that is silent', async () => {
+    hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    const first = await hot.spend();
+    await look();
+    hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
+    const second = await hot.spend();
+    await look();
+    expect(await open()).toEqual([`unknown_spend ${second} 1`, `unknown_spend ${first} 1`]);
+  });
+
+  it('is not blind to what no node lists, where the scan has read the block; what no node proves is asked for again', async () => {
+    await use.ledger.watched.addHot([hot.address]);
+    const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports: async () => 1n };
+    const matcher = new DepositMatcher(use.ledger, options);
+    const scanner = new DepositScanner({ ledger: use.ledger, pool: hot.pool, matcher });
+    await scanner.step();
+    const signature = await hot.spend();
+    while ((await scanner.step()).stand === 'goes on');
+    const { controls } = hot.localnet;
+    for (const node of [0, 1]) {
+      controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+      controls.setFault(node, 'getTransaction', { kind: 'null' });
+    }
+    await look();
+    expect(await use.ledger.spends.unjudged(hot.address, 10)).toMatchObject([{ signature }]);
+    controls.clearFaults();
+    for (const node of [0, 1])
+      controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    await look();
+    await look();
+    expect(await open()).toContain(`unknown_spend ${signature} 1`);
+    expect(await causes()).toEqual(['unknown_spend']);
+    expect(await use.ledger.spends.unjudged(hot.address, 10)).toEqual([]);
+  });
+
+  it('reads a list that is longer than one look reads in several, down to the spend under the dust', async () => {
+    await look();
+    const spent = await hot.spend();
+    for (let dust = 0; dust < 12; dust += 1) await hot.localnet.airdrop(hot.address, 5_000n);
+    hot.localnet.controls.produceSlots(4);
+    const watch = new WalletWatch({
+      ledger: use.ledger,
+      chain: quickChain(hot.pool),
+      hotWallet: hot.address,
+      history: { pageSize: 2, pagesALook: 2 },
+    });
+    let looks = 1;
+    for (; (await codeOf(watch.look())) === 'Unavailable'; looks += 1) expect(looks).toBeLessThan(50);
+    expect(looks).toBeGreaterThan(3);
+    expect(await open()).toContain(`unknown_spend ${spent} 1`);
+  });
+
+  it('fails where a listed transaction cannot be read: what it cannot judge it does not pass', async () => {
+    const signature = await hot.spend();
+    for (const node of [0, 1]) hot.localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
+    expect(await codeOf(look())).toBe('NodeFault');
+    hot.localnet.controls.clearFaults();
+    await look();
+    expect(await open()).toEqual([`unknown_spend ${signature} 1`]);
+  });
+
+  it('finds an attempt that was proved dead, and holds its withdrawal with both signatures', async () => {
+    const { id, destination } = await reserved();
+    const landed = await hot.spend(destination);
+    await givenUp(id, landed, 'dead');
+    await use.ledger.attempts.prepare(attempt(id, 2), PLENTY);
+    await use.ledger.attempts.storeSignature(id, 2, 'the-second-signature');
+    await look();
+    const { status, reason } = await use.ledger.withdrawals.get(id);
+    expect([status, reason?.code]).toEqual(['held', 'dead_attempt_landed']);
+    expect(reason?.message).toContain(landed);
+    expect(reason?.message).toContain('the-second-signature');
+    expect(await causes()).toEqual(['dead_attempt_landed']);
+    await look();
+    expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
+    const word = { who: 'ops', why: 'both nodes are of one provider, and lied' };
+    expect(await use.ledger.settlements.continueUnpaid(id, word)).toBe(true);
+    await look();
+    expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'sending', reason: null });
+    expect(await open()).toEqual([]);
+  });
+
+  it('raises the alert again that people have judged as false, where two nodes prove it', async () => {
+    const { id, destination } = await reserved();
+    await givenUp(id, await hot.spend(destination), 'dead');
+    const alarm = { kind: 'dead_attempt_landed', subject: id, message: 'one node alone lists it' } as const;
+    await use.ledger.pauses.sound(alarm, id);
+    await resume(use.ledger);
+    expect(await use.ledger.settlements.continueUnpaid(id, { who: 'ops', why: 'no other shows it' })).toBe(
+      true,
+    );
+    expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'preparing' });
+    await look();
+    expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
+    expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'held' });
+  });
+
+  it('finds an attempt that was judged failed and has succeeded, and nothing in one that did fail', async () => {
+    const [refunded, failed] = [await reserved(), await reserved()];
+    await givenUp(refunded.id, await hot.spend(refunded.destination), 'failed');
+    const transfer = { fromPubkey: new PublicKey(hot.address), toPubkey: failed.destination };
+    const broke = await hot.sign([SystemProgram.transfer({ ...transfer, lamports: 10n ** 18n })]);
+    await givenUp(failed.id, broke, 'failed');
+    await look();
+    expect(await open()).toEqual([`dead_attempt_landed ${refunded.id} 1`]);
+    expect(await causes()).toEqual(['dead_attempt_landed']);
+  });
+});
+
+describe('a gap in the record', () => {
+  it('ends only when a quorum has finalized a blockhash life and more, and the wallet was listed after that', async () => {
+    const { id } = await reserved();
+    await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
+    const height = BigInt(hot.localnet.controls.produceSlot());
+    await look();
+    expect(await open()).toEqual(['record_restored sluice 1']);
+    hot.localnet.controls.produceSlots(290);
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    hot.localnet.controls.produceSlots(20);
+    hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    expect(await open()).toHaveLength(1);
+    hot.localnet.controls.clearFaults();
+    hot.localnet.controls.setFault(1, 'getEpochInfo', {
+      kind: 'result',
+      result: { epoch: 0, absoluteSlot: Number(height), blockHeight: Number(height) },
+    });
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    hot.localnet.controls.clearFaults();
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
+    expect(await open()).toEqual([]);
+  });
+
+  it('of a record from before the first look at a wallet hides no payment from it', async () => {
+    const { id, destination } = await reserved();
+    const paid = await hot.spend(destination);
+    hot.localnet.controls.produceSlots(200);
+    await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
+    await sql`delete from wallet_history`.execute(use.ledger.db);
+    await sql`delete from attempt`.execute(use.ledger.db);
+    for (let looks = 0; looks < 4; looks += 1) {
+      await look();
+      hot.localnet.controls.produceSlots(160);
+    }
+    expect(await use.ledger.continuity.pulse()).toBeNull();
+    expect(await open()).toEqual(expect.arrayContaining([`maybe_paid ${id} 1`, `unknown_spend ${paid} 1`]));
+    await resume(use.ledger);
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+  });
+});

@@ -1,0 +1,235 @@
+import { base58, base64 } from '@scure/base';
+import { Keypair } from '@solana/web3.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { readAdvanceSubject } from '../../src/domain/nonce-settlements.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { SettlementRow } from '../../src/ledger/settlements/settlements.ts';
+import { createOrphans } from '../../src/settlement/restart-unfinished.ts';
+import type { Chain } from '../../src/solana/chain.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
+import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
+import { AMOUNT, NonceDesk, type Paid, type Signed } from '../activities/nonce-desk.ts';
+import { resume } from '../ledger/support.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { quickChain } from '../support/quick-chain.ts';
+
+const KEY = Keypair.generate();
+const HOT = KEY.publicKey.toBase58();
+/** More than a blockhash life and the lateness of lists. */
+const PAST_THE_END = 320;
+
+const closers: (() => Promise<void>)[] = [];
+let localnet: Localnet;
+let pool: NodePool;
+let chain: Chain;
+/** The record after the restore, and what is lost with the one of before. */
+let ledger: Ledger;
+let desk: NonceDesk;
+let landsLate: Paid;
+let neverLands: Paid;
+let living: { readonly paid: Paid; readonly signed: Signed };
+const lostBytes = new Map<string, string>();
+
+beforeAll(async () => {
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: HOT });
+  closers.push(() => localnet.close());
+  pool = await openNodePool(localnet.rpcUrls);
+  closers.push(() => pool.close());
+  chain = quickChain(pool);
+  const clock = setInterval(() => localnet.controls.produceSlot(), 40);
+  closers.push(async () => clearInterval(clock));
+  const newer = await freshDatabase();
+  closers.push(newer.drop);
+  const restored = await backedUpAndGoneOn(newer);
+  closers.push(restored.drop);
+  ledger = await openLedger(restored.url);
+  closers.push(() => ledger.close());
+  desk = await NonceDesk.open({ ledger, chain, key: KEY });
+});
+afterAll(async () => {
+  for (const close of closers.toReversed()) await close();
+});
+
+/** A backup with one account that is free and one with a living attempt; after it, an account and two attempts that it does not know. */
+async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshDatabase>>) {
+  const before = await openLedger(url);
+  const first = await NonceDesk.open({ ledger: before, chain, key: KEY });
+  await look(before);
+  await first.newAccount();
+  const paid = await first.withdrawal();
+  living = { paid, signed: await first.sign(paid, await first.prepare(paid)) };
+  await first.newAccount();
+  landsLate = await first.withdrawal();
+  neverLands = await first.withdrawal();
+  await before.close();
+  const backup = await copy();
+
+  const after = await openLedger(url);
+  const later = await NonceDesk.open({ ledger: after, chain, key: KEY });
+  await later.newAccount();
+  for (const lost of [landsLate, neverLands]) {
+    const { message, signature } = await later.sign(lost, await later.prepare(lost));
+    lostBytes.set(lost.id, assembleTransaction(base64.decode(message), base58.decode(signature)).raw);
+  }
+  await after.close();
+  return backup;
+}
+
+/** A look of a process that has just started. */
+function look(record: Ledger): Promise<void> {
+  return new WalletWatch({ ledger: record, chain, hotWallet: HOT }).look();
+}
+
+async function gapEnds(): Promise<void> {
+  localnet.controls.produceSlots(PAST_THE_END);
+  await look(ledger);
+}
+
+/** What people do who have looked at the pause for spends of the lost record. */
+async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
+  const { rows } = await ledger.alerts.list({ open: true, limit: 50 });
+  return rows.map(({ kind, subject }) => [kind, subject] as const);
+}
+
+async function received({ destination }: Paid): Promise<bigint> {
+  return (await chain.accounts([destination])).accounts[0]?.lamports ?? 0n;
+}
+
+/** The upkeep that a round over the orphans starts. */
+async function started(): Promise<readonly SettlementRow[]> {
+  const settlements: SettlementRow[] = [];
+  const runs = {
+    running: async () => new Set<string>(),
+    lastEnd: async () => 'none' as const,
+    start: async () => undefined,
+    startSettlement: async (settlement: SettlementRow) => void settlements.push(settlement),
+    startRescan: async () => {
+      throw new Error('no rescan is on record');
+    },
+    runningAudits: async () => new Map(),
+    startAudit: async () => {
+      throw new Error('no audit is due');
+    },
+  };
+  await createOrphans({ ledger, runs, kinds: desk.act.kinds }).restartOrphans();
+  return settlements;
+}
+
+/** The best node says that none of the accounts is there. */
+async function neverDroppedByOneNode(requests: readonly SettlementRow[]): Promise<void> {
+  const slot = localnet.controls.chain.ledger.tip.slot;
+  const result = { context: { slot }, value: [null] };
+  localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result });
+  for (const { id } of requests) {
+    await desk.settle(id).catch(() => null);
+    expect(await ledger.settlements.get(id)).not.toMatchObject({ status: 'cancelled' });
+  }
+  localnet.controls.clearFaults();
+}
+
+async function send({ id }: Paid): Promise<void> {
+  await chain.send(lostBytes.get(id) ?? '');
+  localnet.controls.produceSlots(8);
+}
+
+describe('a record restored from before attempts with durable nonces', () => {
+  it('is not trusted when blockhashes have expired: it finds the accounts of the lost record, and advances what they hold', async () => {
+    await look(ledger);
+    await gapEnds();
+    await gapEnds();
+    await resume(ledger);
+    expect(await desk.prepare(neverLands)).toMatchObject({ reason: { code: 'record_restored' } });
+    const accounts = await ledger.nonces.list();
+    expect(accounts.map(({ position, state }) => [position, state])).toEqual([
+      [1, 'leased'],
+      [2, 'free'],
+      [3, 'unproved'],
+    ]);
+    const requests = await started();
+    const doubtful = accounts.slice(1).map(({ address }) => ['nonce-advance', address]);
+    const advances = requests.map(({ kind, subjectId }) => [kind, readAdvanceSubject(subjectId).address]);
+    expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(doubtful);
+    expect(await openAlerts()).toContainEqual(['record_restored', 'sluice']);
+    await neverDroppedByOneNode(requests);
+
+    function positionOf(address?: string): number {
+      return accounts.find((account) => account.address === address)?.position ?? 0;
+    }
+  });
+
+  it('waits, when the last of them is used up, until what did it is listed, and then pays nobody a second time', async () => {
+    // The one lost attempt lands before its nonce can be advanced.
+    await send(landsLate);
+    expect(await received(landsLate)).toBe(AMOUNT);
+    const requests = await started();
+    const ends = await Promise.all(requests.map(({ id }) => desk.settle(id)));
+    expect(ends.filter((end) => end === null)).toHaveLength(1);
+    expect(ends.filter((end) => end?.kind === 'finalized')).toHaveLength(1);
+    await look(ledger);
+    expect(await started(), 'nothing is to be advanced any more').toEqual([]);
+    expect(await ledger.continuity.pulse(), 'the gap goes on').toMatchObject({ noncesSettled: true });
+    await gapEnds();
+    const alerts = await openAlerts();
+    expect(alerts.filter(([kind]) => kind === 'maybe_paid')).toEqual([['maybe_paid', landsLate.id]]);
+    expect(alerts).not.toContainEqual(['record_restored', 'sluice']);
+    await resume(ledger);
+  });
+
+  it('pays once, by a new attempt, what the lost one can never pay any more', async () => {
+    const again = await desk.sign(neverLands, await desk.preparedWhenFree(neverLands));
+    await send(neverLands);
+    expect(await received(neverLands)).toBe(0n);
+    expect((await desk.land(again)).kind).toBe('finalized');
+    await send(neverLands);
+    expect(await received(neverLands)).toBe(AMOUNT);
+    const stopped = { reason: { code: 'maybe_paid' } };
+    await expect.poll(() => desk.prepare(landsLate), { timeout: 30_000 }).toMatchObject(stopped);
+    expect(await received(landsLate)).toBe(AMOUNT);
+  });
+
+  it('has left alone the attempt that it knows', async () => {
+    expect((await desk.land(living.signed)).kind).toBe('finalized');
+    expect(await received(living.paid)).toBe(AMOUNT);
+  });
+});
+
+describe('a record without durable nonces', () => {
+  it('is trusted again without any wait for them', async () => {
+    const database = await freshDatabase();
+    closers.push(database.drop);
+    const before = await openLedger(database.url);
+    const key = Keypair.generate();
+    const watch = (record: Ledger) =>
+      new WalletWatch({ ledger: record, chain, hotWallet: key.publicKey.toBase58() }).look();
+    await watch(before);
+    await before.close();
+    const { url, drop } = await database.copy();
+    closers.push(drop);
+    const restored = await openLedger(url);
+    closers.push(() => restored.close());
+    await watch(restored);
+    localnet.controls.produceSlots(PAST_THE_END);
+    await watch(restored);
+    expect(await restored.continuity.pulse()).toBeNull();
+  });
+
+  it('does not take the end of a gap from a backup that was made in an earlier one', async () => {
+    const database = await freshDatabase();
+    closers.push(database.drop);
+    const before = await openLedger(database.url);
+    await before.continuity.pulse();
+    await before.continuity.quarantine(1n, null);
+    await before.db.updateTable('continuity').set({ identity: 'another' }).execute();
+    expect(await before.continuity.pulse()).toMatchObject({ quarantineHeight: 1n });
+    await before.close();
+    const { url, drop } = await database.copy();
+    closers.push(drop);
+    const restored = await openLedger(url);
+    closers.push(() => restored.close());
+    expect(await restored.continuity.pulse()).toMatchObject({ quarantineHeight: null });
+    await restored.continuity.heal(1n);
+    expect(await restored.continuity.pulse()).not.toBeNull();
+  });
+});

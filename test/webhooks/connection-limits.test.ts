@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { mayTake, Places } from '../../src/webhooks/connection-limits.ts';
+
+const TOTAL = 100;
+
+/** Takes all that the endpoint may have; answers how many that were. */
+function fill(places: Places, endpoint: string): number {
+  for (let held = 0; ; held += 1) if (places.take(endpoint).kind === 'full') return held;
+}
+
+describe('the places of a process', () => {
+  it('are shared out so that one that hangs has a third, and ten a twelfth each', () => {
+    expect(fill(new Places(TOTAL), 'a')).toBe(33);
+    const ten = new Places(TOTAL);
+    const names = Array.from({ length: 10 }, (_, n) => `slow-${n}`);
+    // All of them want one more, in turn, for as long as any has one.
+    const held = new Map(names.map((name) => [name, 0]));
+    for (let isOver = false; !isOver; ) {
+      isOver = true;
+      for (const name of names)
+        if (ten.take(name).kind === 'taken') {
+          held.set(name, (held.get(name) ?? 0) + 1);
+          isOver = false;
+        }
+    }
+    expect([...held.values()].every((count) => count === 8 || count === 9)).toBe(true);
+    expect(ten.take('another').kind).toBe('taken');
+  });
+
+  it('leave one to whoever holds none, whatever the others do', () => {
+    const some = fc.array(fc.tuple(fc.nat(30), fc.boolean()), { maxLength: 400 });
+    fc.assert(
+      fc.property(fc.integer({ min: 10, max: 60 }), some, (total, steps) => {
+        const places = new Places(total);
+        const held = new Map<number, (() => void)[]>();
+        for (const [endpoint, comes] of steps) {
+          const own = held.get(endpoint) ?? [];
+          held.set(endpoint, own);
+          if (!comes) {
+            own.pop()?.();
+            continue;
+          }
+          const free = total - [...held.values()].reduce((sum, each) => sum + each.length, 0);
+          const turn = places.take(String(endpoint));
+          expect(turn.kind === 'taken').toBe(mayTake(own.length, free));
+          if (turn.kind === 'taken') own.push(turn.leave);
+          expect(own.length).toBeLessThanOrEqual((total + 1) / 3);
+        }
+        const free = total - [...held.values()].reduce((sum, each) => sum + each.length, 0);
+        expect(free).toBeGreaterThan(0);
+        expect(places.take('new').kind === 'taken').toBe(free > 1);
+      }),
+    );
+  });
+
+  it('are free again for all once those that had them have left, and left only once', () => {
+    const places = new Places(TOTAL);
+    const turns = Array.from({ length: 33 }, () => places.take('a'));
+    expect(places.take('a').kind).toBe('full');
+    for (const turn of [...turns, ...turns]) if (turn.kind === 'taken') turn.leave();
+    expect(fill(places, 'b')).toBe(33);
+    expect(fill(places, 'a')).toBeGreaterThan(20);
+  });
+});
+
+describe('a try that finds no place', () => {
+  /** What becomes of so many events of one endpoint that each take so long, by a clock of its own; null: it never answers. */
+  function played(events: number, tookMs: number | null, untilMs: number) {
+    let now = 0;
+    const places = new Places(TOTAL, () => now);
+    const calendar = new Map<number, (() => void)[]>();
+    const after = (ms: number, happen: () => void): void => {
+      const at = now + Math.max(1, Math.ceil(ms));
+      calendar.set(at, [...(calendar.get(at) ?? []), happen]);
+    };
+    let [asked, done, endedAt] = [0, 0, 0];
+    const come = (): void => {
+      asked += 1;
+      const turn = places.take('slow');
+      if (turn.kind === 'full') return after(turn.backInMs, come);
+      if (tookMs !== null)
+        after(tookMs, () => {
+          turn.leave();
+          done += 1;
+          endedAt = now;
+        });
+    };
+    for (let event = 0; event < events; event += 1) after(event, come);
+    for (; now <= untilMs && done < events; now += 1) {
+      for (const happen of calendar.get(now) ?? []) happen();
+      calendar.delete(now);
+    }
+    return { asked, done, endedAt };
+  }
+
+  it('comes back when there is one: a crowd is through in little more than the time that it takes', () => {
+    for (const tookMs of [20, 100, 1_000]) {
+      const { done, asked, endedAt } = played(5_000, tookMs, 3_600_000);
+      expect(done).toBe(5_000);
+      expect(endedAt).toBeLessThan(2 * (5_000 + (5_000 * tookMs) / 33));
+      expect(asked).toBeLessThan(5 * 5_000);
+    }
+  });
+
+  it('does not ask all the time where nobody ever leaves', () => {
+    const { asked, done } = played(5_000, null, 3_600_000);
+    expect(done).toBe(0);
+    // Once in five minutes, or somewhat more often: an hour has twelve of these.
+    expect(asked).toBeLessThan(25 * 5_000);
+    expect(asked).toBeGreaterThan(10 * 5_000);
+  });
+});

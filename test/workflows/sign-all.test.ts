@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import type { SigningTask } from '../../src/domain/steps.ts';
+import { signAll } from '../../src/workflows/sign-all.ts';
+
+const [HOT, PAYER] = ['hot', 'fee-payer/0'].map((key) => ({ kind: 'k', key, message: '', terms: {} })) as [
+  SigningTask,
+  SigningTask,
+];
+
+/** What comes of it where `silent` signs nothing, and what was stored by then. */
+async function signed(signature: string | null, tasks: readonly SigningTask[], silent = '') {
+  const stored: string[] = [];
+  const answer = await signAll(signature, tasks, {
+    sign: async ({ key }) => (key === silent ? null : `by ${key}`),
+    store: async (one) => stored.push(one),
+  });
+  return { answer, stored };
+}
+
+describe('signatures of keys of ours', () => {
+  it("are stored but for the last, which is the fee payer's", async () => {
+    expect(await signed(null, [HOT, PAYER])).toEqual({ answer: 'by fee-payer/0', stored: ['by hot'] });
+  });
+
+  it('are all stored where the fee payer has signed already', async () => {
+    expect(await signed('theirs', [HOT])).toEqual({ answer: 'theirs', stored: ['by hot'] });
+    expect(await signed('theirs', [])).toEqual({ answer: 'theirs', stored: [] });
+  });
+
+  it('are not asked for after one that will not come', async () => {
+    expect(await signed(null, [HOT, PAYER], 'hot')).toEqual({ answer: null, stored: [] });
+    expect(await signed('theirs', [HOT], 'hot')).toEqual({ answer: null, stored: [] });
+  });
+});

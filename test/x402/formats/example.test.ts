@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { LosslessNumber, parse } from 'lossless-json';
+import { describe, expect, it } from 'vitest';
+import { U64_MAX } from '../../../src/domain/amount.ts';
+import { exactJson } from '../../../src/x402/formats/exact-json.ts';
+import { EXAMPLE_NETWORKS, paidResponse, quoteOf } from '../../../src/x402/formats/example.ts';
+import { TERMS } from '../rules/buyer.ts';
+
+describe('the answers of the interface', () => {
+  it('have the fields of its tables', () => {
+    expect(quoteOf(TERMS, 'Pay', 'token')).toEqual({
+      recipientWallet: TERMS.payTo,
+      tokenAccount: TERMS.tokenAccount,
+      mint: TERMS.asset,
+      amount: 2500,
+      amountStable: 0.0025,
+      amountUSDC: 0.0025,
+      cluster: 'devnet',
+      message: 'Pay',
+      quoteToken: 'token',
+    });
+    const paid = { signature: 'sig', amount: 2500n, tokenAccount: TERMS.tokenAccount, explorerUrl: 'url' };
+    expect(paidResponse('data', paid)).toEqual({
+      data: 'data',
+      paymentDetails: {
+        signature: 'sig',
+        amount: 2500,
+        amountStable: 0.0025,
+        amountUSDC: 0.0025,
+        recipient: TERMS.tokenAccount,
+        explorerUrl: 'url',
+      },
+    });
+  });
+
+  it('have a JSON integer as amount, with every digit', () => {
+    fc.assert(
+      fc.property(fc.bigInt(0n, U64_MAX), (amount) => {
+        const text = exactJson(quoteOf({ ...TERMS, amount }, 'Pay', 'token'));
+        expect(text).toMatch(new RegExp(`"amount":${amount},`));
+        expect(parse(text)).toHaveProperty('amount', new LosslessNumber(amount.toString()));
+      }),
+    );
+  });
+
+  it('are the text of JSON.stringify where no amount is above 2^53', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.maxSafeNat(), (data, amount) => {
+        const quote = {
+          ...quoteOf({ ...TERMS, amount: BigInt(amount) }, 'Pay', 'token'),
+          data,
+          none: undefined,
+        };
+        expect(exactJson(quote)).toBe(JSON.stringify(quote));
+      }),
+    );
+  });
+
+  it('can be written by JSON.stringify, which rounds an amount above 2^53', () => {
+    const quote = quoteOf({ ...TERMS, amount: 2n ** 53n + 1n }, 'Pay', 'token');
+    expect(JSON.parse(JSON.stringify(quote))).toMatchObject({ amount: 2 ** 53 });
+  });
+});
+
+describe('the networks of the interface', () => {
+  it('are named as the interface does, and as the real-world example does', () => {
+    expect(EXAMPLE_NETWORKS.devnet).toEqual(['chain-devnet', 'solana-devnet']);
+    expect(EXAMPLE_NETWORKS.mainnet).toEqual(['chain-mainnet', 'solana-mainnet', 'solana']);
+  });
+});

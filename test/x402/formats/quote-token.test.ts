@@ -1,0 +1,80 @@
+import { createHash, createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { issueQuoteToken, memoOf, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
+import { TERMS } from '../rules/buyer.ts';
+
+const NOW = 1_000_000;
+const CLAIMS = {
+  route: 'GET /weather',
+  request: 'ab',
+  amount: '2500',
+  asset: TERMS.asset,
+  payTo: TERMS.payTo,
+  expiresAt: NOW + 1,
+};
+
+function tagBytes(token: string): Buffer {
+  return Buffer.from(token.split('.')[1] ?? '', 'base64url');
+}
+
+describe('a quote token', () => {
+  const SECRET = 'a secret of at least 32 characters';
+
+  it('says what it was made for, to its own secrets, until it expires', () => {
+    const token = issueQuoteToken(SECRET, CLAIMS);
+    expect(readQuoteToken([SECRET], token, NOW)).toEqual(CLAIMS);
+    expect(readQuoteToken(['the next secret', SECRET], token, NOW)).toEqual(CLAIMS);
+    expect(readQuoteToken(['another secret'], token, NOW)).toBeNull();
+    expect(readQuoteToken([SECRET], token, NOW + 2)).toBeNull();
+  });
+
+  it('is another one each time, and so is its memo', () => {
+    const [one, two] = [issueQuoteToken(SECRET, CLAIMS), issueQuoteToken(SECRET, CLAIMS)];
+    expect(one).not.toBe(two);
+    expect(memoOf('a token')).toBe(`x402:${createHash('sha256').update('a token').digest('base64url')}`);
+    expect(memoOf(one)).toMatch(/^x402:[A-Za-z0-9_-]{43}$/);
+    expect(memoOf(one)).not.toBe(memoOf(two));
+  });
+
+  it('is worth nothing once any character of it is changed', () => {
+    const token = issueQuoteToken(SECRET, CLAIMS);
+    fc.assert(
+      fc.property(fc.nat(token.length - 1), fc.constantFrom('A', 'b', '0', '.'), (at, character) => {
+        const changed = token.slice(0, at) + character + token.slice(at + 1);
+        fc.pre(changed !== token);
+        expect(readQuoteToken([SECRET], changed, NOW)).toBeNull();
+      }),
+    );
+    fc.assert(fc.property(fc.string(), (text) => readQuoteToken([SECRET], text, NOW) === null));
+  });
+
+  it('has one text only: base64url of its tag has unused bits', () => {
+    const token = issueQuoteToken(SECRET, CLAIMS);
+    const same = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+      .split('')
+      .map((last) => token.slice(0, -1) + last)
+      .filter((text) => Buffer.from(text.split('.')[1] ?? '', 'base64url').equals(tagBytes(token)));
+    expect(same).toHaveLength(4);
+    expect(same.filter((text) => readQuoteToken([SECRET], text, NOW) !== null)).toEqual([token]);
+  });
+
+  it('says nothing where its secret signed other claims', () => {
+    for (const body of ['{}', 'no JSON', JSON.stringify({ ...CLAIMS, nonce: 'n', more: 1 })]) {
+      const sealed = Buffer.from(body).toString('base64url');
+      const tag = createHmac('sha256', SECRET).update(sealed).digest('base64url');
+      expect(readQuoteToken([SECRET], `${sealed}.${tag}`, NOW)).toBeNull();
+    }
+  });
+
+  it('returns any claims', () => {
+    const text = fc.string({ maxLength: 200 });
+    const claims = fc.record({ route: text, request: text, amount: text, asset: text, payTo: text });
+    fc.assert(
+      fc.property(claims, (quoted) => {
+        const whole = { ...quoted, expiresAt: NOW };
+        expect(readQuoteToken([SECRET], issueQuoteToken(SECRET, whole), NOW)).toEqual(whole);
+      }),
+    );
+  });
+});

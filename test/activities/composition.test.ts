@@ -191,7 +191,7 @@ describe('a token with a transfer hook', () => {
     const terms = withdrawalRow(await mintWithHook(2, hookList([config, ofItsData])));
     expect((await compose(terms)).kind).toBe('composed');
     const deaf = composerWith({ transferHook: 'allow' }, HOOKS_ALLOWED, new DeafChain(pool));
-    await expect(compose(terms, deaf)).rejects.toMatchObject({ code: 'NodeFault' });
+    await expect(compose(terms, deaf)).rejects.toMatchObject({ code: 'NoHealthyNode' });
   });
 
   it('is rejected as too large for a packet where its hook wants too many accounts', async () => {

@@ -9,19 +9,20 @@ import { SessionlessDialect } from './dialect.ts';
 const INT8 = 20;
 const NUMERIC = 1700;
 const POOL_SIZE = 16;
-// A client that vanished inside a transaction must not keep its locks; shorter than the shortest activity that waits for one.
+// Ends the transaction, and so the locks, of a client that disappeared. Shorter than the shortest activity
+// that waits for a lock.
 const STATEMENT_TIMEOUT_MS = 8_000;
-// A server that goes on answers each statement within its timeout: one that is silent for longer stands still, or cannot be reached.
+// A running server answers or cancels each statement within its timeout. A longer silence means that it hangs
+// or is unreachable.
 const SILENCE_AFTER_TIMEOUT_MS = 1_000;
 
-/** In the start-up packet, a pooler such as PgBouncer refuses them. */
+/** Set after the connection: a pooler such as PgBouncer refuses them in the start-up packet. */
 const LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
 
-/** What a pool does to hold the limits. */
 function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
   const longestSilenceMs = statementTimeoutMs + SILENCE_AFTER_TIMEOUT_MS;
   return {
-    // The pool closes an idle connection before its silence counts, so a process without queries for that time connects anew.
+    // Below the socket timeout, so that the pool closes an idle connection before its socket times out.
     idleTimeoutMillis: longestSilenceMs / 2,
     stream: () => impatientSocket(longestSilenceMs),
     verify: (client, done) => callbackify(limitSession)(client, statementTimeoutMs, done),
@@ -29,8 +30,8 @@ function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
 }
 
 /**
- * Limits single statements. Through a pooler the session is not ours: another process id answers there, nothing is set, and the server's
- * own settings for the role apply.
+ * Limits statements outside of transactions. Through a pooler the session is shared: the process id differs,
+ * nothing is set, and the role's own settings apply.
  */
 async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   const processId = 'processID' in client ? client.processID : null;
@@ -38,12 +39,18 @@ async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<v
   await client.query(`select ${settings} where pg_backend_pid() = $1`, [processId]);
 }
 
-/** Sets the limits of the transaction that has begun; 0: no limit, whatever the server, the database or the role has for others. */
+/**
+ * SQL that sets the limits of the current transaction; 0 disables them, whatever the server, the database or
+ * the role sets.
+ */
 export function limitTransaction(timeoutMs: number): string {
   return LIMITS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
 }
 
-/** The connection string without limits, and the limit of a statement that it has. */
+/**
+ * The connection string without its limits, and the statement timeout in milliseconds that it sets, or the
+ * default.
+ */
 function splitLimits(databaseUrl: string): {
   readonly plainUrl: string;
   readonly statementTimeoutMs: number;
@@ -56,14 +63,14 @@ function splitLimits(databaseUrl: string): {
   return { plainUrl: isPlain ? databaseUrl : url.href, statementTimeoutMs };
 }
 
-/** The connection string without limits of time. */
 export function withoutLimits(databaseUrl: string): string {
   return splitLimits(databaseUrl).plainUrl;
 }
 
 /**
- * A lazy pool of connections; every whole number of the database arrives as bigint. Only migrations are `unlimited`: large tables take
- * them minutes, and the processes that wait for that as well. Each of their transactions waits for the lock of migrations first.
+ * A lazy connection pool; int8 and numeric columns are parsed as bigint. Only migrations are `unlimited`: on
+ * large tables they take minutes, and other processes wait for them as long. Each of their transactions first
+ * takes the migration lock.
  */
 export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
   const { plainUrl, statementTimeoutMs } = splitLimits(databaseUrl);
@@ -78,7 +85,8 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
     },
   });
-  // A connection may break at any time, idle or between two statements of a transaction: the pool drops it, the next statement fails.
+  // A connection may break at any time. The pool drops it and its next statement fails, so the event itself
+  // needs no handling.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const settings = limitTransaction(unlimited ? 0 : statementTimeoutMs);
@@ -88,7 +96,10 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
   });
 }
 
-/** Throws where a commit may be lost by a crash of the server: an attempt must be on disk before it is signed. */
+/**
+ * Throws if `synchronous_commit` is off: an attempt must be on disk before it is signed, and a server crash
+ * may lose such a commit.
+ */
 export async function requireDurableCommits(db: Database): Promise<void> {
   const setting = sql<string>`current_setting('synchronous_commit')`.as('setting');
   const { setting: value } = await db.selectNoFrom(setting).executeTakeFirstOrThrow();
@@ -97,8 +108,8 @@ export async function requireDurableCommits(db: Database): Promise<void> {
 }
 
 /**
- * Breaks the connection after `longestSilenceMs`: what waits for it fails at once, and its place in the pool is free. A timeout
- * of a query alone would leave the next one to wait behind it.
+ * A socket that closes after `longestSilenceMs` without data: its queries fail at once, and its place in the
+ * pool is free. A query timeout alone would leave the next query to wait behind the first.
  */
 function impatientSocket(longestSilenceMs: number): Socket {
   const socket = new Socket();
@@ -107,9 +118,10 @@ function impatientSocket(longestSilenceMs: number): Socket {
 }
 
 /**
- * What passes by itself or with room made: connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), no
- * disk, memory or connection left (53), a server that only reads, statements that waited too long or for each other, no free connection
- * in the pool. What was asked for may have been done: a commit may lose its answer alone.
+ * True for errors that pass by themselves or once resources are free: connection refused or lost, server
+ * starting or stopping (SQLSTATE classes 08 and 57P), no disk, memory or connection left (53), read-only
+ * server, statement timeout, deadlock, no free connection in the pool. The statement may have been executed:
+ * a commit can succeed although its answer is lost.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -122,7 +134,10 @@ export function isDatabaseAway(error: unknown): boolean {
   );
 }
 
-/** What a caller is told of an error that {@link isDatabaseAway}; null for any other. Who only reads need not look twice. */
+/**
+ * The DomainError for an error that {@link isDatabaseAway}, or null for any other. A repeated read does no
+ * harm, so its message has no warning.
+ */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
   if (!isDatabaseAway(error)) return null;
   const away = 'PostgreSQL does not answer: look at its server, and at the way to it';
@@ -130,7 +145,7 @@ export function databaseFault(error: unknown, { reads = false } = {}): DomainErr
   return new DomainError('Unavailable', reads ? away : `${away}${doubt}`, {}, error);
 }
 
-/** True where `error` is PostgreSQL's refusal of a duplicate under the unique constraint of that name. */
+/** True if `error` violates the unique constraint of that name. */
 export function violates(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }

@@ -12,13 +12,13 @@ import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.t
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
 
-/** The word to stop. */
+/** An order to pause. */
 export interface Pausing extends Word {
   /** Default: everything. */
   readonly scope?: PauseScope | undefined;
 }
 
-/** The word to go on, of somebody who has looked at the open alerts at these positions. */
+/** An order to resume, from an operator who has examined the open alerts at these positions. */
 export interface Resumption extends Pausing {
   readonly seen?: readonly bigint[];
 }
@@ -27,9 +27,9 @@ const OPERATOR = 'operator';
 const SLUICE = 'sluice';
 
 /**
- * Pauses of payments: while one is open no attempt of its scope can be prepared, and those that live are landed as ever. People and
- * each kind of alarm pause on their own, so that none takes away another's; a resume ends all of its scope, once every alarm of that was
- * looked at. A resume of everything ends all that there are.
+ * Pauses of payments: while one is open no attempt of its scope is prepared; live attempts are landed as
+ * always. Operators and each kind of alert pause separately, so that no pause ends another. A resume ends all
+ * pauses of its scope, once their alerts were examined. A resume of everything ends every pause.
  */
 export class Pauses {
   readonly #db: Database;
@@ -40,12 +40,12 @@ export class Pauses {
     this.#kinds = kinds;
   }
 
-  /** The open pauses, oldest first. */
+  /** Oldest first. */
   async open(): Promise<readonly PauseRow[]> {
     return openPauses(this.#db);
   }
 
-  /** After this commits nothing of the scope is prepared any more. An operator's open pause stays as it is. */
+  /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
   async begin({ who, why, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
       await pause(trx, { cause: OPERATOR, scope, reason: why, who });
@@ -54,8 +54,9 @@ export class Pauses {
   }
 
   /**
-   * Ends every open pause, or those of one scope, and closes the alerts that had begun one: whoever resumes has looked at them. Answers
-   * what it ended. Throws AlertsUnseen, with the text of each, where one of them is open that is not among `seen`; then nothing is ended.
+   * Ends every open pause, or those of one scope, and closes the alerts that began them. Returns the ended
+   * pauses. Throws AlertsUnseen with the message of each open alert that is not among `seen`; then no pause
+   * ends.
    */
   async end({ who, why, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
@@ -79,8 +80,8 @@ export class Pauses {
   }
 
   /**
-   * Raises the alert and pauses the scope in one step, by default everything; `hold` is the settlement that it is about, held where it
-   * has not ended. An open alert that has paused everything is never narrowed.
+   * Raises the alert and pauses the scope in one transaction. `hold`: the settlement to hold, unless it has
+   * ended. An open alert that has paused everything keeps that scope.
    */
   async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
@@ -102,8 +103,8 @@ async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boo
 }
 
 /**
- * The lock between preparing and pausing: every preparation shares it, a pause takes it alone. Taken in a statement of its own, so
- * that what is read next includes what the lock waited for.
+ * The lock between preparing and pausing: preparations share it, a pause takes it alone. It is a separate
+ * statement, so that the next read includes the commits that it waited for.
  */
 export async function lockPreparations(
   trx: Transaction<Tables>,
@@ -120,7 +121,7 @@ export async function openPauses(db: Database): Promise<readonly PauseRow[]> {
   return db.selectFrom('pause').selectAll().where('endedAt', 'is', null).orderBy('position').execute();
 }
 
-/** The open alerts of the kinds that hold these pauses, oldest first. */
+/** The open alerts that began these pauses, oldest first. */
 async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<readonly AlertRow[]> {
   const kinds = ALERT_KINDS.filter((kind) => pauses.some(({ cause }) => cause === kind));
   if (kinds.length === 0) return [];

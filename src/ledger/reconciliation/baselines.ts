@@ -1,21 +1,24 @@
 import type { Holding } from '../../domain/reconciliation.ts';
 import type { Database } from '../database.ts';
 
-/** What a wallet held at one finalized slot. */
+/** Balances of a wallet at one finalized slot. */
 export interface Baseline {
   readonly slot: bigint;
   readonly takenAt: Date;
-  /** SOL among them, also where it was nothing. */
+  /** Includes SOL, even if it is zero. */
   readonly balances: readonly Holding[];
 }
 
-/** A baseline to be taken; `replaces`: the slot of the one on record that it takes the place of, null where there is none. */
+/** A baseline to store; `replaces`: the slot of the stored one that it replaces, null if there is none. */
 export interface NewBaseline extends Pick<Baseline, 'slot' | 'balances'> {
   readonly wallet: string;
   readonly replaces: bigint | null;
 }
 
-/** What hot wallets held when we first looked: money from before is no difference. Deposit addresses begin with nothing. */
+/**
+ * Balances of hot wallets when they were first read: earlier funds are no difference. Deposit addresses begin
+ * at zero.
+ */
 export class Baselines {
   readonly #db: Database;
 
@@ -38,8 +41,8 @@ export class Baselines {
   }
 
   /**
-   * Takes it, whole, where the one on record is the one that it replaces. Answers whether it did: not either for a slot at which the
-   * wallet was not yet looked for in every block that came after.
+   * Stores the baseline if the stored one is the one that it replaces. Returns false otherwise, and if the
+   * wallet was not yet watched in every block above the slot.
    */
   async take({ wallet, slot, balances, replaces }: NewBaseline): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {

@@ -9,11 +9,11 @@ import { SessionlessDialect } from './dialect.ts';
 const INT8 = 20;
 const NUMERIC = 1700;
 const POOL_SIZE = 16;
-// Ends the transaction, and so the locks, of a client that disappeared. Shorter than the shortest activity
-// that waits for a lock.
+// Ends the transaction, and so the locks, of a client that disappeared. Shorter than the shortest activity that
+// waits for a lock.
 const STATEMENT_TIMEOUT_MS = 8_000;
-// A running server answers or cancels each statement within its timeout. A longer silence means that it hangs
-// or is unreachable.
+// A running server answers or cancels each statement within its timeout. A longer silence means that it hangs or is
+// unreachable.
 const SILENCE_AFTER_TIMEOUT_MS = 1_000;
 
 /** Set after the connection: a pooler such as PgBouncer refuses them in the start-up packet. */
@@ -30,8 +30,8 @@ function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
 }
 
 /**
- * Limits statements outside of transactions. Through a pooler the session is shared: the process id differs,
- * nothing is set, and the role's own settings apply.
+ * Limits statements outside of transactions. Through a pooler the session is shared: the process id differs, nothing
+ * is set, and the role's own settings apply.
  */
 async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   const processId = 'processID' in client ? client.processID : null;
@@ -40,16 +40,15 @@ async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<v
 }
 
 /**
- * SQL that sets the limits of the current transaction; 0 disables them, whatever the server, the database or
- * the role sets.
+ * SQL that sets the limits of the current transaction; 0 disables them, whatever the server, the database or the
+ * role sets.
  */
 export function limitTransaction(timeoutMs: number): string {
   return LIMITS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
 }
 
 /**
- * The connection string without its limits, and the statement timeout in milliseconds that it sets, or the
- * default.
+ * The connection string without its limits, and the statement timeout in milliseconds that it sets, or the default.
  */
 function splitLimits(databaseUrl: string): {
   readonly plainUrl: string;
@@ -68,9 +67,9 @@ export function withoutLimits(databaseUrl: string): string {
 }
 
 /**
- * A lazy connection pool; int8 and numeric columns are parsed as bigint. Only migrations are `unlimited`: on
- * large tables they take minutes, and other processes wait for them as long. Each of their transactions first
- * takes the migration lock.
+ * A lazy connection pool; int8 and numeric columns are parsed as bigint. Only migrations are `unlimited`: on large
+ * tables they take minutes, and other processes wait for them as long. Each of their transactions first takes the
+ * migration lock.
  */
 export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
   const { plainUrl, statementTimeoutMs } = splitLimits(databaseUrl);
@@ -85,8 +84,8 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
     },
   });
-  // A connection may break at any time. The pool drops it and its next statement fails, so the event itself
-  // needs no handling.
+  // A connection may break at any time. The pool drops it and its next statement fails, so the event itself needs no
+  // handling.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const settings = limitTransaction(unlimited ? 0 : statementTimeoutMs);
@@ -97,8 +96,8 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
 }
 
 /**
- * Throws if `synchronous_commit` is off: an attempt must be on disk before it is signed, and a server crash
- * may lose such a commit.
+ * Throws if `synchronous_commit` is off: an attempt must be on disk before it is signed, and a server crash may lose
+ * such a commit.
  */
 export async function requireDurableCommits(db: Database): Promise<void> {
   const setting = sql<string>`current_setting('synchronous_commit')`.as('setting');
@@ -108,8 +107,8 @@ export async function requireDurableCommits(db: Database): Promise<void> {
 }
 
 /**
- * A socket that closes after `longestSilenceMs` without data: its queries fail at once, and its place in the
- * pool is free. A query timeout alone would leave the next query to wait behind the first.
+ * A socket that closes after `longestSilenceMs` without data: its queries fail at once, and its place in the pool is
+ * free. A query timeout alone would leave the next query to wait behind the first.
  */
 function impatientSocket(longestSilenceMs: number): Socket {
   const socket = new Socket();
@@ -118,10 +117,10 @@ function impatientSocket(longestSilenceMs: number): Socket {
 }
 
 /**
- * True for errors that pass by themselves or once resources are free: connection refused or lost, server
- * starting or stopping (SQLSTATE classes 08 and 57P), no disk, memory or connection left (53), read-only
- * server, statement timeout, deadlock, no free connection in the pool. The statement may have been executed:
- * a commit can succeed although its answer is lost.
+ * True for errors that pass by themselves or once resources are free: connection refused or lost, server starting or
+ * stopping (SQLSTATE classes 08 and 57P), no disk, memory or connection left (53), read-only server, statement
+ * timeout, deadlock, no free connection in the pool. The statement may have been executed: a commit can succeed
+ * although its answer is lost.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -135,8 +134,8 @@ export function isDatabaseAway(error: unknown): boolean {
 }
 
 /**
- * The DomainError for an error that {@link isDatabaseAway}, or null for any other. A repeated read does no
- * harm, so its message has no warning.
+ * The DomainError for an error that {@link isDatabaseAway}, or null for any other. A repeated read does no harm, so
+ * its message has no warning.
  */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
   if (!isDatabaseAway(error)) return null;

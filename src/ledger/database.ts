@@ -59,8 +59,7 @@ interface AttemptTable {
   blockhashHeight: bigint | null;
   lastValidBlockHeight: bigint | null;
   /**
-   * Blockhash of a finalized block before which an adopted message cannot have landed; null for our own
-   * messages.
+   * Blockhash of a finalized block before which an adopted message cannot have landed; null for our own messages.
    */
   adoptedFrom: string | null;
   nonceAccount: string | null;
@@ -169,8 +168,7 @@ interface ContinuityTable {
   /** Epoch: the number of gaps that have ended. */
   generation: Generated<number>;
   /**
-   * Unassigned addresses up to this position may belong to users that a restored database does not know; 0:
-   * none.
+   * Unassigned addresses up to this position may belong to users that a restored database does not know; 0: none.
    */
   doubtfulUpTo: Generated<bigint>;
 }
@@ -223,9 +221,7 @@ export interface Tables extends DepositTables, PaymentTables, WebhookTables {
 
 export type Database = Kysely<Tables>;
 
-/**
- * For `where(column, '=', anyOf(values))`: all values are one parameter, of which a query can have 65,535.
- */
+/** For `where(column, '=', anyOf(values))`: all values are one parameter, of which a query can have 65,535. */
 export function anyOf(values: readonly string[]): RawBuilder<string> {
   return sql<string>`any(${values}::text[])`;
 }

@@ -12,17 +12,15 @@ import {
 /** The lock of Kysely's own migrator, so that processes of older releases wait for this one. */
 const MIGRATION_LOCK = 3853314791062309107n;
 
-/**
- * Statements after `begin` in each transaction; `locked`: the transaction first waits for the migration lock.
- */
+/** Statements after `begin` in each transaction; `locked`: the transaction first waits for the migration lock. */
 interface Opening {
   readonly settings: string;
   readonly locked: boolean;
 }
 
 /**
- * PostgreSQL without session state, which a pooler in transaction mode does not keep. Settings and the
- * migration lock last for one transaction.
+ * PostgreSQL without session state, which a pooler in transaction mode does not keep. Settings and the migration
+ * lock last for one transaction.
  */
 export class SessionlessDialect extends PostgresDialect {
   readonly #config: PostgresDialectConfig;
@@ -66,9 +64,7 @@ class SessionlessDriver extends PostgresDriver {
   }
 }
 
-/**
- * Kysely would take a session lock here. {@link SessionlessDriver} takes the same lock for the transaction.
- */
+/** Kysely would take a session lock here. {@link SessionlessDriver} takes the same lock for the transaction. */
 class SessionlessAdapter extends PostgresAdapter {
   override async acquireMigrationLock(): Promise<void> {}
   override async releaseMigrationLock(): Promise<void> {}

@@ -96,9 +96,9 @@ export interface Ledger {
 }
 
 /**
- * Connects and migrates the schema; safe from many processes at once. `seal` encrypts webhook secrets and
- * buyers' requests; without it they are stored in plain text. `kinds`: what settlements do to their subjects.
- * Throws DomainError Unavailable.
+ * Connects and migrates the schema; safe from many processes at once. `seal` encrypts webhook secrets and buyers'
+ * requests; without it they are stored in plain text. `kinds`: what settlements do to their subjects. Throws
+ * DomainError Unavailable.
  */
 export async function openLedger(
   databaseUrl: string,

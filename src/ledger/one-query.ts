@@ -5,8 +5,8 @@ import { limitTransaction, withoutLimits } from './connection.ts';
 const ROWS_AT_ONCE = 10_000;
 
 /**
- * Streams the rows of one query in batches, each row as an array of its columns. Its own connection has no
- * time limits, because a large read takes minutes.
+ * Streams the rows of one query in batches, each row as an array of its columns. Its own connection has no time
+ * limits, because a large read takes minutes.
  */
 export async function* readInOneQuery<Row extends readonly unknown[]>(
   databaseUrl: string,

@@ -20,8 +20,7 @@ export const CURSOR = /^[1-9][0-9]{0,17}$/;
 const NEWEST = 10n ** 18n;
 
 /**
- * The rows of the page are below this position. Throws InvalidRequest for a cursor that is not from an
- * earlier page.
+ * The rows of the page are below this position. Throws InvalidRequest for a cursor that is not from an earlier page.
  */
 export function positionBefore({ cursor }: PageRequest): bigint {
   if (cursor === undefined) return NEWEST;
@@ -32,25 +31,25 @@ export function positionBefore({ cursor }: PageRequest): bigint {
 }
 
 /**
- * For `order by` and `where` of a filtered list with an index on the filter and this expression. With the
- * plain column, the planner may use the index on that column alone, and read all newer rows that do not match
- * the filter. Rows after a page are above `-positionBefore`.
+ * For `order by` and `where` of a filtered list with an index on the filter and this expression. With the plain
+ * column, the planner may use the index on that column alone, and read all newer rows that do not match the filter.
+ * Rows after a page are above `-positionBefore`.
  */
 export function negative(column: string): RawBuilder<bigint> {
   return sql<bigint>`(- ${sql.ref(column)})`;
 }
 
 /**
- * {@link negative} in another form, for an index on two filters beside an index on the first of them. The
- * planner cannot use the latter, which would read all newer rows that do not match the second filter.
+ * {@link negative} in another form, for an index on two filters beside an index on the first of them. The planner
+ * cannot use the latter, which would read all newer rows that do not match the second filter.
  */
 export function negated(column: string): RawBuilder<bigint> {
   return sql<bigint>`(0 - ${sql.ref(column)})`;
 }
 
 /**
- * Makes a page of `found`: the newest rows below {@link positionBefore}, with one more than the limit if
- * there is another page.
+ * Makes a page of `found`: the newest rows below {@link positionBefore}, with one more than the limit if there is
+ * another page.
  */
 export function pageOf<Row extends { readonly position: bigint }>(
   found: readonly Row[],

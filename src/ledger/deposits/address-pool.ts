@@ -8,8 +8,8 @@ import type { ImportOptions, NewAddress } from './deposit-addresses.ts';
 const MOST_COUNTED = 10_000;
 
 /**
- * Result of an import. `free` is counted up to {@link MOST_COUNTED} or the low-water mark, whichever is
- * higher. `low` is the alert if too few addresses are free, else null.
+ * Result of an import. `free` is counted up to {@link MOST_COUNTED} or the low-water mark, whichever is higher.
+ * `low` is the alert if too few addresses are free, else null.
  */
 export interface Imported {
   readonly imported: number;
@@ -18,7 +18,6 @@ export interface Imported {
   readonly low: Alarm | null;
 }
 
-/** Result of a release: addresses that were held back, and addresses that can be assigned now. */
 export interface Released {
   readonly released: number;
   readonly free: number;
@@ -41,8 +40,8 @@ export class AddressPool {
 
   /**
    * Returns the user's address, which is watched before it is returned. A new one belongs to the user from
-   * `finalizedTip` on, even if no scan runs; if that is null, from the newest slot that a scan has seen.
-   * Throws as `finalizedTip` and `DepositAddresses.assign` do.
+   * `finalizedTip` on, even if no scan runs; if that is null, from the newest slot that a scan has seen. Throws as
+   * `finalizedTip` and `DepositAddresses.assign` do.
    */
   async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
     const known = await this.#addresses.byUser(userRef);
@@ -56,8 +55,8 @@ export class AddressPool {
   }
 
   /**
-   * Updates the alert: deposits and audits change the number of free addresses too. A pool that was never
-   * filled is not low.
+   * Updates the alert: deposits and audits change the number of free addresses too. A pool that was never filled is
+   * not low.
    */
   async look(): Promise<void> {
     if (!(await this.#addresses.isEmpty())) await this.#count();
@@ -75,8 +74,7 @@ export class AddressPool {
   }
 
   /**
-   * Makes addresses assignable that were held back after a restore. The operator knows that no user has one
-   * of them.
+   * Makes addresses assignable that were held back after a restore. The operator knows that no user has one of them.
    */
   async release(who: string, why: string): Promise<Released> {
     const released = await this.#addresses.release(who, why);

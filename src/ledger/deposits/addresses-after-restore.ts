@@ -6,9 +6,8 @@ import type { Database, Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 
 /**
- * After a restore, an address without a user in the database may belong to a user.
- * `continuity.doubtful_up_to` marks any number of addresses as doubtful at once; addresses imported as kept
- * back have this as their own state.
+ * After a restore, an address without a user in the database may belong to a user. `continuity.doubtful_up_to` marks
+ * any number of addresses as doubtful at once; addresses imported as kept back have this as their own state.
  */
 
 const DOUBTFUL = 'addresses_doubtful' as const;
@@ -22,10 +21,7 @@ export const IS_SURE = sql<boolean>`deposit_address.position > ${UP_TO}`;
 export const STATE = sql<DepositAddressState>`case when deposit_address.state in ('auditing', 'free') and not ${IS_SURE}
   then 'doubtful' else deposit_address.state end`;
 
-/**
- * Holds back every address without a user: users may have them in the newer database that this backup
- * replaced.
- */
+/** Holds back every address without a user: users may have them in the newer database that this backup replaced. */
 export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
   const { any, upTo } = await trx
     .selectNoFrom([
@@ -41,9 +37,9 @@ export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
 }
 
 /**
- * Releases all doubtful addresses on an operator's order. Returns how many can be assigned, now or after
- * their audit. Idempotent. Throws RecordInDoubt if the database was restored meanwhile: the addresses of that
- * restore stay doubtful.
+ * Releases all doubtful addresses on an operator's order. Returns how many can be assigned, now or after their
+ * audit. Idempotent. Throws RecordInDoubt if the database was restored meanwhile: the addresses of that restore stay
+ * doubtful.
  */
 export async function releaseDoubtful(db: Database, who: string, why: string): Promise<number> {
   const doubt = await db.selectFrom('continuity').select(['generation', 'doubtfulUpTo']).executeTakeFirst();

@@ -2,10 +2,7 @@ import { type Selectable } from 'kysely';
 import type { Database, Tables } from '../database.ts';
 import { STATE } from './addresses-after-restore.ts';
 
-/**
- * A wallet for users' deposits. `since` and `watchedAfter` are slots; transactions between them need an
- * audit.
- */
+/** A wallet for users' deposits. `since` and `watchedAfter` are slots; transactions between them need an audit. */
 export type DepositAddressRow = Readonly<Selectable<Tables['depositAddress']>> & {
   readonly watchedAfter: bigint | null;
 };

@@ -17,8 +17,7 @@ export interface NewAddress {
 }
 
 /**
- * `tip`: a quorum's newest slot at an import with `since`. `keptBack`: new addresses are watched but not
- * assigned.
+ * `tip`: a quorum's newest slot at an import with `since`. `keptBack`: new addresses are watched but not assigned.
  */
 export interface ImportOptions {
   readonly tip?: bigint | null;
@@ -28,15 +27,14 @@ export interface ImportOptions {
 const IMPORTED_AT_ONCE = 5_000;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
 /**
- * True if free, not doubtful after a restore, and without a pending deposit. `bool_or` makes the planner read
- * the deposits of each address; for `not exists` it compares each address with all pending deposits.
+ * True if free, not doubtful after a restore, and without a pending deposit. `bool_or` makes the planner read the
+ * deposits of each address; for `not exists` it compares each address with all pending deposits.
  */
 const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and (
   select bool_or(deposit.state = 'pending') from deposit where deposit.wallet = deposit_address.address) is not true)`;
 
 /**
- * The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user
- * for ever.
+ * The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever.
  */
 export class DepositAddresses {
   readonly #db: Database;
@@ -46,12 +44,11 @@ export class DepositAddresses {
   }
 
   /**
-   * Imports addresses, some thousand in each transaction. Idempotent. Addresses with `since` may have been
-   * paid from that slot on: they cannot be assigned before their audit, nor before the scan has reached
-   * `tip`. A known address that was not audited from so early is audited again; without a user it returns to
-   * `auditing`. New `keptBack` addresses are watched but not assigned, because users may have them: see
-   * {@link release}. Throws InvalidRequest for a wallet that we pay from, and for a known address with
-   * another path than the stored one.
+   * Imports addresses, some thousand in each transaction. Idempotent. Addresses with `since` may have been paid from
+   * that slot on: they cannot be assigned before their audit, nor before the scan has reached `tip`. A known address
+   * that was not audited from so early is audited again; without a user it returns to `auditing`. New `keptBack`
+   * addresses are watched but not assigned, because users may have them: see {@link release}. Throws InvalidRequest
+   * for a wallet that we pay from, and for a known address with another path than the stored one.
    */
   async import(
     entries: readonly NewAddress[],
@@ -88,8 +85,8 @@ export class DepositAddresses {
   async #take(userRef: string): Promise<string | undefined> {
     try {
       for (;;) {
-        // Waits for locked addresses only if there are no others: the transactions that lock them may leave
-        // them free.
+        // Waits for locked addresses only if there are no others: the transactions that lock them may leave them
+        // free.
         const taken = (await this.#give(userRef, unheld)) ?? (await this.#give(userRef, awaited));
         if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
       }
@@ -100,8 +97,8 @@ export class DepositAddresses {
   }
 
   /**
-   * Undefined if none is chosen, or if the chosen one is no longer free. The row is locked for this
-   * transaction only.
+   * Undefined if none is chosen, or if the chosen one is no longer free. The row is locked for this transaction
+   * only.
    */
   async #give(userRef: string, choose: Choice): Promise<string | undefined> {
     return this.#db.transaction().execute(async (trx) => {
@@ -129,7 +126,6 @@ export class DepositAddresses {
     return depositAddressRows(this.#db).where('userRef', '=', userRef).executeTakeFirst();
   }
 
-  /** True until the first import. */
   async isEmpty(): Promise<boolean> {
     const any = await this.#db
       .selectFrom('depositAddress')
@@ -142,8 +138,8 @@ export class DepositAddresses {
 
   /** Number of assignable addresses, counted up to `atMost`. */
   async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
-    // In the order of the index of free addresses: without an order, a plan may read all of them before it
-    // counts a few.
+    // In the order of the index of free addresses: without an order, a plan may read all of them before it counts a
+    // few.
     const free = this.#db
       .selectFrom('depositAddress')
       .select('position')
@@ -157,18 +153,15 @@ export class DepositAddresses {
     return Number(row.free);
   }
 
-  /**
-   * Makes held-back addresses assignable. An operator knows that no user has them: see {@link
-   * releaseDoubtful}.
-   */
+  /** Makes held-back addresses assignable. An operator knows that no user has them: see {@link releaseDoubtful}. */
   async release(who: string, why: string): Promise<number> {
     return releaseDoubtful(this.#db, who, why);
   }
 }
 
 /**
- * Before the first block is scanned, payments are not searched. Takes no lock: many callers would keep the
- * scan from its cursor.
+ * Before the first block is scanned, payments are not searched. Takes no lock: many callers would keep the scan from
+ * its cursor.
  */
 async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
@@ -186,9 +179,8 @@ const unheld: Choice = async (trx) => {
 };
 
 /**
- * Waits for this row while it holds no other: transactions that record deposits hold many rows, in another
- * order. One statement that selects and waits would continue with the next row, and keep locks on rows that
- * it cannot use.
+ * Waits for this row while it holds no other: transactions that record deposits hold many rows, in another order.
+ * One statement that selects and waits would continue with the next row, and keep locks on rows that it cannot use.
  */
 const awaited: Choice = async (trx) => {
   const free = await firstFree(trx).executeTakeFirst();
@@ -202,8 +194,8 @@ function firstFree(trx: Transaction<Tables>) {
 }
 
 /**
- * Keeps these wallets from being assigned until the transaction ends. Writers of pending deposits take this
- * lock first. After their commit, the pending deposit itself prevents assignment until it ends.
+ * Keeps these wallets from being assigned until the transaction ends. Writers of pending deposits take this lock
+ * first. After their commit, the pending deposit itself prevents assignment until it ends.
  */
 export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx
@@ -217,8 +209,8 @@ export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly
 }
 
 /**
- * A deposit that a quorum confirms before an address is assigned keeps the address from ever being assigned.
- * A due audit stays due.
+ * A deposit that a quorum confirms before an address is assigned keeps the address from ever being assigned. A due
+ * audit stays due.
  */
 export async function markUsed(trx: Transaction<Tables>, wallet: string): Promise<void> {
   await trx
@@ -253,9 +245,7 @@ async function importPart(
   return Number(numInsertedOrUpdatedRows);
 }
 
-/**
- * With another path the signer would look for the wrong key, and the funds at the address could not be moved.
- */
+/** With another path the signer would look for the wrong key, and the funds at the address could not be moved. */
 async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Promise<void> {
   const rows = await db
     .selectFrom('depositAddress')

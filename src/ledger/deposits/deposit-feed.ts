@@ -10,10 +10,7 @@ import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
-/**
- * A change of a deposit, and the deposit at that time. Sequences begin at 1 and have gaps only after a
- * restore.
- */
+/** A change of a deposit, and the deposit at that time. Sequences begin at 1 and have gaps only after a restore. */
 export interface DepositEvent {
   readonly sequence: bigint;
   readonly kind: DepositState;
@@ -24,12 +21,11 @@ export interface DepositEvent {
 /** A transaction that is the only writer of deposits: see {@link lockFeed}. */
 export type FeedTransaction = Locked<Transaction<Tables>, 'feed'>;
 
-/** Events that one read of the feed returned. */
 export interface FeedPage {
   readonly events: readonly DepositEvent[];
   /**
-   * All events up to this sequence were examined, and no new event is ever added below it: continue after it.
-   * Equal to `after` if no event follows.
+   * All events up to this sequence were examined, and no new event is ever added below it: continue after it. Equal
+   * to `after` if no event follows.
    */
   readonly next: bigint;
 }
@@ -49,15 +45,15 @@ export class DepositFeed {
   }
 
   /**
-   * Returns the first `limit` events after `after` whose deposit and kind (`state`) match the filter. The
-   * page is empty if none of the events that one call examines matches. Throws FeedBehind if this database
-   * has never issued the sequence `after`, RecordInDoubt while a restore may be the reason.
+   * Returns the first `limit` events after `after` whose deposit and kind (`state`) match the filter. The page is
+   * empty if none of the events that one call examines matches. Throws FeedBehind if this database has never issued
+   * the sequence `after`, RecordInDoubt while a restore may be the reason.
    */
   async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
     const end = await this.#endOfLook(after);
     if (end === after) return { events: [], next: after };
-    // The limit makes the planner read one deposit by id for each event. With a plain join and statistics
-    // from the middle of a large commit, it reads all deposits for each.
+    // The limit makes the planner read one deposit by id for each event. With a plain join and statistics from the
+    // middle of a large commit, it reads all deposits for each.
     const itsDeposit = filtered(selectDeposits(this.#db), which)
       .where('deposit.id', '=', sql.ref<bigint>('event.depositId'))
       .limit(1)
@@ -82,9 +78,8 @@ export class DepositFeed {
   }
 
   /**
-   * The last sequence that a read after `after` examines. It is read before the events: writers increase it
-   * under a lock that they keep until commit. So all events up to it are visible, and later events have
-   * higher sequences.
+   * The last sequence that a read after `after` examines. It is read before the events: writers increase it under a
+   * lock that they keep until commit. So all events up to it are visible, and later events have higher sequences.
    */
   async #endOfLook(after: bigint): Promise<bigint> {
     const { last, doubt, first } = await this.#db
@@ -112,9 +107,9 @@ function behind(after: bigint, last: bigint, isInDoubt: boolean): DomainError {
 }
 
 /**
- * After a possible restore, sequences continue far above all that the newer database can have issued, once
- * for each restore. So no reader mistakes new events for events that it has. Microseconds since 1970 grow
- * faster than sequences.
+ * After a possible restore, sequences continue far above all that the newer database can have issued, once for each
+ * restore. So no reader mistakes new events for events that it has. Microseconds since 1970 grow faster than
+ * sequences.
  */
 export async function renumber(trx: Transaction<Tables>): Promise<void> {
   await trx
@@ -129,8 +124,8 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
 }
 
 /**
- * Makes this transaction the only writer of deposits until it ends. So events are committed in the order of
- * their sequences, and no writer misses a deposit of another.
+ * Makes this transaction the only writer of deposits until it ends. So events are committed in the order of their
+ * sequences, and no writer misses a deposit of another.
  */
 export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();

@@ -33,22 +33,21 @@ export interface Mismatch {
   readonly arrival: Arrival;
 }
 
-/** Changes that arrivals make to stored deposits. */
 export interface Merge {
   readonly added: readonly Arrival[];
   /**
-   * Announced deposits that are finalized now, unconfirmed ones that are read differently, and rejected ones
-   * that are read again.
+   * Announced deposits that are finalized now, unconfirmed ones that are read differently, and rejected ones that
+   * are read again.
    */
   readonly changed: readonly Change[];
   readonly mismatches: readonly Mismatch[];
 }
 
 /**
- * Each arrival is one deposit for ever, whatever announced it and however often its block is read. The first
- * verdict on a finalized deposit is final: later terms of the asset do not change it. Its wallet, amount and
- * reason can be corrected until a quorum confirms it, and never after that. A rejected deposit that is read
- * again waits for a new quorum.
+ * Each arrival is one deposit for ever, whatever announced it and however often its block is read. The first verdict
+ * on a finalized deposit is final: later terms of the asset do not change it. Its wallet, amount and reason can be
+ * corrected until a quorum confirms it, and never after that. A rejected deposit that is read again waits for a new
+ * quorum.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {

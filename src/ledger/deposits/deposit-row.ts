@@ -4,12 +4,11 @@ import type { Database, Tables } from '../database.ts';
 import { OWNER } from './ownership.ts';
 
 /**
- * The amount of one asset that one account received in one transaction; `userRef` is null if the address had
- * no user then.
+ * The amount of one asset that one account received in one transaction; `userRef` is null if the address had no user
+ * then.
  */
 export type DepositRow = Readonly<Selectable<Tables['deposit']>> & { readonly userRef: string | null };
 
-/** All given conditions must match. */
 export interface DepositFilter {
   /** The deposit's wallet. */
   readonly address?: string | undefined;
@@ -19,8 +18,8 @@ export interface DepositFilter {
 }
 
 /**
- * A pending `deposit` that is in no finalized block: announced by one node, and dropped once the cursor
- * passes its slot without it.
+ * A pending `deposit` that is in no finalized block: announced by one node, and dropped once the cursor passes its
+ * slot without it.
  */
 export const ANNOUNCED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is null)`;
 

@@ -17,10 +17,7 @@ interface WatchedWalletTable {
   kind: WatchKind;
   /** Version of the watch set that added the wallet. */
   version: bigint;
-  /**
-   * Every block above this slot is matched with the wallet; null if it was added before the first scanned
-   * block.
-   */
+  /** Every block above this slot is matched with the wallet; null if it was added before the first scanned block. */
   watchedAfter: bigint | null;
 }
 
@@ -38,9 +35,7 @@ interface DepositAddressTable {
   importedAfter: bigint | null;
   /** When an audit last began; null if none did. */
   auditTriedAt: Date | null;
-  /**
-   * Since when audits end incomplete, and when the next one begins; both null if the last one was complete.
-   */
+  /** Since when audits end incomplete, and when the next one begins; both null if the last one was complete. */
   unreadSince: Date | null;
   auditAfter: Date | null;
   createdAt: Generated<Date>;
@@ -100,8 +95,7 @@ interface ScanGapTable {
    */
   walkedAt: Date | null;
   /**
-   * Since when the search of the gap, or the latest audit after it, finds no quorum of nodes that have these
-   * slots.
+   * Since when the search of the gap, or the latest audit after it, finds no quorum of nodes that have these slots.
    */
   unshownSince: Date | null;
   /** When the next audit begins; null: at once. */

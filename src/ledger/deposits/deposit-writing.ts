@@ -10,7 +10,6 @@ import type { Arrival, Change } from './deposit-merge.ts';
 import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
-/** A deposit after a write, as its event reports it. */
 export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>;
 
 /** A quorum's verdict on a deposit, and the row as it was when the nodes were asked. */
@@ -37,16 +36,16 @@ const GIVEN = [
 export const ROWS_AT_ONCE = 5_000;
 
 /**
- * Keeps these wallets from being assigned until the transaction ends. Called before other writes, with all
- * wallets at once, so that they are locked in one order.
+ * Keeps these wallets from being assigned until the transaction ends. Called before other writes, with all wallets
+ * at once, so that they are locked in one order.
  */
 export async function holdWallets(trx: FeedTransaction, arrivals: readonly Arrival[]): Promise<void> {
   await holdUnassigned(trx, [...new Set(arrivals.map(({ wallet }) => wallet))]);
 }
 
 /**
- * Inserts deposits of finalized blocks, or announced ones, in their order; the caller has locked their
- * wallets. Returns those that need an event.
+ * Inserts deposits of finalized blocks, or announced ones, in their order; the caller has locked their wallets.
+ * Returns those that need an event.
  */
 export async function addDeposits(
   trx: FeedTransaction,
@@ -101,9 +100,7 @@ export async function changeDeposits(
   return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
 }
 
-/**
- * Ends a pending deposit with the quorum's verdict. Undefined if it has changed since the nodes were asked.
- */
+/** Ends a pending deposit with the quorum's verdict. Undefined if it has changed since the nodes were asked. */
 export async function endDeposit(
   trx: FeedTransaction,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,

@@ -3,8 +3,8 @@ import type { Tables } from '../database.ts';
 import { toJson } from '../to-json.ts';
 
 /**
- * The rows as a relation `given` with the columns and types of `table`: one parameter, however many rows.
- * Omitted columns are null.
+ * The rows as a relation `given` with the columns and types of `table`: one parameter, however many rows. Omitted
+ * columns are null.
  */
 export function givenRows<T extends keyof Tables>(
   table: T,

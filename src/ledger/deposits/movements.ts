@@ -3,10 +3,7 @@ import type { Arrived } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
 import { anyOf, type Database } from '../database.ts';
 
-/**
- * Recorded balance change of an account of a watched wallet, in base units; negative if more left than
- * arrived.
- */
+/** Recorded balance change of an account of a watched wallet, in base units; negative if more left than arrived. */
 export interface RecordedBalance {
   readonly wallet: string;
   readonly account: string;
@@ -30,8 +27,8 @@ export class Movements {
   }
 
   /**
-   * Finalized inflows minus outflows in slots above `after` up to `to`, for each account of these wallets
-   * that had any. Nested token accounts are excluded: they are not accounts of the wallet.
+   * Finalized inflows minus outflows in slots above `after` up to `to`, for each account of these wallets that had
+   * any. Nested token accounts are excluded: they are not accounts of the wallet.
    */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
@@ -56,8 +53,8 @@ export class Movements {
       .groupBy('wallet')
       .execute();
     const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
-    // One query for each slot: with the slot as a value, the planner knows that few rows of a hot wallet are
-    // above it.
+    // One query for each slot: with the slot as a value, the planner knows that few rows of a hot wallet are above
+    // it.
     const known: Account[] = await this.#accountsSince(
       wallets.filter((wallet) => !since.has(wallet)),
       -1n,
@@ -80,9 +77,7 @@ export class Movements {
     return rows;
   }
 
-  /**
-   * Inflows of a wallet in finalized blocks from slot `from` to slot `to`, both included, credited or not.
-   */
+  /** Inflows of a wallet in finalized blocks from slot `from` to slot `to`, both included, credited or not. */
   async arrivalsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
     return this.#db
       .selectFrom('deposit')

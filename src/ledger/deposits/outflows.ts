@@ -9,8 +9,8 @@ import { alertSeizure } from './seizures.ts';
 export type OutflowRow = Readonly<Selectable<Tables['outflow']>>;
 
 /**
- * A quorum's verdict on an outflow. `amount` 0: nothing left. `ownerSigned`: the wallet signed the
- * transaction. `by`: names of the nodes.
+ * A quorum's verdict on an outflow. `amount` 0: nothing left. `ownerSigned`: the wallet signed the transaction.
+ * `by`: names of the nodes.
  */
 export interface WitnessedOutflow {
   readonly row: OutflowRow;
@@ -34,8 +34,8 @@ export interface LandedPayment {
 }
 
 /**
- * An outflow that no quorum has confirmed. `payment`: the attempt that landed with this signature in this
- * slot and was planned to take this amount of this asset from this wallet; null if there is none.
+ * An outflow that no quorum has confirmed. `payment`: the attempt that landed with this signature in this slot and
+ * was planned to take this amount of this asset from this wallet; null if there is none.
  */
 export interface UnwitnessedOutflow {
   readonly row: OutflowRow;
@@ -44,8 +44,8 @@ export interface UnwitnessedOutflow {
 
 const KEY = sql`(outflow.slot, outflow.signature, outflow.account, outflow.asset)`;
 /**
- * The end of an attempt is normally recorded as soon as the scan reads its block. After this many slots,
- * outflows no longer wait for it.
+ * The end of an attempt is normally recorded as soon as the scan reads its block. After this many slots, outflows no
+ * longer wait for it.
  */
 const ENDS_WITHIN_SLOTS = 300n;
 const NOT_AWAITED = sql<bigint>`(select slot from scan_cursor) - ${ENDS_WITHIN_SLOTS}::bigint`;
@@ -59,8 +59,8 @@ export class Outflows {
   }
 
   /**
-   * Outflows after `after` that no quorum has confirmed, oldest first. An outflow of a live attempt is left
-   * out for some slots: the end of the attempt may confirm it.
+   * Outflows after `after` that no quorum has confirmed, oldest first. An outflow of a live attempt is left out for
+   * some slots: the end of the attempt may confirm it.
    */
   async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly UnwitnessedOutflow[]> {
     let query = this.#db
@@ -126,8 +126,8 @@ export class Outflows {
 
   /**
    * Stores a quorum's verdict. Raises an alert if the block's node reported another amount, or if tokens left
-   * without the owner's signature. Does nothing if the outflow is already confirmed. A deleted row that is
-   * read again needs a new quorum.
+   * without the owner's signature. Does nothing if the outflow is already confirmed. A deleted row that is read
+   * again needs a new quorum.
    */
   async witness(witnessed: WitnessedOutflow): Promise<void> {
     const { row, amount, by } = witnessed;

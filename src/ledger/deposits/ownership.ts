@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 
 /**
- * Slot at which an import or an assignment takes effect: the newest one known to be final, even if its block
- * was not read.
+ * Slot at which an import or an assignment takes effect: the newest one known to be final, even if its block was not
+ * read.
  */
 export const NEWEST_FINAL = sql<bigint>`(select greatest(slot, tip) from scan_cursor)`;
 

@@ -8,8 +8,8 @@ import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import type { WrittenDeposit } from './deposit-writing.ts';
 
 /**
- * An operator's rejection of a deposit, and the quorum of nodes that deny it. `row`: the deposit as it was
- * when the nodes were asked.
+ * An operator's rejection of a deposit, and the quorum of nodes that deny it. `row`: the deposit as it was when the
+ * nodes were asked.
  */
 export interface Rejection {
   readonly row: DepositRow;
@@ -29,8 +29,7 @@ export class Rejections {
   }
 
   /**
-   * The finalized deposit with this public id that waits for a quorum or was rejected; undefined if there is
-   * none.
+   * The finalized deposit with this public id that waits for a quorum or was rejected; undefined if there is none.
    */
   async find(id: string): Promise<DepositRow | undefined> {
     for (let after = 0n; ; ) {
@@ -49,8 +48,8 @@ export class Rejections {
   }
 
   /**
-   * Drops the deposit. If it is read again, it waits for a new quorum, with an alert. The feed gets an event
-   * if it had one of this deposit. Throws NotRejectable if the deposit has changed or ended.
+   * Drops the deposit. If it is read again, it waits for a new quorum, with an alert. The feed gets an event if it
+   * had one of this deposit. Throws NotRejectable if the deposit has changed or ended.
    */
   async reject({ row, who, why, deniedBy }: Rejection): Promise<DepositRow> {
     await this.#db.transaction().execute(async (trx) => {

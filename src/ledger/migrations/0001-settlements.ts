@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
 /**
- * Settlements, their reservations, and withdrawals, which are the subjects of one kind. The id of a
- * settlement is made of its kind and its subject: a second unique key would refuse one of two concurrent
- * inserts that `on conflict (id)` is to merge.
+ * Settlements, their reservations, and withdrawals, which are the subjects of one kind. The id of a settlement is
+ * made of its kind and its subject: a second unique key would refuse one of two concurrent inserts that `on conflict
+ * (id)` is to merge.
  */
 export const settlements = inOrder([
   sql`create table settlement (

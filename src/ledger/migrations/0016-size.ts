@@ -12,10 +12,7 @@ export const attemptsByPayer = inOrder([
   sql`create index attempt_signed on attempt (kind, created_at) where signature is not null and state <> 'prepared'`,
 ]);
 
-/**
- * The newest of a kind, and of a kind and status; the orders are those of `negative` and `negated` in
- * page.ts.
- */
+/** The newest of a kind, and of a kind and status; the orders are those of `negative` and `negated` in page.ts. */
 export const settlementsByKind = inOrder([
   sql`drop index settlement_by_kind`,
   sql`create index settlement_by_kind on settlement (kind, (-position))`,

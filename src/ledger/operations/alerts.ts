@@ -48,9 +48,7 @@ export class Alerts {
     return this.#db.transaction().execute((trx) => raiseAlert(trx, alarm));
   }
 
-  /**
-   * Closes the alert. Returns false if it was not open. `word`: the operator who judged it, and the reason.
-   */
+  /** Closes the alert. Returns false if it was not open. `word`: the operator who judged it, and the reason. */
   async close(kind: AlertKind, subject: string, word?: Word): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const closed = await closeAlerts(
@@ -63,9 +61,9 @@ export class Alerts {
   }
 
   /**
-   * Closes the open alerts at these positions, which an operator has examined, and returns them. Their
-   * details get the operator and the reason, as `closedBy` and `closedWhy`. Throws InvalidRequest if the kind
-   * of one of them closes otherwise; then none is closed.
+   * Closes the open alerts at these positions, which an operator has examined, and returns them. Their details get
+   * the operator and the reason, as `closedBy` and `closedWhy`. Throws InvalidRequest if the kind of one of them
+   * closes otherwise; then none is closed.
    */
   async endSeen(seen: readonly bigint[], word: Word): Promise<readonly AlertRow[]> {
     return this.#db.transaction().execute(async (trx) => {
@@ -95,7 +93,7 @@ export class Alerts {
     return pageOf(await newest.execute(), filter);
   }
 
-  /** Open alerts whose subject is this settlement, newest first. */
+  /** Newest first. */
   async openAbout(settlementId: string): Promise<readonly AlertRow[]> {
     return this.#db
       .selectFrom('alert')
@@ -121,8 +119,8 @@ export class Alerts {
   }
 
   /**
-   * The subjects that ever had an alert of this kind that paused this scope or everything, open or closed. An
-   * alert with `maybePaid: null` does not count: its search for withdrawals has not ended.
+   * The subjects that ever had an alert of this kind that paused this scope or everything, open or closed. An alert
+   * with `maybePaid: null` does not count: its search for withdrawals has not ended.
    */
   async everRaised(
     kind: AlertKind,
@@ -142,8 +140,7 @@ export class Alerts {
 
   /**
    * True if this landing needs no new alert: the settlement has a `dead_attempt_landed` in this scope that no
-   * operator has judged as false. One judged as false counts only for the same signature, shown by the same
-   * nodes.
+   * operator has judged as false. One judged as false counts only for the same signature, shown by the same nodes.
    */
   async knowsLanding(
     settlementId: string,
@@ -163,8 +160,8 @@ export class Alerts {
   }
 
   /**
-   * Ends the search for withdrawals that an unknown spend may have paid: adds them to its alert, even if it
-   * is closed.
+   * Ends the search for withdrawals that an unknown spend may have paid: adds them to its alert, even if it is
+   * closed.
    */
   async noteMaybePaid(signature: string, maybePaid: readonly string[]): Promise<void> {
     const found = JSON.stringify({ maybePaid });
@@ -204,8 +201,8 @@ export async function raiseAlert(
 }
 
 /**
- * {@link Alerts.keepOnly} in the caller's transaction. With `wallets`, it applies only to alerts with one of
- * them as `wallet` in their details.
+ * {@link Alerts.keepOnly} in the caller's transaction. With `wallets`, it applies only to alerts with one of them as
+ * `wallet` in their details.
  */
 export async function keepOnlyAlerts(
   trx: Transaction<Tables>,
@@ -249,8 +246,8 @@ export async function closeAlerts(
 }
 
 /**
- * Adds the operator's note to the closed alerts of this kind and subject that have none. Returns false if
- * there are none.
+ * Adds the operator's note to the closed alerts of this kind and subject that have none. Returns false if there are
+ * none.
  */
 export async function noteJudged(
   trx: Transaction<Tables>,

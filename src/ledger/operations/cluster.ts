@@ -3,7 +3,6 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Database, Tables } from '../database.ts';
 import { disown } from './continuity.ts';
 
-/** The cluster of the database, by its genesis hash, and when it was bound. */
 export interface ClusterRow {
   readonly genesisHash: string;
   readonly boundAt: Date;
@@ -33,9 +32,9 @@ const OF_THE_SCAN = [
 ] as const;
 
 /**
- * The one cluster of this database. Stored slots, heights, hashes and signatures mean nothing on another:
- * there all our attempts are missing, and a longer chain would prove them dead. The first worker binds the
- * database. It stays bound once a message was composed.
+ * The one cluster of this database. Stored slots, heights, hashes and signatures mean nothing on another: there all
+ * our attempts are missing, and a longer chain would prove them dead. The first worker binds the database. It stays
+ * bound once a message was composed.
  * Source: docs/decisions/0016-one-database-one-cluster.md.
  */
 export class Cluster {
@@ -52,8 +51,8 @@ export class Cluster {
   }
 
   /**
-   * Binds a database that has no cluster; of concurrent callers, one binds it. Throws WrongCluster if it
-   * belongs to another.
+   * Binds a database that has no cluster; of concurrent callers, one binds it. Throws WrongCluster if it belongs to
+   * another.
    */
   async bind(genesisHash: string): Promise<void> {
     const known = await this.get();
@@ -75,10 +74,10 @@ export class Cluster {
   }
 
   /**
-   * Unbinds a database without rows of {@link OF_THE_CHAIN} and without assigned addresses, and deletes its
-   * scan positions. The next worker binds it, and trusts it after a quarantine: a database restored from
-   * before its first row looks the same. Returns the old binding. Throws ClusterInUse if there are such rows,
-   * and in a copy that was last written to elsewhere.
+   * Unbinds a database without rows of {@link OF_THE_CHAIN} and without assigned addresses, and deletes its scan
+   * positions. The next worker binds it, and trusts it after a quarantine: a database restored from before its first
+   * row looks the same. Returns the old binding. Throws ClusterInUse if there are such rows, and in a copy that was
+   * last written to elsewhere.
    */
   async forget(): Promise<ClusterRow | null> {
     return this.#db.transaction().execute(async (trx) => {

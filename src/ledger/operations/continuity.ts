@@ -6,16 +6,14 @@ import { renumber } from '../deposits/deposit-feed.ts';
 import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-detection.ts';
 
 /**
- * A gap in the history of the database: its cause, and the finalized block height above which every earlier
- * attempt has landed or can never land.
+ * A gap in the history of the database: its cause, and the finalized block height above which every earlier attempt
+ * has landed or can never land.
  */
 export interface Gap {
   readonly why: string;
   /** Null until a process has read it from the chain. */
   readonly quarantineHeight: bigint | null;
-  /**
-   * True if no earlier attempt can use a durable nonce any more, and the height was set after that was known.
-   */
+  /** True if no earlier attempt can use a durable nonce any more, and the height was set after that was known. */
   readonly noncesSettled: boolean;
 }
 
@@ -25,8 +23,8 @@ const DISOWNED = 'disowned';
 const ROLLED_BACK = 'rolled back';
 
 /**
- * Detects that the database was restored. The row is part of a backup, so it shows the past; the server's
- * identity and clock show the present. Attempts are prepared only while {@link UNBROKEN} is true.
+ * Detects that the database was restored. The row is part of a backup, so it shows the past; the server's identity
+ * and clock show the present. Attempts are prepared only while {@link UNBROKEN} is true.
  */
 export class Continuity {
   readonly #db: Database;
@@ -40,15 +38,14 @@ export class Continuity {
   }
 
   /**
-   * Records that the database is in use. Returns the gap if its history was broken, else null. A write-ahead
-   * log that ends earlier than at the last pulse is a gap too: the disk was rolled back in the same
-   * PostgreSQL cluster.
+   * Records that the database is in use. Returns the gap if its history was broken, else null. A write-ahead log
+   * that ends earlier than at the last pulse is a gap too: the disk was rolled back in the same PostgreSQL cluster.
    */
   async pulse(): Promise<Gap | null> {
     const flushed = await this.#flushed();
     if (flushed < this.#flushedTo) {
-      // An old `seen_at` would not do: a server that started before it raises no doubt, and the next pulse
-      // would end the gap.
+      // An old `seen_at` would not do: a server that started before it raises no doubt, and the next pulse would end
+      // the gap.
       await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
         this.#db,
       );
@@ -65,8 +62,8 @@ export class Continuity {
   }
 
   /**
-   * True if no row written since `generation` can be lost. Without a row in `continuity`, no process that
-   * judges has ever prepared an attempt.
+   * True if no row written since `generation` can be lost. Without a row in `continuity`, no process that judges has
+   * ever prepared an attempt.
    */
   async isUnbrokenSince(generation: number): Promise<boolean> {
     const row = await this.#db
@@ -78,8 +75,8 @@ export class Continuity {
   }
 
   /**
-   * Sets the height that ends the gap, in place of `instead` (null: none yet). Of concurrent callers the
-   * first one wins. `noncesSettled`: the height was read after no earlier attempt could use a durable nonce.
+   * Sets the height that ends the gap, in place of `instead` (null: none yet). Of concurrent callers the first one
+   * wins. `noncesSettled`: the height was read after no earlier attempt could use a durable nonce.
    */
   async quarantine(height: bigint, instead: bigint | null, noncesSettled = false): Promise<void> {
     const values = { quarantineHeight: height, quarantineIdentity: IDENTITY, noncesSettled };
@@ -87,9 +84,9 @@ export class Continuity {
   }
 
   /**
-   * Ends the gap. The caller has seen a quorum finalize a block above `height`, and has judged the wallets'
-   * history after that. Users of free addresses and published deposit events are not on the chain and stay
-   * lost. So free addresses are held back, and sequences continue above all that can have been published.
+   * Ends the gap. The caller has seen a quorum finalize a block above `height`, and has judged the wallets' history
+   * after that. Users of free addresses and published deposit events are not on the chain and stay lost. So free
+   * addresses are held back, and sequences continue above all that can have been published.
    */
   async heal(height: bigint): Promise<void> {
     const values = {
@@ -116,8 +113,8 @@ async function flushedTo(db: Database): Promise<bigint> {
 }
 
 /**
- * Returns false if the stored height was another one. Lost nonces of the replaced height are deleted: they
- * are settled, or are found again.
+ * Returns false if the stored height was another one. Lost nonces of the replaced height are deleted: they are
+ * settled, or are found again.
  */
 async function replaceGap(
   trx: Transaction<Tables>,
@@ -135,8 +132,8 @@ async function replaceGap(
 
 /**
  * Leaves a gap when a database is unbound from its cluster: payments made there, or before a restore, must be
- * searched before it is trusted. Throws ClusterInUse in a copy that was written to elsewhere: that gap must
- * end on its own cluster.
+ * searched before it is trusted. Throws ClusterInUse in a copy that was written to elsewhere: that gap must end on
+ * its own cluster.
  */
 export async function disown(trx: Transaction<Tables>): Promise<void> {
   const row = await trx

@@ -10,8 +10,8 @@ export interface NodeLedger {
 }
 
 /**
- * The last known ledger of each node, by its name: a restarted process, or another one, must see what a node
- * lost meanwhile.
+ * The last known ledger of each node, by its name: a restarted process, or another one, must see what a node lost
+ * meanwhile.
  */
 export class NodeLedgers {
   readonly #db: Database;
@@ -30,9 +30,7 @@ export class NodeLedgers {
     );
   }
 
-  /**
-   * Stores these ledgers. A gap stays until the node has another one, because not every process has seen it.
-   */
+  /** Stores these ledgers. A gap stays until the node has another one, because not every process has seen it. */
   async keep(seen: ReadonlyMap<string, NodeLedger>): Promise<void> {
     if (seen.size === 0) return;
     const rows = [...seen].map(([node, { first, finalized, gap }]) => ({

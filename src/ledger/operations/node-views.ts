@@ -13,7 +13,6 @@ export class NodeViews {
     this.#db = db;
   }
 
-  /** Replaces the worker's earlier view. */
   async put(worker: string, alarms: readonly Alarm[]): Promise<void> {
     const values = { worker, alarms: JSON.stringify(alarms), seenAt: sql<Date>`now()` };
     await this.#db
@@ -24,8 +23,8 @@ export class NodeViews {
   }
 
   /**
-   * The alerts of all workers that still report, one for each kind and subject: the newest. Deletes the views
-   * of other workers.
+   * The alerts of all workers that still report, one for each kind and subject: the newest. Deletes the views of
+   * other workers.
    */
   async together(): Promise<readonly Alarm[]> {
     await this.#db

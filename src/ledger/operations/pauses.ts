@@ -12,7 +12,6 @@ import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.t
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
 
-/** An order to pause. */
 export interface Pausing extends Word {
   /** Default: everything. */
   readonly scope?: PauseScope | undefined;
@@ -27,9 +26,9 @@ const OPERATOR = 'operator';
 const SLUICE = 'sluice';
 
 /**
- * Pauses of payments: while one is open no attempt of its scope is prepared; live attempts are landed as
- * always. Operators and each kind of alert pause separately, so that no pause ends another. A resume ends all
- * pauses of its scope, once their alerts were examined. A resume of everything ends every pause.
+ * Pauses of payments: while one is open no attempt of its scope is prepared; live attempts are landed as always.
+ * Operators and each kind of alert pause separately, so that no pause ends another. A resume ends all pauses of its
+ * scope, once their alerts were examined. A resume of everything ends every pause.
  */
 export class Pauses {
   readonly #db: Database;
@@ -54,9 +53,8 @@ export class Pauses {
   }
 
   /**
-   * Ends every open pause, or those of one scope, and closes the alerts that began them. Returns the ended
-   * pauses. Throws AlertsUnseen with the message of each open alert that is not among `seen`; then no pause
-   * ends.
+   * Ends every open pause, or those of one scope, and closes the alerts that began them. Returns the ended pauses.
+   * Throws AlertsUnseen with the message of each open alert that is not among `seen`; then no pause ends.
    */
   async end({ who, why, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
@@ -80,8 +78,8 @@ export class Pauses {
   }
 
   /**
-   * Raises the alert and pauses the scope in one transaction. `hold`: the settlement to hold, unless it has
-   * ended. An open alert that has paused everything keeps that scope.
+   * Raises the alert and pauses the scope in one transaction. `hold`: the settlement to hold, unless it has ended.
+   * An open alert that has paused everything keeps that scope.
    */
   async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
@@ -103,8 +101,8 @@ async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boo
 }
 
 /**
- * The lock between preparing and pausing: preparations share it, a pause takes it alone. It is a separate
- * statement, so that the next read includes the commits that it waited for.
+ * The lock between preparing and pausing: preparations share it, a pause takes it alone. It is a separate statement,
+ * so that the next read includes the commits that it waited for.
  */
 export async function lockPreparations(
   trx: Transaction<Tables>,

@@ -6,16 +6,16 @@ import type { Tables } from '../database.ts';
 export const LONGEST_SILENCE_SECONDS = 180;
 
 /**
- * Identifies this copy of the database: the PostgreSQL cluster, its timeline (a failover or point-in-time
- * recovery begins another), the database, and the attempt table (loading a dump makes another).
+ * Identifies this copy of the database: the PostgreSQL cluster, its timeline (a failover or point-in-time recovery
+ * begins another), the database, and the attempt table (loading a dump makes another).
  */
 export const IDENTITY = sql<string>`(select system_identifier from pg_control_system()) || '/'
   || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'
   || (select oid from pg_database where datname = current_database()) || '/' || 'attempt'::regclass::oid`;
 
 /**
- * Id of the period in which rows may have been lost by a restore, or null. A period without pulses is
- * harmless if PostgreSQL ran throughout: its files cannot be replaced while it runs.
+ * Id of the period in which rows may have been lost by a restore, or null. A period without pulses is harmless if
+ * PostgreSQL ran throughout: its files cannot be replaced while it runs.
  */
 export const DOUBT = sql<string | null>`(select identity || ' ' || extract(epoch from seen_at) from continuity
   where identity <> ${IDENTITY} or (seen_at <= now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})
@@ -26,10 +26,7 @@ export const GENERATION = sql<number>`coalesce((select generation from continuit
 
 export const RECORD = sql<string>`${IDENTITY} || '/' || ${GENERATION}`;
 
-/**
- * True if everything written to the database of this name is in this one; stays true until the transaction
- * ends.
- */
+/** True if everything written to the database of this name is in this one; stays true until the transaction ends. */
 export async function isRecord(trx: Transaction<Tables>, name: string): Promise<boolean> {
   if (await isInDoubt(trx)) return false;
   const { record } = await trx.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow();
@@ -43,9 +40,7 @@ export async function isInDoubt(trx: Transaction<Tables>): Promise<boolean> {
   return doubt !== null;
 }
 
-/**
- * Throws RecordInDoubt if a restore may have lost assignments of addresses; valid until the transaction ends.
- */
+/** Throws RecordInDoubt if a restore may have lost assignments of addresses; valid until the transaction ends. */
 export async function refuseInDoubt(trx: Transaction<Tables>): Promise<void> {
   if (!(await isInDoubt(trx))) return;
   const message =

@@ -16,8 +16,8 @@ export interface NewBaseline extends Pick<Baseline, 'slot' | 'balances'> {
 }
 
 /**
- * Balances of hot wallets when they were first read: earlier funds are no difference. Deposit addresses begin
- * at zero.
+ * Balances of hot wallets when they were first read: earlier funds are no difference. Deposit addresses begin at
+ * zero.
  */
 export class Baselines {
   readonly #db: Database;
@@ -41,8 +41,8 @@ export class Baselines {
   }
 
   /**
-   * Stores the baseline if the stored one is the one that it replaces. Returns false otherwise, and if the
-   * wallet was not yet watched in every block above the slot.
+   * Stores the baseline if the stored one is the one that it replaces. Returns false otherwise, and if the wallet
+   * was not yet watched in every block above the slot.
    */
   async take({ wallet, slot, balances, replaces }: NewBaseline): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {

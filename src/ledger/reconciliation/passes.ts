@@ -6,13 +6,11 @@ import type { Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
 import type { DepositTables } from '../deposits/deposit-tables.ts';
 
-/** A complete pass through all wallets. */
 export interface EndedPass extends Tally {
   readonly begunAt: Date;
   readonly endedAt: Date;
 }
 
-/** The running pass. */
 export interface OpenPass extends Tally {
   readonly begunAt: Date;
   /** The wallet after which it continues; null at its beginning. */
@@ -29,9 +27,7 @@ export interface UncomparedWallet {
   readonly askedAt: Date;
 }
 
-/**
- * State of the comparison of balances with the database; `last` and `open` are both null if it never began.
- */
+/** State of the comparison of balances with the database; `last` and `open` are both null if it never began. */
 export interface PassesView {
   readonly last: EndedPass | null;
   readonly open: OpenPass | null;

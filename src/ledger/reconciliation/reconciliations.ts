@@ -97,7 +97,6 @@ export class Reconciliations {
     await this.#db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
   }
 
-  /** State of the passes, with at most `unreadShown` unread wallets. */
   passes(unreadShown: number): Promise<PassesView> {
     return readPasses(this.#db, unreadShown);
   }

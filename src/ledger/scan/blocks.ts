@@ -6,7 +6,6 @@ import { givenRows } from '../deposits/given-rows.ts';
 import { type FoundBlock, recordFindings } from './findings.ts';
 import { assertLinked, type LockedCursor, moveCursor, readCursor } from './scan-cursor.ts';
 
-/** A finalized block and its findings. */
 export interface MatchedBlock {
   readonly header: BlockHeader;
   readonly finding: BlockFinding;
@@ -21,10 +20,7 @@ export const HEADER = [
   'time',
 ] as const satisfies readonly (keyof BlockHeader)[];
 
-/**
- * Commits blocks after the cursor and returns the new cursor. Throws IllegalTransition if they are not
- * linked.
- */
+/** Commits blocks after the cursor and returns the new cursor. Throws IllegalTransition if they are not linked. */
 export async function appendBlocks(
   trx: Transaction<Tables>,
   cursor: LockedCursor,
@@ -50,8 +46,8 @@ export async function insertHeaders(
 }
 
 /**
- * The stored header of a slot; nulls if there is none. `isSkipped`: the next header shows that the slot has
- * no block.
+ * The stored header of a slot; nulls if there is none. `isSkipped`: the next header shows that the slot has no
+ * block.
  */
 interface RecordedBlock {
   readonly slot: bigint;
@@ -61,8 +57,8 @@ interface RecordedBlock {
 }
 
 /**
- * The blocks, which are at or below the cursor, with their stored hashes and times. Throws InvalidRequest for
- * a block above the cursor, NodeFault for a block that the stored headers contradict.
+ * The blocks, which are at or below the cursor, with their stored hashes and times. Throws InvalidRequest for a
+ * block above the cursor, NodeFault for a block that the stored headers contradict.
  */
 export async function namedBlocks(
   trx: Transaction<Tables>,
@@ -70,8 +66,8 @@ export async function namedBlocks(
 ): Promise<readonly FoundBlock[]> {
   const cursor = await readCursor(trx);
   const slots = blocks.map(({ header }) => header.slot.toString());
-  // The next header above a slot shows whether the slot has a block: its parent is at the slot or above, or
-  // below it.
+  // The next header above a slot shows whether the slot has a block: its parent is at the slot or above, or below
+  // it.
   const { rows } = await sql<RecordedBlock>`
     select given.slot, block.blockhash, block.time, block.slot is null and next.parent_slot < given.slot as "isSkipped"
     from unnest(${slots}::bigint[]) as given(slot)

@@ -18,8 +18,8 @@ export interface FoundBlock {
 }
 
 /**
- * Stores the findings of finalized blocks. Rows that are already stored stay as they are, so a repeat adds
- * nothing. Returns the arrivals that were not stored as finalized.
+ * Stores the findings of finalized blocks. Rows that are already stored stay as they are, so a repeat adds nothing.
+ * Returns the arrivals that were not stored as finalized.
  */
 export async function recordFindings(
   trx: Transaction<Tables>,

@@ -17,8 +17,8 @@ import { type Matched, withNewestWatchSet } from './watched.ts';
 export type CommitResult = 'committed' | 'overtaken' | 'unknown_version';
 
 /**
- * The cursor, the headers of the blocks behind it that are kept, and the one way to move it: with everything that the next blocks
- * brought.
+ * The cursor, the kept headers behind it, and the only way to move it: together with the findings of the next
+ * blocks.
  */
 export class Scan {
   readonly #db: Database;
@@ -32,7 +32,7 @@ export class Scan {
     return readCursor(this.#db);
   }
 
-  /** Begins behind this block, unless the scan has begun already. Answers the cursor that counts. */
+  /** Begins after this block, unless the scan has begun already. Returns the stored cursor. */
   async start(header: BlockHeader): Promise<Cursor> {
     return this.#db.transaction().execute(async (trx) => {
       const { slot, blockhash, height } = header;
@@ -46,7 +46,7 @@ export class Scan {
     });
   }
 
-  /** A quorum of nodes has finalized all up to `tip`, which may be far ahead of the cursor. */
+  /** A quorum of nodes has finalized all slots up to `tip`, which may be far ahead of the cursor. */
   async seen(tip: bigint): Promise<void> {
     await this.#db
       .updateTable('scanCursor')
@@ -56,8 +56,9 @@ export class Scan {
   }
 
   /**
-   * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, all in one transaction. A repeated
-   * commit is `committed` as long as its last block is the cursor. Throws ScanPaused, and IllegalTransition for blocks that are not linked.
+   * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, in one transaction.
+   * A repeated commit returns `committed` while its last block is the cursor. Throws ScanPaused, and
+   * IllegalTransition for blocks that are not linked.
    */
   async commit({
     expected,
@@ -78,15 +79,15 @@ export class Scan {
   }
 
   /**
-   * Puts on record what is missing of blocks behind the cursor, which stays where it is. May be repeated. Throws InvalidRequest for
-   * a block above the cursor, NodeFault for one that is not the block on record at its slot.
+   * Stores missing findings of blocks behind the cursor, which does not move. Idempotent. Throws InvalidRequest for
+   * a block above the cursor, NodeFault for a block that the stored headers contradict.
    */
   async upsert(matched: Matched<FoundBlock>): Promise<Exclude<CommitResult, 'overtaken'>> {
     const added = await this.#db.transaction().execute((trx) => upsertBlocks(trx, matched));
     return added === null ? 'unknown_version' : 'committed';
   }
 
-  /** The committed blocks of these slots, both ends within, the lowest first. */
+  /** Headers of the committed blocks from slot `from` to slot `to`, both included, lowest first. */
   async headersBetween(from: bigint, to: bigint): Promise<readonly BlockHeader[]> {
     return this.#db
       .selectFrom('block')
@@ -98,7 +99,10 @@ export class Scan {
   }
 }
 
-/** {@link Scan.upsert} in this transaction: the arrivals that were not on record as finalized; null where its version is unknown. */
+/**
+ * {@link Scan.upsert} in this transaction. Returns the arrivals that were not stored as finalized; null if its
+ * version is unknown.
+ */
 export async function upsertBlocks(
   trx: Transaction<Tables>,
   matched: Matched<FoundBlock>,

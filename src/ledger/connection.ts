@@ -9,11 +9,9 @@ import { SessionlessDialect } from './dialect.ts';
 const INT8 = 20;
 const NUMERIC = 1700;
 const POOL_SIZE = 16;
-// Ends the transaction, and so the locks, of a client that disappeared. Shorter than the shortest activity that
-// waits for a lock.
+// Ends the locks of a client that disappeared. Shorter than the shortest activity that waits for one.
 const STATEMENT_TIMEOUT_MS = 8_000;
-// A running server answers or cancels each statement within its timeout. A longer silence means that it hangs or is
-// unreachable.
+// A running server answers or cancels each statement within its timeout. After that it hangs or is unreachable.
 const SILENCE_AFTER_TIMEOUT_MS = 1_000;
 
 /** Set after the connection: a pooler such as PgBouncer refuses them in the start-up packet. */
@@ -29,27 +27,19 @@ function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
   };
 }
 
-/**
- * Limits statements outside of transactions. Through a pooler the session is shared: the process id differs, nothing
- * is set, and the role's own settings apply.
- */
+/** Through a pooler the session is shared: the process id differs, and the role's own settings apply. */
 async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   const processId = 'processID' in client ? client.processID : null;
   const settings = LIMITS.map((name) => `set_config('${name}', '${timeoutMs}', false)`).join();
   await client.query(`select ${settings} where pg_backend_pid() = $1`, [processId]);
 }
 
-/**
- * SQL that sets the limits of the current transaction; 0 disables them, whatever the server, the database or the
- * role sets.
- */
+/** SQL that limits the current transaction; 0 overrides any limit of the server, database or role. */
 export function limitTransaction(timeoutMs: number): string {
   return LIMITS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
 }
 
-/**
- * The connection string without its limits, and the statement timeout in milliseconds that it sets, or the default.
- */
+/** The connection string without its limits, and its statement timeout in milliseconds or the default. */
 function splitLimits(databaseUrl: string): {
   readonly plainUrl: string;
   readonly statementTimeoutMs: number;
@@ -84,8 +74,7 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
     },
   });
-  // A connection may break at any time. The pool drops it and its next statement fails, so the event itself needs no
-  // handling.
+  // A connection may break at any time: the pool drops it, and its next statement fails.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const settings = limitTransaction(unlimited ? 0 : statementTimeoutMs);
@@ -95,10 +84,7 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
   });
 }
 
-/**
- * Throws if `synchronous_commit` is off: an attempt must be on disk before it is signed, and a server crash may lose
- * such a commit.
- */
+/** Throws if `synchronous_commit` is off: an attempt must be on disk before it is signed. */
 export async function requireDurableCommits(db: Database): Promise<void> {
   const setting = sql<string>`current_setting('synchronous_commit')`.as('setting');
   const { setting: value } = await db.selectNoFrom(setting).executeTakeFirstOrThrow();
@@ -133,10 +119,7 @@ export function isDatabaseAway(error: unknown): boolean {
   );
 }
 
-/**
- * The DomainError for an error that {@link isDatabaseAway}, or null for any other. A repeated read does no harm, so
- * its message has no warning.
- */
+/** The error for one that {@link isDatabaseAway}, else null. Reads need no advice to check before a repeat. */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
   if (!isDatabaseAway(error)) return null;
   const away = 'PostgreSQL does not answer: look at its server, and at the way to it';

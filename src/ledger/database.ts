@@ -58,9 +58,7 @@ interface AttemptTable {
   /** Null for a durable nonce, which does not expire. */
   blockhashHeight: bigint | null;
   lastValidBlockHeight: bigint | null;
-  /**
-   * Blockhash of a finalized block before which an adopted message cannot have landed; null for our own messages.
-   */
+  /** Hash of a finalized block before which an adopted message cannot have landed; null for our messages. */
   adoptedFrom: string | null;
   nonceAccount: string | null;
   /** True if the transaction only advances the nonce that another attempt uses. */
@@ -167,9 +165,7 @@ interface ContinuityTable {
   noncesSettled: Generated<boolean>;
   /** Epoch: the number of gaps that have ended. */
   generation: Generated<number>;
-  /**
-   * Unassigned addresses up to this position may belong to users that a restored database does not know; 0: none.
-   */
+  /** Unassigned addresses up to here may belong to users that a restore has lost; 0: none. */
   doubtfulUpTo: Generated<bigint>;
 }
 

@@ -18,10 +18,7 @@ interface Opening {
   readonly locked: boolean;
 }
 
-/**
- * PostgreSQL without session state, which a pooler in transaction mode does not keep. Settings and the migration
- * lock last for one transaction.
- */
+/** PostgreSQL without session state, which a pooler in transaction mode does not keep. */
 export class SessionlessDialect extends PostgresDialect {
   readonly #config: PostgresDialectConfig;
   readonly #opening: Opening;

@@ -174,8 +174,7 @@ function selling(db: Database, seal: Seal): Pick<Ledger, 'payments' | 'obligatio
 async function migrated(databaseUrl: string): Promise<Database> {
   const db = connect(databaseUrl);
   try {
-    // This connection has timeouts: if the server does not answer, it fails here, before a connection without
-    // timeouts waits for it.
+    // Fails here if the server does not answer, before a connection without timeouts waits for it.
     await requireDurableCommits(db);
     if (!(await isMigrated(db))) await migrate(databaseUrl);
     return db;

@@ -1,7 +1,4 @@
 declare const LOCK: unique symbol;
 
-/**
- * Proof that its holder has a lock: the function that takes the lock returns it, and functions that need the lock
- * require it. Valid until the transaction ends.
- */
+/** Proof that this transaction has a lock: only the function that takes the lock makes it. */
 export type Locked<Held, Lock extends string> = Held & { readonly [LOCK]: Lock };

@@ -76,7 +76,7 @@ export async function migrate(databaseUrl: string, migrations: Migrations = MIGR
   const db = connect(databaseUrl, { unlimited: true });
   try {
     const provider = { getMigrations: async () => migrations };
-    // The migrator orders applied migrations by the clocks of the processes that ran them, and these clocks may differ.
+    // The migrator orders by the clocks of the processes that applied migrations, and these may differ.
     const migrator = new Migrator({ db, provider, allowUnorderedMigrations: true });
     while (await isOneMore(migrator));
   } finally {

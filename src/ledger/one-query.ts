@@ -4,10 +4,7 @@ import { limitTransaction, withoutLimits } from './connection.ts';
 
 const ROWS_AT_ONCE = 10_000;
 
-/**
- * Streams the rows of one query in batches, each row as an array of its columns. Its own connection has no time
- * limits, because a large read takes minutes.
- */
+/** Streams one query in batches; a row is an array of its columns. Its connection has no time limits. */
 export async function* readInOneQuery<Row extends readonly unknown[]>(
   databaseUrl: string,
   query: string,

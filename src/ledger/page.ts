@@ -19,9 +19,7 @@ export const CURSOR = /^[1-9][0-9]{0,17}$/;
 /** Above every position that a row can have. */
 const NEWEST = 10n ** 18n;
 
-/**
- * The rows of the page are below this position. Throws InvalidRequest for a cursor that is not from an earlier page.
- */
+/** The page's rows are below this. Throws InvalidRequest for a cursor that is not from an earlier page. */
 export function positionBefore({ cursor }: PageRequest): bigint {
   if (cursor === undefined) return NEWEST;
   if (CURSOR.test(cursor)) return BigInt(cursor);
@@ -47,10 +45,7 @@ export function negated(column: string): RawBuilder<bigint> {
   return sql<bigint>`(0 - ${sql.ref(column)})`;
 }
 
-/**
- * Makes a page of `found`: the newest rows below {@link positionBefore}, with one more than the limit if there is
- * another page.
- */
+/** `found`: the newest rows below {@link positionBefore}, one more than the limit if there is another page. */
 export function pageOf<Row extends { readonly position: bigint }>(
   found: readonly Row[],
   { limit }: PageRequest,

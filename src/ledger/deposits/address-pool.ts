@@ -7,10 +7,7 @@ import type { ImportOptions, NewAddress } from './deposit-addresses.ts';
 /** Counting all free addresses would read millions of rows. */
 const MOST_COUNTED = 10_000;
 
-/**
- * Result of an import. `free` is counted up to {@link MOST_COUNTED} or the low-water mark, whichever is higher.
- * `low` is the alert if too few addresses are free, else null.
- */
+/** `free` is counted up to {@link MOST_COUNTED} or the low-water mark. `low`: the alert, null if enough are free. */
 export interface Imported {
   readonly imported: number;
   readonly known: number;
@@ -54,10 +51,7 @@ export class AddressPool {
     }
   }
 
-  /**
-   * Updates the alert: deposits and audits change the number of free addresses too. A pool that was never filled is
-   * not low.
-   */
+  /** Updates the alert: deposits and audits change the count too. A pool that was never filled is not low. */
   async look(): Promise<void> {
     if (!(await this.#addresses.isEmpty())) await this.#count();
   }
@@ -73,9 +67,7 @@ export class AddressPool {
     return { ...counts, free, low: await this.#watch(free) };
   }
 
-  /**
-   * Makes addresses assignable that were held back after a restore. The operator knows that no user has one of them.
-   */
+  /** Makes addresses assignable after a restore. The operator knows that no user has one of them. */
   async release(who: string, why: string): Promise<Released> {
     const released = await this.#addresses.release(who, why);
     const free = await this.#free();

@@ -16,9 +16,7 @@ export interface NewAddress {
   readonly path: string;
 }
 
-/**
- * `tip`: a quorum's newest slot at an import with `since`. `keptBack`: new addresses are watched but not assigned.
- */
+/** `tip`: a quorum's newest slot, for an import with `since`. `keptBack`: new addresses are never assigned. */
 export interface ImportOptions {
   readonly tip?: bigint | null;
   readonly keptBack?: boolean;
@@ -33,9 +31,7 @@ const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
 const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and (
   select bool_or(deposit.state = 'pending') from deposit where deposit.wallet = deposit_address.address) is not true)`;
 
-/**
- * The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever.
- */
+/** The pool of deposit addresses. An address is watched from its import on; it never has a second user. */
 export class DepositAddresses {
   readonly #db: Database;
 
@@ -85,8 +81,7 @@ export class DepositAddresses {
   async #take(userRef: string): Promise<string | undefined> {
     try {
       for (;;) {
-        // Waits for locked addresses only if there are no others: the transactions that lock them may leave them
-        // free.
+        // Waits for locked addresses only if there are no others: their transactions may leave them free.
         const taken = (await this.#give(userRef, unheld)) ?? (await this.#give(userRef, awaited));
         if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
       }
@@ -96,10 +91,7 @@ export class DepositAddresses {
     }
   }
 
-  /**
-   * Undefined if none is chosen, or if the chosen one is no longer free. The row is locked for this transaction
-   * only.
-   */
+  /** Undefined if none is chosen, or if it is no longer free. The row is locked for this transaction only. */
   async #give(userRef: string, choose: Choice): Promise<string | undefined> {
     return this.#db.transaction().execute(async (trx) => {
       await refuseUnscanned(trx);
@@ -138,8 +130,7 @@ export class DepositAddresses {
 
   /** Number of assignable addresses, counted up to `atMost`. */
   async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
-    // In the order of the index of free addresses: without an order, a plan may read all of them before it counts a
-    // few.
+    // In the order of the index of free addresses: a plan without an order may read all before it counts a few.
     const free = this.#db
       .selectFrom('depositAddress')
       .select('position')
@@ -159,10 +150,7 @@ export class DepositAddresses {
   }
 }
 
-/**
- * Before the first block is scanned, payments are not searched. Takes no lock: many callers would keep the scan from
- * its cursor.
- */
+/** No block before the first scanned one is searched. Takes no lock, which would delay the scan's cursor. */
 async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
   if (cursor !== undefined) return;
@@ -208,10 +196,7 @@ export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly
     .execute();
 }
 
-/**
- * A deposit that a quorum confirms before an address is assigned keeps the address from ever being assigned. A due
- * audit stays due.
- */
+/** An address with a confirmed deposit before its assignment is never assigned. A due audit stays due. */
 export async function markUsed(trx: Transaction<Tables>, wallet: string): Promise<void> {
   await trx
     .updateTable('depositAddress')

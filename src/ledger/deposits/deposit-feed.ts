@@ -23,10 +23,7 @@ export type FeedTransaction = Locked<Transaction<Tables>, 'feed'>;
 
 export interface FeedPage {
   readonly events: readonly DepositEvent[];
-  /**
-   * All events up to this sequence were examined, and no new event is ever added below it: continue after it. Equal
-   * to `after` if no event follows.
-   */
+  /** Continue after this sequence: no new event is ever added below it. Equal to `after` at the end. */
   readonly next: bigint;
 }
 
@@ -52,8 +49,8 @@ export class DepositFeed {
   async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
     const end = await this.#endOfLook(after);
     if (end === after) return { events: [], next: after };
-    // The limit makes the planner read one deposit by id for each event. With a plain join and statistics from the
-    // middle of a large commit, it reads all deposits for each.
+    // The limit makes the planner read one deposit by id for each event. After a large commit, statistics would
+    // mislead it to read all deposits for each.
     const itsDeposit = filtered(selectDeposits(this.#db), which)
       .where('deposit.id', '=', sql.ref<bigint>('event.depositId'))
       .limit(1)
@@ -124,8 +121,8 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
 }
 
 /**
- * Makes this transaction the only writer of deposits until it ends. So events are committed in the order of their
- * sequences, and no writer misses a deposit of another.
+ * Makes this transaction the only writer of deposits: events commit in the order of their sequences, and no writer
+ * misses a deposit of another.
  */
 export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();

@@ -35,10 +35,7 @@ export interface Mismatch {
 
 export interface Merge {
   readonly added: readonly Arrival[];
-  /**
-   * Announced deposits that are finalized now, unconfirmed ones that are read differently, and rejected ones that
-   * are read again.
-   */
+  /** Announced deposits that are finalized, unconfirmed ones that differ, and rejected ones that are read again. */
   readonly changed: readonly Change[];
   readonly mismatches: readonly Mismatch[];
 }

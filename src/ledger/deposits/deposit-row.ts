@@ -3,10 +3,7 @@ import type { DepositState } from '../../domain/deposit.ts';
 import type { Database, Tables } from '../database.ts';
 import { OWNER } from './ownership.ts';
 
-/**
- * The amount of one asset that one account received in one transaction; `userRef` is null if the address had no user
- * then.
- */
+/** What one account received in one transaction; `userRef` is null if the address had no user then. */
 export type DepositRow = Readonly<Selectable<Tables['deposit']>> & { readonly userRef: string | null };
 
 export interface DepositFilter {
@@ -17,10 +14,7 @@ export interface DepositFilter {
   readonly asset?: string | undefined;
 }
 
-/**
- * A pending `deposit` that is in no finalized block: announced by one node, and dropped once the cursor passes its
- * slot without it.
- */
+/** A pending `deposit` in no finalized block: one node announced it. Dropped if the cursor passes its slot. */
 export const ANNOUNCED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is null)`;
 
 /** A pending `deposit` of a finalized block that no quorum has confirmed or denied. */

@@ -89,14 +89,9 @@ interface ScanGapTable {
   endedAt: Date | null;
   who: string | null;
   why: string | null;
-  /**
-   * When the histories of all wallets were read over the gap; `gapUnreadWallet` has those that nodes returned
-   * incompletely.
-   */
+  /** When all wallets were searched over the gap; `gapUnreadWallet` has those with incomplete answers. */
   walkedAt: Date | null;
-  /**
-   * Since when the search of the gap, or the latest audit after it, finds no quorum of nodes that have these slots.
-   */
+  /** Since when the walk, or the latest look after it, finds no quorum of nodes with these slots. */
   unshownSince: Date | null;
   /** When the next audit begins; null: at once. */
   auditAfter: Date | null;

@@ -35,18 +35,12 @@ const GIVEN = [
 /** Maximum rows of one statement: a single statement for a large block would exceed the statement timeout. */
 export const ROWS_AT_ONCE = 5_000;
 
-/**
- * Keeps these wallets from being assigned until the transaction ends. Called before other writes, with all wallets
- * at once, so that they are locked in one order.
- */
+/** Keeps these wallets from being assigned. Called before other writes, so that all are locked in one order. */
 export async function holdWallets(trx: FeedTransaction, arrivals: readonly Arrival[]): Promise<void> {
   await holdUnassigned(trx, [...new Set(arrivals.map(({ wallet }) => wallet))]);
 }
 
-/**
- * Inserts deposits of finalized blocks, or announced ones, in their order; the caller has locked their wallets.
- * Returns those that need an event.
- */
+/** The caller has locked the wallets. Returns the deposits that need an event, in their order. */
 export async function addDeposits(
   trx: FeedTransaction,
   arrivals: readonly Arrival[],

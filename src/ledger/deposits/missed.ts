@@ -4,10 +4,7 @@ import { anyOf, type Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import type { Arrival } from './deposit-merge.ts';
 
-/**
- * Raises an alert for each new arrival in a committed block whose wallet was watched then: the scan missed it. The
- * cause is a lying node or a defect.
- */
+/** Raises an alert for each new arrival whose wallet was watched then: a node lied, or the scan has a defect. */
 export async function raiseMissed(trx: Transaction<Tables>, arrivals: readonly Arrival[]): Promise<void> {
   if (arrivals.length === 0) return;
   const wallets = await trx

@@ -27,8 +27,8 @@ export class Movements {
   }
 
   /**
-   * Finalized inflows minus outflows in slots above `after` up to `to`, for each account of these wallets that had
-   * any. Nested token accounts are excluded: they are not accounts of the wallet.
+   * Finalized inflows minus outflows in slots above `after` up to `to`, by account. Nested token accounts are
+   * excluded: they are not accounts of the wallet.
    */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
@@ -53,8 +53,7 @@ export class Movements {
       .groupBy('wallet')
       .execute();
     const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
-    // One query for each slot: with the slot as a value, the planner knows that few rows of a hot wallet are above
-    // it.
+    // One query for each slot: with a value, the planner knows that few rows of a hot wallet are above it.
     const known: Account[] = await this.#accountsSince(
       wallets.filter((wallet) => !since.has(wallet)),
       -1n,

@@ -8,10 +8,7 @@ import { alertSeizure } from './seizures.ts';
 /** An amount that left an account of our wallets, as the block's node or a quorum reported it. */
 export type OutflowRow = Readonly<Selectable<Tables['outflow']>>;
 
-/**
- * A quorum's verdict on an outflow. `amount` 0: nothing left. `ownerSigned`: the wallet signed the transaction.
- * `by`: names of the nodes.
- */
+/** A quorum's verdict. `amount` 0: nothing left. `ownerSigned`: the wallet signed. `by`: names of the nodes. */
 export interface WitnessedOutflow {
   readonly row: OutflowRow;
   readonly amount: bigint;
@@ -43,10 +40,7 @@ export interface UnwitnessedOutflow {
 }
 
 const KEY = sql`(outflow.slot, outflow.signature, outflow.account, outflow.asset)`;
-/**
- * The end of an attempt is normally recorded as soon as the scan reads its block. After this many slots, outflows no
- * longer wait for it.
- */
+/** An attempt's end is stored soon after the scan reads its block. After this, outflows stop waiting for it. */
 const ENDS_WITHIN_SLOTS = 300n;
 const NOT_AWAITED = sql<bigint>`(select slot from scan_cursor) - ${ENDS_WITHIN_SLOTS}::bigint`;
 
@@ -59,8 +53,8 @@ export class Outflows {
   }
 
   /**
-   * Outflows after `after` that no quorum has confirmed, oldest first. An outflow of a live attempt is left out for
-   * some slots: the end of the attempt may confirm it.
+   * Outflows after `after` without a quorum, oldest first. Those of live attempts come some slots later, because the
+   * attempt's end may confirm them.
    */
   async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly UnwitnessedOutflow[]> {
     let query = this.#db

@@ -1,9 +1,6 @@
 import { sql } from 'kysely';
 
-/**
- * Slot at which an import or an assignment takes effect: the newest one known to be final, even if its block was not
- * read.
- */
+/** Slot of an import or an assignment: the newest one known to be final, whether its block was read or not. */
 export const NEWEST_FINAL = sql<bigint>`(select greatest(slot, tip) from scan_cursor)`;
 
 /** The user of a `deposit`: what a `deposit_address` received before its assignment belongs to no user. */

@@ -7,10 +7,7 @@ import { depositId } from './deposit-id.ts';
 import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import type { WrittenDeposit } from './deposit-writing.ts';
 
-/**
- * An operator's rejection of a deposit, and the quorum of nodes that deny it. `row`: the deposit as it was when the
- * nodes were asked.
- */
+/** An operator's rejection; `deniedBy`: a quorum; `row`: the deposit as it was when nodes were asked. */
 export interface Rejection {
   readonly row: DepositRow;
   readonly who: string;
@@ -28,9 +25,7 @@ export class Rejections {
     this.#db = db;
   }
 
-  /**
-   * The finalized deposit with this public id that waits for a quorum or was rejected; undefined if there is none.
-   */
+  /** The finalized deposit with this public id that is pending or rejected; undefined if there is none. */
   async find(id: string): Promise<DepositRow | undefined> {
     for (let after = 0n; ; ) {
       const rows = await selectDeposits(this.#db)

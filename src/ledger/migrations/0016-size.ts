@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/**
- * Indexes and sums for ten million rows. Each migration changes one table that older processes use: see `MIGRATIONS`.
- */
+/** Indexes and sums for ten million rows. Each changes one table that older processes use: see `MIGRATIONS`. */
 
 /** The wallet that pays the fee is the first signer. */
 export const attemptsByPayer = inOrder([
@@ -25,7 +23,7 @@ export const settlementsByKind = inOrder([
 export const withdrawalPositions = inOrder([
   sql`alter table withdrawal add column position bigint`,
   sql`update withdrawal set position = settlement.position from settlement where settlement.id = withdrawal.id`,
-  // An older process inserts both rows in one statement, the settlement first: this is the position that it has just drawn.
+  // An older process inserts the settlement first, in the same statement: this is the position just drawn.
   sql`alter table withdrawal
     alter column position set default currval(pg_get_serial_sequence('settlement', 'position')),
     alter column position set not null`,

@@ -159,10 +159,7 @@ export class Alerts {
     return row !== undefined;
   }
 
-  /**
-   * Ends the search for withdrawals that an unknown spend may have paid: adds them to its alert, even if it is
-   * closed.
-   */
+  /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, even if closed. */
   async noteMaybePaid(signature: string, maybePaid: readonly string[]): Promise<void> {
     const found = JSON.stringify({ maybePaid });
     await this.#db
@@ -201,8 +198,7 @@ export async function raiseAlert(
 }
 
 /**
- * {@link Alerts.keepOnly} in the caller's transaction. With `wallets`, it applies only to alerts with one of them as
- * `wallet` in their details.
+ * {@link Alerts.keepOnly} in the caller's transaction; with `wallets`, for alerts with `details.wallet` among them.
  */
 export async function keepOnlyAlerts(
   trx: Transaction<Tables>,
@@ -245,10 +241,7 @@ export async function closeAlerts(
   return closed;
 }
 
-/**
- * Adds the operator's note to the closed alerts of this kind and subject that have none. Returns false if there are
- * none.
- */
+/** Adds the note to closed alerts of this kind and subject without one. Returns false if there are none. */
 export async function noteJudged(
   trx: Transaction<Tables>,
   kind: AlertKind,

@@ -50,10 +50,7 @@ export class Cluster {
     return row ?? null;
   }
 
-  /**
-   * Binds a database that has no cluster; of concurrent callers, one binds it. Throws WrongCluster if it belongs to
-   * another.
-   */
+  /** Binds a database without a cluster; one of two concurrent calls does. Throws WrongCluster if they differ. */
   async bind(genesisHash: string): Promise<void> {
     const known = await this.get();
     if (known === null)

@@ -5,10 +5,7 @@ import { doubtFree } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
 import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-detection.ts';
 
-/**
- * A gap in the history of the database: its cause, and the finalized block height above which every earlier attempt
- * has landed or can never land.
- */
+/** Above `quarantineHeight` (finalized), every attempt from before the gap has landed or can never land. */
 export interface Gap {
   readonly why: string;
   /** Null until a process has read it from the chain. */
@@ -44,8 +41,7 @@ export class Continuity {
   async pulse(): Promise<Gap | null> {
     const flushed = await this.#flushed();
     if (flushed < this.#flushedTo) {
-      // An old `seen_at` would not do: a server that started before it raises no doubt, and the next pulse would end
-      // the gap.
+      // Not by an old `seen_at`: a server started before it raises no doubt, and the next pulse would end the gap.
       await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
         this.#db,
       );
@@ -61,10 +57,7 @@ export class Continuity {
     return (await this.#db.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow()).record;
   }
 
-  /**
-   * True if no row written since `generation` can be lost. Without a row in `continuity`, no process that judges has
-   * ever prepared an attempt.
-   */
+  /** True if no row written since `generation` can be lost. Without a row, no process has prepared an attempt. */
   async isUnbrokenSince(generation: number): Promise<boolean> {
     const row = await this.#db
       .selectFrom('continuity')
@@ -112,10 +105,7 @@ async function flushedTo(db: Database): Promise<bigint> {
   return (await db.selectNoFrom(end).executeTakeFirstOrThrow()).end;
 }
 
-/**
- * Returns false if the stored height was another one. Lost nonces of the replaced height are deleted: they are
- * settled, or are found again.
- */
+/** Returns false if the stored height differs. Lost nonces are deleted: they are settled, or found again. */
 async function replaceGap(
   trx: Transaction<Tables>,
   height: bigint | null,

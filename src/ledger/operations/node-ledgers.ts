@@ -9,10 +9,7 @@ export interface NodeLedger {
   readonly gap: Slots | null;
 }
 
-/**
- * The last known ledger of each node, by its name: a restarted process, or another one, must see what a node lost
- * meanwhile.
- */
+/** The last known ledger of each node, by name: after a restart a process must see what a node lost. */
 export class NodeLedgers {
   readonly #db: Database;
 

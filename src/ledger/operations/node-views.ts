@@ -22,10 +22,7 @@ export class NodeViews {
       .execute();
   }
 
-  /**
-   * The alerts of all workers that still report, one for each kind and subject: the newest. Deletes the views of
-   * other workers.
-   */
+  /** The newest alert of each kind and subject. Deletes the views of workers that stopped reporting. */
   async together(): Promise<readonly Alarm[]> {
     await this.#db
       .deleteFrom('nodeView')

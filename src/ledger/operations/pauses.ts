@@ -77,10 +77,7 @@ export class Pauses {
     });
   }
 
-  /**
-   * Raises the alert and pauses the scope in one transaction. `hold`: the settlement to hold, unless it has ended.
-   * An open alert that has paused everything keeps that scope.
-   */
+  /** `hold`: the settlement to hold, unless it has ended. An open alert that paused everything keeps that scope. */
   async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
@@ -101,8 +98,8 @@ async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boo
 }
 
 /**
- * The lock between preparing and pausing: preparations share it, a pause takes it alone. It is a separate statement,
- * so that the next read includes the commits that it waited for.
+ * Preparations share this lock, a pause takes it alone. A separate statement, so that the next read includes the
+ * commits that it waited for.
  */
 export async function lockPreparations(
   trx: Transaction<Tables>,

@@ -14,8 +14,8 @@ export const IDENTITY = sql<string>`(select system_identifier from pg_control_sy
   || (select oid from pg_database where datname = current_database()) || '/' || 'attempt'::regclass::oid`;
 
 /**
- * Id of the period in which rows may have been lost by a restore, or null. A period without pulses is harmless if
- * PostgreSQL ran throughout: its files cannot be replaced while it runs.
+ * Id of the period in which a restore may have lost rows, or null. Silence is harmless if PostgreSQL ran throughout:
+ * its files cannot be replaced while it runs.
  */
 export const DOUBT = sql<string | null>`(select identity || ' ' || extract(epoch from seen_at) from continuity
   where identity <> ${IDENTITY} or (seen_at <= now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})

@@ -15,10 +15,7 @@ export interface NewBaseline extends Pick<Baseline, 'slot' | 'balances'> {
   readonly replaces: bigint | null;
 }
 
-/**
- * Balances of hot wallets when they were first read: earlier funds are no difference. Deposit addresses begin at
- * zero.
- */
+/** First balances of hot wallets: earlier funds are no difference. Deposit addresses begin at zero. */
 export class Baselines {
   readonly #db: Database;
 
@@ -40,10 +37,7 @@ export class Baselines {
     return { slot: first.slot, takenAt: first.takenAt, balances };
   }
 
-  /**
-   * Stores the baseline if the stored one is the one that it replaces. Returns false otherwise, and if the wallet
-   * was not yet watched in every block above the slot.
-   */
+  /** Returns false if the stored baseline is not `replaces`, or if the wallet was not yet watched at `slot`. */
   async take({ wallet, slot, balances, replaces }: NewBaseline): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const { watchedAfter } = await trx

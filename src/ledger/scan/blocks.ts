@@ -45,10 +45,7 @@ export async function insertHeaders(
     .execute();
 }
 
-/**
- * The stored header of a slot; nulls if there is none. `isSkipped`: the next header shows that the slot has no
- * block.
- */
+/** Nulls if the slot has no stored header. `isSkipped`: the next header shows that it has no block. */
 interface RecordedBlock {
   readonly slot: bigint;
   readonly blockhash: string | null;
@@ -66,8 +63,7 @@ export async function namedBlocks(
 ): Promise<readonly FoundBlock[]> {
   const cursor = await readCursor(trx);
   const slots = blocks.map(({ header }) => header.slot.toString());
-  // The next header above a slot shows whether the slot has a block: its parent is at the slot or above, or below
-  // it.
+  // The parent of the next header shows it: the slot has a block unless the parent is below it.
   const { rows } = await sql<RecordedBlock>`
     select given.slot, block.blockhash, block.time, block.slot is null and next.parent_slot < given.slot as "isSkipped"
     from unnest(${slots}::bigint[]) as given(slot)

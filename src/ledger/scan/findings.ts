@@ -17,10 +17,7 @@ export interface FoundBlock {
   readonly finding: BlockFinding;
 }
 
-/**
- * Stores the findings of finalized blocks. Rows that are already stored stay as they are, so a repeat adds nothing.
- * Returns the arrivals that were not stored as finalized.
- */
+/** Idempotent: stored rows stay as they are. Returns the arrivals that were not stored as finalized. */
 export async function recordFindings(
   trx: Transaction<Tables>,
   blocks: readonly FoundBlock[],

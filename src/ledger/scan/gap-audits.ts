@@ -12,18 +12,15 @@ export interface AuditedWallets {
   readonly unread: readonly string[];
 }
 
-/**
- * State of the audit of a gap; `unread`: the number of wallets whose history nodes returned incompletely; `wallets`:
- * some of these.
- */
+/** `unread`: the number of wallets whose history was incomplete; `wallets`: some of them. */
 export interface GapAudit extends Pick<GapRow, 'walkedAt' | 'unshownSince' | 'auditedAt'> {
   readonly unread: number;
   readonly wallets: readonly string[];
 }
 
 /**
- * Whether an absence in nodes' answers proves anything: a walk `counts` if a quorum of nodes has the blocks. A walk
- * `in vain` proves no absence; its findings are stored all the same.
+ * A walk `counts` if a quorum of nodes has the blocks: then an absence proves something. `in vain`: it proves
+ * nothing; findings are stored all the same.
  */
 export type Walk = 'counts' | 'in vain';
 
@@ -59,10 +56,7 @@ export class GapAudits {
     return standingOf(this.#db, slots);
   }
 
-  /**
-   * Wallets to audit over a closed gap, after `after`, in the order of their addresses: all watched wallets, or
-   * after the first walk those with an incomplete history.
-   */
+  /** Wallets to audit, after `after`, by address: all watched ones, then only those with an incomplete history. */
   async wallets(slots: Slots, after: string | null, limit: number): Promise<readonly string[]> {
     const gap = await this.#db
       .selectFrom('scanGap')

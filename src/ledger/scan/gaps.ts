@@ -13,18 +13,13 @@ import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
  */
 export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
 
-/**
- * A closed gap; `below`: the block before it, null if its header is pruned; `above`: the slot of the next stored
- * block.
- */
+/** `below`: the block before the gap, null if its header is pruned; `above`: slot of the next stored block. */
 export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {
   readonly below: BlockName | null;
   readonly above: bigint;
 }
 
-/**
- * Gaps that stopped the scan. At most one is open, right after the cursor; it is filled once the cursor passes it.
- */
+/** Gaps that stopped the scan. At most one is open, right after the cursor, until the cursor passes it. */
 export class Gaps {
   readonly #db: Database;
 

@@ -17,9 +17,7 @@ const SUBJECT = sql.lit(IMPORTS_SUBJECT);
 const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists (
   select from deposit_address due where due.audit_due and due.since = substring(alert.subject from ${SUBJECT})::bigint))`;
 
-/**
- * Slot of the chain at the import of a `deposit_address`: once the scan reaches it, all blocks to audit are final.
- */
+/** Slot at the import of a `deposit_address`: once the scan reaches it, all blocks to audit are final. */
 const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
 
 /**
@@ -88,10 +86,7 @@ export class ImportAudits {
     });
   }
 
-  /**
-   * Everything received in these slots is stored. The address becomes free, unless it was used, or unless an audit
-   * from an earlier slot or up to a later one is due by now.
-   */
+  /** The slots are audited: the address becomes free, unless it was used, or an earlier or longer audit is due. */
   async markAudited(address: string, { from, to }: Slots, record: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       if (!(await isRecord(trx, record))) return;

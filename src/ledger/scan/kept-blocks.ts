@@ -14,8 +14,8 @@ interface Retention {
 }
 
 /**
- * Three epochs, 270 MB. Nodes keep about two by default, so older blocks can be read again from archives only. A
- * proof of death needs the 300 blocks of an attempt's life.
+ * Three epochs, 270 MB. Nodes keep about two, so older blocks come from archives only. A proof of death needs the
+ * 300 blocks of an attempt's life.
  */
 const KEPT_SLOTS = 1_296_000n;
 /**
@@ -26,9 +26,7 @@ const AUDIT_SLOTS = 2n * KEPT_SLOTS;
 /** More than the blocks between two prunings, so that the blocks of a long catch-up are soon pruned too. */
 const AT_MOST = 10_000;
 
-/**
- * Headers of committed blocks. Headers that unfinished work may need are kept; the others are deleted, oldest first.
- */
+/** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
 export class KeptBlocks {
   readonly #db: Database;
 
@@ -36,9 +34,7 @@ export class KeptBlocks {
     this.#db = db;
   }
 
-  /**
-   * Deletes headers further behind the cursor than `keptSlots` that no unfinished work needs. Returns their number.
-   */
+  /** Deletes headers before `keptSlots` that no unfinished work needs. Returns their number. */
   async prune({
     keptSlots = KEPT_SLOTS,
     auditSlots = AUDIT_SLOTS,
@@ -71,10 +67,7 @@ export class KeptBlocks {
   }
 }
 
-/**
- * The lowest slot that a live attempt, a gap, a rescan or, from `auditFrom` on, an audit needs; null if none needs
- * any.
- */
+/** The lowest slot that an attempt, a gap, a rescan or (from `auditFrom` on) an audit needs; null for none. */
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
     (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),

@@ -132,10 +132,7 @@ export class Rescans {
     );
   }
 
-  /**
-   * Ends an unfinished rescan of this range that no run continues. The reason is the stored error of the latest try,
-   * or `why` if there is none.
-   */
+  /** Ends a rescan that no run continues, with the stored error of its latest try, or else with `why`. */
   async giveUp({ from, to }: Slots, why: string): Promise<void> {
     await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }
@@ -168,10 +165,7 @@ function over(why: string): DomainError {
   return new DomainError('Unavailable', `this try to read blocks again is over: ${why}`);
 }
 
-/**
- * There may be no header right above the pruned ones, as slots are skipped or in a gap. Blocks before the very first
- * header were never scanned.
- */
+/** Slots right above the pruned ones may have no header. Blocks before the very first were never scanned. */
 async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<void> {
   const { prunedTo, first } = await trx
     .selectFrom('scanCursor')

@@ -36,10 +36,7 @@ export function assertReached(cursor: Cursor | null, to: bigint): void {
   throw new DomainError('SlotsNotRecorded', message, { field: 'to' });
 }
 
-/**
- * Throws IllegalTransition unless each header names the one before it as its parent, and the first one names the
- * cursor.
- */
+/** Throws IllegalTransition unless each header names the previous one, the first the cursor, as its parent. */
 export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): void {
   let previous = cursor;
   for (const header of headers) {

@@ -16,10 +16,7 @@ export class ScanPaused extends DomainError {
   }
 }
 
-/**
- * Pauses of the scan, of which at most one is open. While it is, the cursor does not move, even if workers or
- * Temporal lose their state.
- */
+/** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
 export class ScanPauses {
   readonly #db: Database;
 
@@ -31,9 +28,7 @@ export class ScanPauses {
     return openPause(this.#db);
   }
 
-  /**
-   * After the commit no block is committed, and no deposit is confirmed or announced. An open pause stays as it is.
-   */
+  /** After the commit no block is committed, no deposit confirmed or announced. An open pause stays as it is. */
   async begin({ who, why }: Word): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       await lockCursor(trx);
@@ -65,10 +60,7 @@ export async function assertNotPaused(db: Database): Promise<void> {
   if (pause !== undefined) throw new ScanPaused(pause);
 }
 
-/**
- * The slot of the cursor, null before the first block. Until this transaction ends, the cursor does not move and no
- * pause begins. Throws ScanPaused.
- */
+/** The cursor's slot, or null. Until the transaction ends it stays, and no pause begins. Throws ScanPaused. */
 export async function holdUnpaused(trx: Transaction<Tables>): Promise<bigint | null> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
   await assertNotPaused(trx);

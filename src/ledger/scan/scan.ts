@@ -16,10 +16,7 @@ import { type Matched, withNewestWatchSet } from './watched.ts';
  */
 export type CommitResult = 'committed' | 'overtaken' | 'unknown_version';
 
-/**
- * The cursor, the kept headers behind it, and the only way to move it: together with the findings of the next
- * blocks.
- */
+/** The cursor, the headers behind it, and the only way to move it: with the findings of the next blocks. */
 export class Scan {
   readonly #db: Database;
 
@@ -99,10 +96,7 @@ export class Scan {
   }
 }
 
-/**
- * {@link Scan.upsert} in this transaction. Returns the arrivals that were not stored as finalized; null if its
- * version is unknown.
- */
+/** {@link Scan.upsert} in this transaction. Returns arrivals not stored as finalized; null: unknown version. */
 export async function upsertBlocks(
   trx: Transaction<Tables>,
   matched: Matched<FoundBlock>,

@@ -31,10 +31,7 @@ export class StagedRanges {
     this.#db = db;
   }
 
-  /**
-   * Stages the blocks of these slots, in place of the range staged from `from`; stores none if all slots are
-   * skipped. Throws as {@link Scan.commit}.
-   */
+  /** Replaces the range staged from `from`; stores none if all slots are skipped. Throws as {@link Scan.commit}. */
   async stage({
     from,
     to,
@@ -73,10 +70,7 @@ export class StagedRanges {
       .execute();
   }
 
-  /**
-   * Commits the staged range that begins with the child of the cursor, as {@link Scan.commit} does. Throws
-   * IllegalTransition if its blocks are not linked to each other.
-   */
+  /** Commits the range that begins with the cursor's child. Throws as {@link Scan.commit}. */
   async join(expected: Cursor): Promise<JoinResult> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);

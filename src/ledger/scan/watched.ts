@@ -56,10 +56,7 @@ export class Watched {
     return row.version;
   }
 
-  /**
-   * Every address, in one query. Read {@link version} before: wallets that are added meanwhile are {@link since}
-   * that version.
-   */
+  /** Every address, in one query. Read {@link version} first: later wallets are {@link since} that version. */
   async *stream(): AsyncGenerator<string> {
     for await (const rows of readInOneQuery<[string]>(
       this.#databaseUrl,
@@ -76,10 +73,7 @@ export class Watched {
     return (await query.execute()).map(({ address }) => address);
   }
 
-  /**
-   * Throws Unavailable for a version that this database never had: it was restored, and the whole set must be loaded
-   * again.
-   */
+  /** Throws Unavailable for a version that this database never had: load the whole set again. */
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
     if (!(await isKnown(this.#db, version))) {
@@ -132,8 +126,7 @@ export async function watch(
   await trx.updateTable('watchVersion').set({ version: next }).execute();
 }
 
-// Two histories that a restore has split reach the same number once in this many steps. 63 bits have room for some
-// ten million steps.
+// Two histories split by a restore reach one number once in this many steps. 63 bits hold ten million steps.
 const LONGEST_STEP = 2 ** 40;
 
 // Staged blocks are matched already, although the cursor is not there yet.

@@ -59,10 +59,7 @@ async function enterNext(
   else await enterStatus(trx, kinds, id, 'failed', reason);
 }
 
-/**
- * A finalized failure proves that these bytes never land again. The next attempt waits; after too many failures an
- * operator decides.
- */
+/** These bytes never land again. The next attempt waits; after too many failures an operator decides. */
 async function prepareAgain(
   trx: Transaction<Tables>,
   kinds: Kinds,

@@ -4,30 +4,18 @@ import { mayFollow, type StatusReason } from '../../domain/settlement.ts';
 import { type AttemptState, anyOf, type Database, type Tables } from '../database.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
-/**
- * One transaction of a settlement, from before it is signed to its end. `message` is base64, `messageHash` the
- * SHA-256 in hex.
- */
+/** One transaction of a settlement. `message` is base64, `messageHash` the SHA-256 in hex. */
 export type AttemptRow = Readonly<Omit<Selectable<Tables['attempt']>, 'createsAccount'>> & {
-  /**
-   * Whether it creates the receiver's token account; null for other kinds, and for attempts that an older worker
-   * prepared.
-   */
+  /** Whether it creates the receiver's token account; null for other kinds and older workers. */
   readonly createsAccount?: boolean | null;
 };
 
-/**
- * How an attempt ended. `slot` is required unless `dead`, `proof` if `dead`. The proof is stored as JSON, bigint as
- * decimal strings.
- */
+/** `slot` is required unless `dead`, `proof` if `dead`; the proof is JSON, bigint as decimal strings. */
 export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;
   readonly error?: string;
-  /**
-   * The signature that was judged, null for an unsigned attempt. After a restore, or if it was signed meanwhile, the
-   * attempt of this number is another one.
-   */
+  /** The judged signature, null if unsigned. After a restore the attempt of this number may be another one. */
   readonly signature?: string | null;
   /** The fee that the chain charged, if known. */
   readonly feeLamports?: bigint;
@@ -36,10 +24,7 @@ export interface AttemptOutcome {
   readonly proof: unknown;
   /** For `failed`. */
   readonly reason?: StatusReason;
-  /**
-   * For `failed`: its cause can pass, so that the next attempt may succeed if we compose the message. Default:
-   * false.
-   */
+  /** For `failed`: the cause can pass, so a next attempt of our own message may succeed. Default: false. */
   readonly mayPass?: boolean;
   /** For `landed`: base units that reached the destination. */
   readonly amountReceived?: bigint;
@@ -48,10 +33,7 @@ export interface AttemptOutcome {
 /** States of an attempt that has not ended. */
 export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
 
-/**
- * States of an attempt that has paid its settlement, or may yet. All others are proved never to pay: dead, or failed
- * in a block.
- */
+/** States of an attempt that has paid, or may yet. All others are proved never to pay: dead, or failed. */
 export const MAY_HAVE_PAID: readonly AttemptState[] = [...LIVE, 'landed'];
 
 /** Oldest first. */

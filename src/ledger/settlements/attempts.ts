@@ -40,19 +40,13 @@ export type NewAttempt = Omit<
   | 'createdAt'
   | 'endedAt'
 > & {
-  /**
-   * Signatures that the buyer has made, base58, one for each signer; null for signers whose key is ours. Default:
-   * none.
-   */
+  /** The buyer's signatures, base58, one for each signer; null where the key is ours. Default: none. */
   readonly signatures?: readonly (string | null)[];
   /** A key of this process has signed it: it may be sent only if the row is stored. */
   readonly isSignedHere?: true;
 };
 
-/**
- * `stopped`: no attempt may be prepared now, for this settlement or for any. `nonce_taken`: compose with another
- * nonce account.
- */
+/** `stopped`: this settlement, or every one, may not prepare now. `nonce_taken`: use another nonce account. */
 export type PrepareResult =
   | { readonly kind: 'prepared'; readonly attempt: AttemptRow }
   | { readonly kind: 'nonce_taken' }
@@ -180,10 +174,7 @@ export class Attempts {
     return attemptsOf(this.#db, settlementId);
   }
 
-  /**
-   * The signature of the newest attempt of each settlement, null if it is not signed. Settlements without an attempt
-   * are left out.
-   */
+  /** The newest attempt's signature by settlement, null if unsigned. Omits settlements without an attempt. */
   async newestSignatures(settlementIds: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
     return newestSignatures(this.#db, settlementIds);
   }

@@ -4,10 +4,7 @@ import type { AttemptState, Database } from '../database.ts';
 
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
-/**
- * When the newest signed attempt of a kind was prepared. Attempts that died unsigned are not read: a stall leaves
- * many.
- */
+/** When the newest signed attempt was prepared. Those that died unsigned are not read: a stall leaves many. */
 const newestSigned = (kind: string) => sql<Date>`coalesce(
   (select created_at from attempt where signature is not null and state <> 'prepared' and kind = ${kind}
     order by created_at desc limit 1),
@@ -39,8 +36,8 @@ export class Traffic {
       ])
       .where('attempt.state', '=', 'prepared')
       .where('attempt.kind', '=', kind)
-      // One lookup by id for each attempt. With a join and statistics from a quiet moment, the planner compares each
-      // attempt with each settlement that is preparing.
+      // One lookup by id for each attempt. With a join and old statistics, the planner compares each attempt with
+      // each settlement that is preparing.
       .where(
         (row) =>
           row

@@ -23,10 +23,7 @@ export class Nonces {
     this.#db = db;
   }
 
-  /**
-   * Takes the wallet's next position, and requests the settlement that creates the account. `addressOf` derives its
-   * address.
-   */
+  /** Takes the wallet's next position, and requests the settlement that creates the account. */
   async register(authority: string, addressOf: (position: number) => string): Promise<NonceAccountRow> {
     return this.#db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/nonces/${authority}`}, 0))`.execute(
@@ -53,10 +50,7 @@ export class Nonces {
     await requestSettlements(this.#db, NONCE_ADVANCE, [advanceSubject(value)]);
   }
 
-  /**
-   * Stores an account that is on chain and that a restore has lost. A transaction may carry its nonce, so it becomes
-   * free only with another one.
-   */
+  /** Stores an account that a restore has lost. A transaction may carry its nonce: only another one frees it. */
   async adopt(
     account: Pick<NonceAccountRow, 'authority' | 'position' | 'address'>,
     held: FinalizedNonce,
@@ -77,10 +71,7 @@ export class Nonces {
     return this.#db.selectFrom('nonceAccount').selectAll().where('address', '=', address).executeTakeFirst();
   }
 
-  /**
-   * A free account. Another `salt` selects another one, so that concurrent callers seldom select the same. Leases
-   * nothing.
-   */
+  /** A free account, which is not leased. The `salt` varies the choice, so that callers seldom collide. */
   async candidate(authority: string, salt: bigint): Promise<NonceAccountRow | undefined> {
     return this.#db
       .selectFrom('nonceAccount')
@@ -100,9 +91,7 @@ export class Nonces {
       .execute();
   }
 
-  /**
-   * Frees an unproved account whose finalized nonce is not the one that a transaction may carry; else does nothing.
-   */
+  /** Frees an unproved account if its finalized nonce is not the one that a transaction may carry. */
   async prove(address: string, { nonce, slot }: FinalizedNonce): Promise<void> {
     await updateOf(this.#db, address)
       .set({ state: 'free', nonce, slot })
@@ -111,10 +100,7 @@ export class Nonces {
       .execute();
   }
 
-  /**
-   * The chain shows another nonce for a free account than the stored one: it must be proved again. No attempt
-   * carries the stored nonce, so any value will do.
-   */
+  /** The chain shows another nonce for a free account. No attempt carries the stored one: any new value will do. */
   async doubt(address: string, nonce: string): Promise<void> {
     await updateOf(this.#db, address)
       .set({ state: 'unproved', nonce: null, slot: null })
@@ -124,10 +110,7 @@ export class Nonces {
   }
 }
 
-/**
- * Locks the account for this transaction if it is free and has the nonce. Returns false if another transaction has
- * it or is about to take it.
- */
+/** Locks the account if it is free and has the nonce. Returns false if another transaction has or takes it. */
 export async function lockFreeNonce(
   trx: Transaction<Tables>,
   address: string,
@@ -154,10 +137,7 @@ export async function leaseNonce(
   await updateOf(trx, address).set({ state: 'leased', settlementId }).execute();
 }
 
-/**
- * Ends the lease of an ended attempt. The account keeps the nonce that the attempt carried until another one is
- * proved.
- */
+/** Ends the lease of an ended attempt. The account keeps the attempt's nonce until another one is proved. */
 export async function returnNonce(
   trx: Transaction<Tables>,
   address: string,

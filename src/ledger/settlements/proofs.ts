@@ -6,10 +6,7 @@ type StoredEvidence<E extends Evidence | NonceEvidence> = E & {
   readonly [K in keyof InvestigationTimes]: InvestigationTimes[K] | null;
 };
 
-/**
- * Evidence of a verdict. `ofMessage`: after a restore, the proof that the message has not landed under any
- * signature; null if none was needed.
- */
+/** `ofMessage`: after a restore, the proof that no signature of the message has landed; null if not needed. */
 export type StoredProof = StoredEvidence<Evidence | NonceEvidence> & {
   readonly ofMessage: StoredEvidence<Evidence> | null;
 };

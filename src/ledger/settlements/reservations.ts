@@ -33,10 +33,7 @@ export interface Shortage {
 interface Committed {
   readonly wallet: string;
   readonly asset: string;
-  /**
-   * Open reservations, those that landed after the balance was read, and the fees of attempts that failed after
-   * that.
-   */
+  /** Open reservations, plus those that landed and fees that failed after the balance was read. */
   readonly amount: bigint;
   /** The number of open reservations. */
   readonly open: bigint;
@@ -151,10 +148,7 @@ async function lockWallets(
     order by wallet) named`.execute(trx);
 }
 
-/**
- * The next two statements change sums of the old and of the new wallets. All of them are locked first, in the order
- * of the triggers.
- */
+/** The next two statements change sums of old and new wallets: locks all first, in the triggers' order. */
 async function lockSums(
   trx: Transaction<Tables>,
   settlementId: string,
@@ -225,8 +219,7 @@ async function committedBeside(
 function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
   const others = committed.find((one) => one.asset === need.asset) ?? { amount: 0n, open: 0n };
   const left = need.finalizedBalance - others.amount - need.amount;
-  // Emptying the wallet is safe only if no other reservation is open: in another order of landing it would end below
-  // `keep`.
+  // Emptying is safe only without other open reservations: in another order of landing, too little would stay.
   const empties = left === 0n && others.open === 0n;
   return left >= need.keep || empties ? null : need.keep - left;
 }

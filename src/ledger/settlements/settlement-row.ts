@@ -57,8 +57,8 @@ export async function lockIfKnown(trx: Transaction<Tables>, id: string): Promise
 }
 
 /**
- * Inserts settlements that are not stored. One that was dropped is requested again: none of its attempts can land
- * any more. One that an operator ended as paid stays ended.
+ * Requests a dropped settlement again: none of its attempts can land any more. One that an operator ended as paid
+ * stays ended.
  */
 export async function requestSettlements(
   db: Database,

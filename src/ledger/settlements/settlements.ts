@@ -25,9 +25,7 @@ import { doubtOf } from './stops.ts';
 
 export type { SettlementRow } from './settlement-row.ts';
 
-/**
- * A slow step that found no payable attempt must not overwrite the status of one that a faster step has prepared.
- */
+/** A slow step without a payable attempt must not overwrite one that a faster step has prepared. */
 const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
   'awaiting_confirmation',
   'awaiting_funds',
@@ -84,10 +82,7 @@ export class Settlements {
     }
   }
 
-  /**
-   * The settlements among `ids` that a dead attempt has paid, with the reasons that hold them: see {@link
-   * isPaidByDead}.
-   */
+  /** The settlements among `ids` that a dead attempt has paid, with their reasons: see {@link isPaidByDead}. */
   async paidByDead(ids: readonly string[]): Promise<ReadonlyMap<string, StatusReason>> {
     const rows = await this.#db
       .selectFrom('settlement')
@@ -212,9 +207,7 @@ async function endUnpaid(
   return ended;
 }
 
-/**
- * A customer must not be told that a withdrawal is unpaid while an attempt that a restore has lost may have paid it.
- */
+/** A withdrawal must not be reported as unpaid while an attempt that a restore has lost may have paid it. */
 async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void> {
   const doubt = await doubtOf(trx, id);
   if (doubt === null) return;

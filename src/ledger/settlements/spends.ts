@@ -20,10 +20,7 @@ export class Spends {
     this.#db = db;
   }
 
-  /**
-   * Spends of the wallet that are not judged yet, oldest first. Spends from before its history began are never
-   * judged.
-   */
+  /** Oldest first. Spends from before the wallet's history began are never judged. */
   async unjudged(wallet: string, limit: number): Promise<readonly ScannedSpend[]> {
     return this.#db
       .selectFrom('spend')

@@ -9,9 +9,7 @@ import { gapOf, UNBROKEN } from '../operations/continuity.ts';
 import { lockPreparations, openPauses } from '../operations/pauses.ts';
 import type { NewAttempt } from './attempts.ts';
 
-/**
- * Why this attempt may not be prepared now; null if it may. Valid until the transaction ends: a pause waits for it.
- */
+/** Why this attempt may not be prepared now, or null. Valid until the transaction ends: a pause waits for it. */
 export async function stopOf(
   trx: Transaction<Tables>,
   kind: string,
@@ -28,8 +26,8 @@ export async function stopOf(
 }
 
 /**
- * Why this settlement may not end without a payment now: an attempt that is not in the database may have paid it, or
- * may land. Null if there can be none. Valid as long as {@link stopOf}.
+ * Why this settlement may not end unpaid: an attempt missing in the database may have paid it or may land. Null if
+ * there can be none. Valid as long as {@link stopOf}.
  */
 export async function doubtOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
@@ -47,10 +45,7 @@ export async function doubtOf(trx: Transaction<Tables>, settlementId: string): P
   return alert === undefined ? restorationOf(trx) : { code: alert.kind, message: alert.message };
 }
 
-/**
- * True if there is no pause, no gap and no alert about this settlement: the usual case, for which one statement is
- * enough.
- */
+/** True without any pause, gap or alert about this settlement: the usual case, checked by one statement. */
 async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<boolean> {
   const { rows } = await sql<{ readonly quiet: boolean }>`select
     not exists (select from alert where subject = ${settlementId})

@@ -12,10 +12,7 @@ const NOW: Readonly<Partial<Record<SettlementStatus, string>>> = {
   dead: 'it is proved dead',
 };
 
-/**
- * Raises the alert if callers were answered at `confirmed` and a fork has reverted that, whatever the statuses in
- * between. Closes it once the settlement is finalized.
- */
+/** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */
 export async function alertTakenBack(
   trx: Transaction<Tables>,
   { id: subject, status, wasConfirmed }: SettlementRow,

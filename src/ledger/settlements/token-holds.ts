@@ -10,10 +10,7 @@ interface Held {
   readonly asset: string;
 }
 
-/**
- * Keeps an alert about an issuer open while a withdrawal waits for the condition that it names. `oldCode`: the
- * reason code before.
- */
+/** Keeps an issuer's alert open while a withdrawal waits for its condition. `oldCode`: reason code before. */
 export async function alertTokenHold(
   trx: Transaction<Tables>,
   { id, reason }: SettlementRow,
@@ -26,8 +23,8 @@ export async function alertTokenHold(
     .select(['id', 'asset'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  // Two withdrawals that continue at once must not each count the other as waiting. A separate statement, so that
-  // the next one reads the commits that it waited for.
+  // Withdrawals that continue at once must not count each other as waiting. A separate statement, so that the next
+  // one reads the commits that it waited for.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/token-hold/${now.asset}`}, 0))`.execute(
     trx,
   );

@@ -24,10 +24,7 @@ export class WalletHistory {
     this.#db = db;
   }
 
-  /**
-   * Every hot wallet whose history is judged, including `configured`: one that was configured before may still have
-   * paid.
-   */
+  /** Every hot wallet with a judged history, and `configured`: earlier wallets may still have paid. */
   async wallets(configured: string): Promise<readonly string[]> {
     const rows = await this.#db
       .selectFrom('walletHistory')
@@ -38,10 +35,7 @@ export class WalletHistory {
     return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
   }
 
-  /**
-   * Wallets that only pay the fees of others' payments. A worker with their keys stores them before it signs with
-   * any.
-   */
+  /** Wallets that only pay fees for others. A worker with their keys stores them before it signs. */
   async addFeePayers(addresses: readonly string[]): Promise<void> {
     await this.#db
       .insertInto('feePayer')
@@ -56,8 +50,8 @@ export class WalletHistory {
   }
 
   /**
-   * The kind of an address of ours. `hot` for a wallet whose history is judged, and for nonce accounts too: neither
-   * can be a customer's. Undefined for any other address.
+   * The kind of an address, if it is ours. `hot` includes nonce accounts and every wallet with a judged history: no
+   * customer can have one.
    */
   async kindOf(address: string): Promise<WatchKind | undefined> {
     const hot = sql<WatchKind>`'hot'`.as('kind');
@@ -67,10 +61,7 @@ export class WalletHistory {
     return (await history.unionAll(nonce).unionAll(watched).executeTakeFirst())?.kind;
   }
 
-  /**
-   * The slot up to which every transaction of the wallet is judged. A wallet without a history begins at its newest
-   * attempt; null if it has none either.
-   */
+  /** The slot up to which the wallet is judged; without a history, that of its newest attempt; else null. */
   async judgedTo(wallet: string): Promise<bigint | null> {
     const row = await this.#db
       .selectFrom('walletHistory')
@@ -87,10 +78,7 @@ export class WalletHistory {
     return newest?.slot ?? null;
   }
 
-  /**
-   * All transactions of the wallet up to `slot` are judged; the slot never decreases. The first call sets where the
-   * history begins.
-   */
+  /** The judged slot never decreases. The first call sets where the history begins. */
   async advance(wallet: string, slot: bigint): Promise<void> {
     await this.#db
       .insertInto('walletHistory')

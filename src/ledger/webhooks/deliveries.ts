@@ -35,8 +35,8 @@ export interface DeliveryFilter extends PageRequest {
 
 const HANDED_AT_ONCE = 500;
 /**
- * A line without activity for so long has lost its workflow, or waits behind others of a slow endpoint; then one
- * more signal does no harm. The longest wait between two tries is an hour.
+ * A line without activity for so long has lost its workflow, or waits behind a slow endpoint, where one more signal
+ * does no harm. Two tries are at most an hour apart.
  */
 const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
 
@@ -49,8 +49,8 @@ export class Deliveries {
   }
 
   /**
-   * Some of the lines whose workflow must be signalled, oldest first: it does not know of an event, or it was lost
-   * with Temporal's data. Returned again until {@link markHanded}.
+   * Some lines whose workflow lacks an event or was lost with Temporal's data, oldest first. Returned again until
+   * {@link markHanded}.
    */
   async unhanded(): Promise<readonly Unhanded[]> {
     const waiting = this.#db
@@ -126,8 +126,8 @@ export class Deliveries {
   }
 
   /**
-   * Counts a failed try and returns the number of tries; null if the delivery does not wait any more. The caller is
-   * a live workflow: it knows all events of the line that were handed over.
+   * Returns the number of tries; null if it does not wait any more. The caller is a live workflow, which knows all
+   * events that were handed over.
    */
   async failed({ endpoint, event }: DeliveryKey, error: string): Promise<number | null> {
     return this.#db.transaction().execute(async (trx) => {

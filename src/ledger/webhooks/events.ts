@@ -10,8 +10,8 @@ import type { SettlementRow } from '../settlements/settlement-row.ts';
 import type { OutboxEvent } from './outbox.ts';
 
 /**
- * The public form of our rows, field by field, so that no column is published by its mere existence. The names are
- * public: add fields, never rename or remove one. See docs/webhooks.md.
+ * The public form of our rows, field by field, so that no new column is published unnoticed. Add fields, never
+ * rename or remove one. See docs/webhooks.md.
  */
 
 /** The settlement of a withdrawal has a new status. `signature`: of its transaction, null before there is one. */

@@ -4,10 +4,7 @@ import type { Database, Tables } from '../database.ts';
 import { keepOnlyAlerts } from '../operations/alerts.ts';
 import { NOTHING_WAITS, readStandings, type Standing } from './delivery-status.ts';
 
-/**
- * The first tries of an event are over within minutes. An endpoint that has not received it by then is down, refuses
- * it, or is too slow for all that waits.
- */
+/** First tries take minutes: an endpoint without the event by then is down, refuses it, or is too slow. */
 const LATE_AFTER_MINUTES = 15;
 const BEHIND = 'webhook_behind' as const;
 
@@ -18,9 +15,7 @@ interface Late {
   readonly since: Date;
 }
 
-/**
- * Raises an alert about each endpoint whose oldest event has waited for too long, and closes those of all others.
- */
+/** Raises an alert about each endpoint whose oldest event has waited for too long; closes all others. */
 export async function tellOfLate(db: Database): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const late = await lateIn(trx);
@@ -60,8 +55,7 @@ function alarmOf({ id, url, since }: Late, standing: Standing): Alarm {
   const { waiting, dead, lastError } = standing;
   const why =
     lastError === null ? 'no try has failed: they wait for one another, or no worker runs' : lastError;
-  // Other endpoints receive alerts, and the URL may be the only secret of a receiver: the message has the host
-  // alone.
+  // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
   const message = `${waiting} events wait for the webhook ${id} at ${new URL(url).host}, the oldest since ${since.toISOString()}: ${why}`;
   return { kind: BEHIND, subject: id, message, details: { waiting, dead, since: since.toISOString() } };
 }

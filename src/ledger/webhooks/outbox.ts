@@ -6,17 +6,13 @@ import { toJson } from '../to-json.ts';
 
 export interface OutboxEvent {
   readonly type: WebhookEventType;
-  /**
-   * The object that changed, as `withdrawal/<id>`; its events are delivered in the order in which they were written.
-   */
+  /** The changed object, as `withdrawal/<id>`; its events are delivered in the order of their writes. */
   readonly entity: string;
   /** JSON; bigint becomes a decimal string. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/**
- * True if an enabled endpoint subscribes to any of these types. If none does, the caller need not read their data.
- */
+/** True if an enabled endpoint subscribes to any of these types; else their data need not be read. */
 export async function isAskedFor(
   trx: Transaction<Tables>,
   types: readonly WebhookEventType[],

@@ -10,13 +10,11 @@ export interface Before {
   readonly code: string | null;
 }
 
-/**
- * Callbacks for the subject of a settlement, each in the transaction that changes the settlement and under its lock.
- */
+/** Callbacks of a kind, in the transaction that changes the settlement and under its lock. */
 export interface SubjectEvents {
   /**
-   * `confirmed`: callers are answered, and served, as soon as a node shows a settlement confirmed. An alert is
-   * raised if a fork reverts that. Default: they wait for `finalized`.
+   * `confirmed`: callers are answered once a node shows it confirmed; an alert is raised if a fork reverts that.
+   * Default: they wait for `finalized`.
    */
   readonly answersAt?: 'confirmed';
   /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted it. */

@@ -39,10 +39,7 @@ export class Webhooks {
     this.#seal = seal;
   }
 
-  /**
-   * One endpoint for each URL: the same URL again replaces its events, and returns no secret. Older events are not
-   * delivered.
-   */
+  /** The same URL again replaces its events, and returns no secret. Older events are not delivered. */
   async put(url: string, events: readonly WebhookTopic[]): Promise<FreshSecret> {
     const id = `wh_${randomUUID()}`;
     const secret = newSecret();
@@ -67,8 +64,8 @@ export class Webhooks {
   }
 
   /**
-   * Deletes an endpoint with its undelivered events and its alerts. It is disabled first: writers of events must not
-   * wait while up to a million deliveries are deleted. Throws NotFound.
+   * Also deletes undelivered events and alerts. Disabled first, so that writers of events do not wait for the
+   * deletion of up to a million deliveries. Throws NotFound.
    */
   async remove(id: string): Promise<WebhookRow> {
     const removed = await this.get(id);
@@ -122,15 +119,12 @@ export class Webhooks {
     });
   }
 
-  /**
-   * Disables the endpoint and raises an alert with the reason. Does nothing if it is disabled already, or deleted.
-   */
+  /** Disables the endpoint and raises an alert. Does nothing if it is disabled already, or deleted. */
   async disable(id: string, because: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       const url = await turnOff(trx, id, because);
       if (url === null) return;
-      // Other endpoints receive alerts, and the URL may be the only secret of a receiver: the message has the host
-      // alone.
+      // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
       const message = `the webhook ${id} at ${new URL(url).host} is told nothing any more: ${because}`;
       await raiseAlert(trx, { kind: 'webhook_disabled', subject: id, message });
     });

@@ -108,9 +108,7 @@ export class Withdrawals {
     return { rows: rows.map(toWithdrawalRow), nextCursor };
   }
 
-  /**
-   * The customer confirms the destination. Throws NotAwaitingConfirmation if the withdrawal does not wait for that.
-   */
+  /** The customer accepts the destination. Throws NotAwaitingConfirmation if nothing waits for that. */
   async confirmDestination(id: string): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
       const { status } = await lockSettlement(trx, id);

@@ -144,10 +144,7 @@ export class Obligations {
     });
   }
 
-  /**
-   * Keeps the answer of an upstream that was called before settlement: the buyer receives it once the payment is
-   * paid.
-   */
+  /** Keeps the answer of an upstream that was called before settlement, for the buyer once it is paid. */
   async hold(id: string, answer: StoredAnswer): Promise<void> {
     await this.#db
       .updateTable('payment')

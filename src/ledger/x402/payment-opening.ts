@@ -34,8 +34,8 @@ export type NewPayment = Pick<
 };
 
 /**
- * Inserts a payment and its settlement, in one statement. An unmatched row that is bound to no settlement is
- * replaced by its buyer's payment. Undefined if the payment is stored already.
+ * One statement. An unmatched row that is bound to no settlement is replaced by its buyer's payment. Undefined if
+ * the payment is stored already.
  */
 export async function putPayment(
   db: Database,

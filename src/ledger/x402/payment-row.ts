@@ -17,10 +17,7 @@ export function toPaymentRow({ request: _request, answer, ...row }: StoredPaymen
 
 type Changes = UpdateObject<Tables, 'payment'>;
 
-/**
- * Moves a payment along the table of its states; `changes` are written only if the event changes the state. One
- * statement.
- */
+/** `changes` are written only if the event changes the state. One statement. */
 export async function enterPayment(
   db: Database,
   id: string,

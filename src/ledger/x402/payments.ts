@@ -32,10 +32,7 @@ export class Payments {
     this.#seal = seal;
   }
 
-  /**
-   * Inserts the payment and its settlement, in one statement: from then on it may be settled, and the buyer is
-   * served.
-   */
+  /** Inserts payment and settlement in one statement: from then on it may be settled, and the buyer is served. */
   async open(input: NewPayment): Promise<Opened> {
     try {
       const opened = await putPayment(this.#db, this.#seal, input);
@@ -180,10 +177,7 @@ export class Payments {
     return pageOf(found.map(toPaymentRow), { limit });
   }
 
-  /**
-   * Fees in lamports that payments of a fee payer, or of a buyer, may have cost since `since`, including void ones
-   * that landed.
-   */
+  /** Lamports that payments since `since` may have cost, including void ones that landed. */
   async spentSince(
     since: Date,
     of: { readonly feePayer: string } | { readonly payer: string },

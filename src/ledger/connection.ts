@@ -27,7 +27,7 @@ function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
   };
 }
 
-/** Through a pooler the session is shared: the process id differs, and the role's own settings apply. */
+/** Through a pooler the session is shared: the process id differs, nothing is set, the role's settings apply. */
 async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   const processId = 'processID' in client ? client.processID : null;
   const settings = LIMITS.map((name) => `set_config('${name}', '${timeoutMs}', false)`).join();

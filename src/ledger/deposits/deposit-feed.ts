@@ -49,8 +49,8 @@ export class DepositFeed {
   async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
     const end = await this.#endOfLook(after);
     if (end === after) return { events: [], next: after };
-    // The limit makes the planner read one deposit by id for each event. After a large commit, statistics would
-    // mislead it to read all deposits for each.
+    // The limit makes the planner read one deposit by id for each event. With statistics from amid a large commit, a
+    // plain join reads all deposits for each event.
     const itsDeposit = filtered(selectDeposits(this.#db), which)
       .where('deposit.id', '=', sql.ref<bigint>('event.depositId'))
       .limit(1)

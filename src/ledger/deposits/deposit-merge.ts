@@ -6,7 +6,6 @@ import { isAlike } from '../../domain/quorum-result.ts';
 export type Arrival = Inflow &
   Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: BlockHeader['blockhash'] | null };
 
-/** The stored deposit that an arrival may match. */
 export interface KnownDeposit {
   readonly id: bigint;
   readonly signature: string;

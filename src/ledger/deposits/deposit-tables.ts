@@ -213,7 +213,6 @@ interface SpendTable {
   wallet: string;
   error: string | null;
   judged: Generated<boolean>;
-  /** When the scan inserted the row. */
   seenAt: Generated<Date>;
 }
 
@@ -237,7 +236,6 @@ interface PassCounts {
 
 interface ReconciliationTable extends PassCounts {
   one: Generated<boolean>;
-  /** Pages that were ever compared. */
   pages: Generated<bigint>;
   /** When the running pass began; null if none is running. */
   begunAt: Date | null;
@@ -247,7 +245,6 @@ interface ReconciliationTable extends PassCounts {
   comparedSince: Generated<Date>;
 }
 
-/** The last complete pass. */
 interface ReconciledPassTable extends PassCounts {
   one: Generated<boolean>;
   begunAt: Date;
@@ -261,7 +258,6 @@ interface UnreadWalletTable {
   askedAt: Generated<Date>;
 }
 
-/** Tables of deposits, of the scan and of reconciliation; part of `Tables`. */
 export interface DepositTables {
   watchVersion: WatchVersionTable;
   watchedWallet: WatchedWalletTable;

@@ -3,7 +3,7 @@ import type { Arrived } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
 import { anyOf, type Database } from '../database.ts';
 
-/** Recorded balance change of an account of a watched wallet, in base units; negative if more left than arrived. */
+/** Recorded change of an account's balance, in base units; negative if more left than arrived. */
 export interface RecordedBalance {
   readonly wallet: string;
   readonly account: string;

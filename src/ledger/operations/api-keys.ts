@@ -1,7 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../database.ts';
 
-/** A random key of 256 bits. */
 export function newApiKey(): string {
   return `sluice_${randomBytes(32).toString('base64url')}`;
 }

@@ -50,7 +50,7 @@ export class Cluster {
     return row ?? null;
   }
 
-  /** Binds a database without a cluster; one of two concurrent calls does. Throws WrongCluster if they differ. */
+  /** Binds a database that has no cluster yet. Throws WrongCluster if it belongs to another. */
   async bind(genesisHash: string): Promise<void> {
     const known = await this.get();
     if (known === null)

@@ -5,7 +5,7 @@ import { doubtFree } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
 import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-detection.ts';
 
-/** Above `quarantineHeight` (finalized), every attempt from before the gap has landed or can never land. */
+/** A possible loss by a restore. Above `quarantineHeight` every earlier attempt has landed or can never land. */
 export interface Gap {
   readonly why: string;
   /** Null until a process has read it from the chain. */
@@ -57,7 +57,7 @@ export class Continuity {
     return (await this.#db.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow()).record;
   }
 
-  /** True if no row written since `generation` can be lost. Without a row, no process has prepared an attempt. */
+  /** True if no row since `generation` can be lost. Without a row, no judging process has prepared an attempt. */
   async isUnbrokenSince(generation: number): Promise<boolean> {
     const row = await this.#db
       .selectFrom('continuity')
@@ -152,7 +152,7 @@ export async function disown(trx: Transaction<Tables>): Promise<void> {
 const QUARANTINE = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
   then continuity.quarantine_height end`;
 
-/** True if no write can be missing since the last pulse. */
+/** True if the database continues from its last write: the same copy, without a gap, with a recent pulse. */
 export const UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null
   and continuity.seen_at > now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})`;
 

@@ -97,10 +97,7 @@ async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boo
   return (await same.where(PAUSED_SCOPE, '=', EVERYTHING).executeTakeFirst()) !== undefined;
 }
 
-/**
- * Preparations share this lock, a pause takes it alone. A separate statement, so that the next read includes the
- * commits that it waited for.
- */
+/** Preparations share it, a pause takes it alone. A separate statement: later reads include what it waited for. */
 export async function lockPreparations(
   trx: Transaction<Tables>,
   mode: 'shared' | 'exclusive',

@@ -45,7 +45,6 @@ type Counts = Pick<
   'wallets' | 'accounts' | 'differences' | 'fromSlot' | 'toSlot'
 >;
 
-/** Adds a page to the row of the running pass. */
 export function countedWith({ wallets, accounts, differences, slots }: Tally) {
   return {
     wallets: sql<bigint>`wallets + ${wallets}`,

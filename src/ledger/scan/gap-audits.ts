@@ -6,7 +6,6 @@ import { isRecord } from '../operations/restore-detection.ts';
 import { nextLook } from '../retry-after.ts';
 import type { GapRow } from './gaps.ts';
 
-/** Result of the audits of some wallets: whether nodes returned all of their history. */
 export interface AuditedWallets {
   readonly audited: readonly string[];
   readonly unread: readonly string[];

@@ -34,7 +34,7 @@ export class KeptBlocks {
     this.#db = db;
   }
 
-  /** Deletes headers before `keptSlots` that no unfinished work needs. Returns their number. */
+  /** Deletes headers more than `keptSlots` behind the cursor that no unfinished work needs. Returns the number. */
   async prune({
     keptSlots = KEPT_SLOTS,
     auditSlots = AUDIT_SLOTS,

@@ -83,7 +83,6 @@ export class Watched {
     return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
   }
 
-  /** The watched wallets among `addresses`. */
   async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
     return kindsOf(this.#db, addresses);
   }

@@ -15,7 +15,7 @@ export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;
   readonly error?: string;
-  /** The judged signature, null if unsigned. After a restore the attempt of this number may be another one. */
+  /** The judged signature, null if unsigned: after a restore or a late signature the attempt is another one. */
   readonly signature?: string | null;
   /** The fee that the chain charged, if known. */
   readonly feeLamports?: bigint;

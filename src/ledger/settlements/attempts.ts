@@ -57,7 +57,7 @@ export type PrepareResult =
 export class Attempts {
   readonly #db: Database;
   readonly #kinds: Kinds;
-  /** How fast attempts were signed whose signatures this process has stored. */
+  /** Signing times of the attempts whose signatures this process has stored. */
   readonly signings = new SigningTimes();
 
   constructor(db: Database, kinds: Kinds) {
@@ -68,9 +68,9 @@ export class Attempts {
   /**
    * Inserts the n-th attempt, reserves its funds and leases its nonce account in one transaction, or returns what is
    * missing or stops it. The row forbids a cancel and any other attempt until this one is proved dead or failed. A
-   * stored attempt (id, n) is returned as it is. `reserve`: the needs of each wallet, each wallet once. An adopted
-   * attempt that others have signed is only sent and watched: no key of ours signs it, so no pause prevents the row.
-   * Throws IllegalTransition, and MessageTaken if another attempt has the same bytes.
+   * stored attempt (id, n) is returned as it is. `reserve`: each wallet once. An attempt that others have signed is
+   * only sent and watched: no key of ours signs it, so no pause prevents its row. Throws IllegalTransition, and
+   * MessageTaken if another attempt has the same bytes.
    */
   async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
     try {
@@ -186,10 +186,10 @@ export class Attempts {
 
   /**
    * Prepared attempts that may be dead although they were never sent: at most `limit`, without the first `skipped`.
-   * One group: the settlement is held because the signer refused, or because a dead attempt has paid it. Another:
-   * older than a minute with a durable nonce, which an advance may have ended. The third: older than three minutes,
-   * in which a blockhash expires while a signer, ours or an external one, is slow. The oldest of each kind come
-   * first, then the second oldest of each, so that no kind delays another.
+   * Either the settlement is held because the signer refused, or because a dead attempt has paid it. Or the attempt
+   * is older than a minute with a durable nonce, which an advance may have ended. Or it is older than three minutes:
+   * a blockhash expires while a signer is slow. The oldest of each kind come first, then the second oldest of each,
+   * so that no kind delays another.
    */
   async unsigned(limit: number, skipped = 0): Promise<readonly AttemptRow[]> {
     return this.#db

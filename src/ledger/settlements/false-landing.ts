@@ -43,7 +43,6 @@ export async function judgeLandingFalse(
   return closed.length > 0 || judged;
 }
 
-/** The status that follows from the newest attempt. */
 function placeOf(newest: AttemptRow | undefined): {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;

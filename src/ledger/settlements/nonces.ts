@@ -128,7 +128,6 @@ export async function lockFreeNonce(
   return row !== undefined;
 }
 
-/** Leases an account that {@link lockFreeNonce} has locked. */
 export async function leaseNonce(
   trx: Transaction<Tables>,
   address: string,

@@ -6,7 +6,7 @@ type StoredEvidence<E extends Evidence | NonceEvidence> = E & {
   readonly [K in keyof InvestigationTimes]: InvestigationTimes[K] | null;
 };
 
-/** `ofMessage`: after a restore, the proof that no signature of the message has landed; null if not needed. */
+/** `ofMessage`: after a restore, the proof that the message has not landed under any signature; else null. */
 export type StoredProof = StoredEvidence<Evidence | NonceEvidence> & {
   readonly ofMessage: StoredEvidence<Evidence> | null;
 };

@@ -33,13 +33,11 @@ export interface Shortage {
 interface Committed {
   readonly wallet: string;
   readonly asset: string;
-  /** Open reservations, plus those that landed and fees that failed after the balance was read. */
+  /** Open reservations, plus payments that landed and fees of attempts that failed after the balance was read. */
   readonly amount: bigint;
-  /** The number of open reservations. */
   readonly open: bigint;
 }
 
-/** Funds of our wallets that are reserved for settlements. */
 export class Reservations {
   readonly #db: Database;
 
@@ -215,7 +213,6 @@ async function committedBeside(
   return rows;
 }
 
-/** Null if nothing is missing. */
 function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
   const others = committed.find((one) => one.asset === need.asset) ?? { amount: 0n, open: 0n };
   const left = need.finalizedBalance - others.amount - need.amount;

@@ -4,7 +4,7 @@ import type { Database, Tables } from '../database.ts';
 import { isQuarantine } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
-/** A nonce that an attempt may carry which a restore has lost; finalized banks had it at `slot`. */
+/** A nonce that an attempt lost in a restore may carry; finalized banks had it at `slot`. */
 export type LostNonceRow = Readonly<Selectable<Tables['lostNonce']>>;
 
 /** Nonces that must be used up before the current gap ends; they are deleted with it. */

@@ -99,9 +99,9 @@ export class Settlements {
    * Compare-and-set along the table of states. Throws IllegalTransition, also for a wait or an end without payment
    * while an attempt may land. Throws RecordInDoubt for an end without payment while a restore may have lost an
    * attempt.
-   * An end without payment releases the reservations. So does a wait for the customer, which may last for any time;
-   * a wait for funds keeps them. A repeated end keeps its first reason. A settlement that a dead attempt has paid
-   * stays as it is.
+   * An end without payment releases the reservations. So does a wait for the customer, which may never end; a wait
+   * for funds keeps them. A repeated end keeps its first reason. A settlement that a dead attempt has paid stays as
+   * it is.
    */
   async move(id: string, to: SettlementStatus, reason: StatusReason | null = null): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {

@@ -4,7 +4,6 @@ import type { Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
-/** A withdrawal, by the fields that an alert about its issuer names. */
 interface Held {
   readonly id: string;
   readonly asset: string;

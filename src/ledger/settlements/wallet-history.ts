@@ -164,7 +164,6 @@ export class WalletHistory {
     return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
   }
 
-  /** Withdrawals that are unfinished, or ended unpaid after `lately`. */
   #unpaidSettlements(lately: Date) {
     return this.#db
       .selectFrom('settlement')

@@ -11,7 +11,6 @@ import { tellOfLate } from './late-deliveries.ts';
 export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
   Readonly<Pick<Selectable<Tables['webhookEvent']>, 'id' | 'type' | 'createdAt'>>;
 
-/** A waiting delivery: the body, and its URL. */
 export interface Due {
   readonly id: string;
   readonly url: string;
@@ -40,7 +39,6 @@ const HANDED_AT_ONCE = 500;
  */
 const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
 
-/** The state of each event's delivery to each endpoint. */
 export class Deliveries {
   readonly #db: Database;
 
@@ -48,10 +46,7 @@ export class Deliveries {
     this.#db = db;
   }
 
-  /**
-   * Some lines whose workflow lacks an event or was lost with Temporal's data, oldest first. Returned again until
-   * {@link markHanded}.
-   */
+  /** Lines whose workflow lacks an event or was lost, oldest first. Returned again until {@link markHanded}. */
   async unhanded(): Promise<readonly Unhanded[]> {
     const waiting = this.#db
       .selectFrom('webhookDelivery')

@@ -36,7 +36,6 @@ export function withdrawalNews(
   return { type, entity: `withdrawal/${id}`, data };
 }
 
-/** A change of a deposit; each event of the feed is one webhook event. */
 export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
   const facts = publicDeposit(deposit);
   return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };

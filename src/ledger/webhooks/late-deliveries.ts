@@ -8,7 +8,6 @@ import { NOTHING_WAITS, readStandings, type Standing } from './delivery-status.t
 const LATE_AFTER_MINUTES = 15;
 const BEHIND = 'webhook_behind' as const;
 
-/** An enabled endpoint, and the time of the oldest event that waits for it. */
 interface Late {
   readonly id: string;
   readonly url: string;

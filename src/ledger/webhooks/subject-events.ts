@@ -4,7 +4,6 @@ import type { Tables } from '../database.ts';
 import type { AttemptOutcome, AttemptRow } from '../settlements/attempt-row.ts';
 import type { SettlementRow } from '../settlements/settlement-row.ts';
 
-/** A settlement's status and reason code before a change. */
 export interface Before {
   readonly status: SettlementStatus;
   readonly code: string | null;

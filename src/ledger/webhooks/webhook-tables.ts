@@ -37,7 +37,6 @@ interface WebhookDeliveryTable {
   settledAt: Date | null;
 }
 
-/** Webhook endpoints, the outbox, and the last event delivered to each endpoint. */
 export interface WebhookTables {
   webhookEndpoint: WebhookEndpointTable;
   webhookEvent: WebhookEventTable;

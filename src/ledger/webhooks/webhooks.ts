@@ -6,7 +6,6 @@ import type { Database, Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { Deliveries } from './deliveries.ts';
 
-/** An endpoint without its secrets. */
 export type WebhookRow = Readonly<Omit<Selectable<Tables['webhookEndpoint']>, 'secret' | 'previousSecret'>>;
 
 /** A new secret. It is shown once: afterwards it can only be used. */
@@ -29,7 +28,6 @@ const SHOWN = [
   'createdAt',
 ] as const;
 
-/** Webhook endpoints, and the secrets that sign their events. */
 export class Webhooks {
   readonly #db: Database;
   readonly #seal: Seal;

@@ -4,7 +4,6 @@ import { isWithdrawalStatus, type WithdrawalStatus } from '../../domain/withdraw
 import type { Database, Tables } from '../database.ts';
 import { type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
 
-/** A stored withdrawal: the terms, and its settlement. */
 export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status' | 'wasConfirmed'> {
   readonly status: WithdrawalStatus;
   readonly asset: string;

@@ -97,7 +97,6 @@ function valuesOf(seal: Seal, input: NewPayment) {
 /** It was on the chain before it was submitted, and no settlement is bound to it. */
 const UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;
 
-/** The part of a settlement's id after its kind. */
 function subjectOf(id: string): string {
   return id.slice(X402.length + 1);
 }

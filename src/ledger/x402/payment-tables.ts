@@ -78,7 +78,6 @@ interface OfferTable {
   lastOfferedAt: Generated<Date>;
 }
 
-/** x402 payments, what they have bought, and the terms that buyers were offered. */
 export interface PaymentTables {
   payment: PaymentTable;
   offer: OfferTable;

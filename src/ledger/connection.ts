@@ -57,9 +57,8 @@ export function withoutLimits(databaseUrl: string): string {
 }
 
 /**
- * A lazy connection pool; int8 and numeric columns are parsed as bigint. Only migrations are `unlimited`: on large
- * tables they take minutes, and other processes wait for them as long. Each of their transactions first takes the
- * migration lock.
+ * A lazy pool; int8 and numeric are parsed as bigint. Only migrations are `unlimited`: they take minutes on large
+ * tables, and other processes wait for them. Each of their transactions first takes the migration lock.
  */
 export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
   const { plainUrl, statementTimeoutMs } = splitLimits(databaseUrl);
@@ -93,8 +92,8 @@ export async function requireDurableCommits(db: Database): Promise<void> {
 }
 
 /**
- * A socket that closes after `longestSilenceMs` without data: its queries fail at once, and its place in the pool is
- * free. A query timeout alone would leave the next query to wait behind the first.
+ * Closes a connection after `longestSilenceMs` without data, which frees its place in the pool. After a mere query
+ * timeout, the next query would wait behind the first.
  */
 function impatientSocket(longestSilenceMs: number): Socket {
   const socket = new Socket();
@@ -103,10 +102,9 @@ function impatientSocket(longestSilenceMs: number): Socket {
 }
 
 /**
- * True for errors that pass by themselves or once resources are free: connection refused or lost, server starting or
- * stopping (SQLSTATE classes 08 and 57P), no disk, memory or connection left (53), read-only server, statement
- * timeout, deadlock, no free connection in the pool. The statement may have been executed: a commit can succeed
- * although its answer is lost.
+ * True for errors that pass: connection lost, server starting or stopping (SQLSTATE classes 08 and 57P), no disk,
+ * memory or connections (53), read-only server, timeout, deadlock, pool exhausted. The statement may have been
+ * executed: a commit can succeed although its answer is lost.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -97,8 +97,7 @@ export interface Ledger {
 
 /**
  * Connects and migrates the schema; safe from many processes at once. `seal` encrypts webhook secrets and buyers'
- * requests; without it they are stored in plain text. `kinds`: what settlements do to their subjects. Throws
- * DomainError Unavailable.
+ * requests, by default not at all. `kinds`: callbacks for subjects. Throws DomainError Unavailable.
  */
 export async function openLedger(
   databaseUrl: string,

@@ -29,17 +29,17 @@ export function positionBefore({ cursor }: PageRequest): bigint {
 }
 
 /**
- * For `order by` and `where` of a filtered list with an index on the filter and this expression. With the plain
- * column, the planner may use the index on that column alone, and read all newer rows that do not match the filter.
- * Rows after a page are above `-positionBefore`.
+ * For `order by` and `where` of a list with an index on its filter and this expression. With the plain column the
+ * planner may use that column's index, and read all newer rows that do not match. A page's rows are above
+ * `-positionBefore`.
  */
 export function negative(column: string): RawBuilder<bigint> {
   return sql<bigint>`(- ${sql.ref(column)})`;
 }
 
 /**
- * {@link negative} in another form, for an index on two filters beside an index on the first of them. The planner
- * cannot use the latter, which would read all newer rows that do not match the second filter.
+ * {@link negative} in another form, for an index on two filters beside an index on the first: the planner cannot use
+ * the latter, and read all newer rows that do not match the second filter.
  */
 export function negated(column: string): RawBuilder<bigint> {
   return sql<bigint>`(0 - ${sql.ref(column)})`;

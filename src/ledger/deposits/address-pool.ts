@@ -35,9 +35,8 @@ export class AddressPool {
   }
 
   /**
-   * Returns the user's address, which is watched before it is returned. A new one is the user's from `finalizedTip`
-   * on, even if no scan runs; from the newest slot that a scan has seen if that is null. Throws as `finalizedTip`
-   * and `DepositAddresses.assign` do.
+   * Returns the user's address, which is watched by then. A new one is the user's from `finalizedTip` on; if that is
+   * null, from the newest slot that a scan has seen. Throws as `finalizedTip` and `DepositAddresses.assign` do.
    */
   async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
     const known = await this.#addresses.byUser(userRef);

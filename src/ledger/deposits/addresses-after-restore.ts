@@ -6,8 +6,8 @@ import type { Database, Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 
 /**
- * After a restore, an address without a user in the database may belong to a user. `continuity.doubtful_up_to` marks
- * any number of addresses as doubtful at once; addresses imported as kept back have this as their own state.
+ * After a restore, an address without a user may belong to one. `continuity.doubtful_up_to` marks all addresses up
+ * to a position at once; addresses imported as kept back have their own state.
  */
 
 const DOUBTFUL = 'addresses_doubtful' as const;
@@ -37,9 +37,8 @@ export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
 }
 
 /**
- * Releases all doubtful addresses on an operator's order. Returns how many can be assigned, now or after their
- * audit. Idempotent. Throws RecordInDoubt if the database was restored meanwhile: the addresses of that restore stay
- * doubtful.
+ * Releases all doubtful addresses. Returns how many can be assigned, now or after their audit. Idempotent. Throws
+ * RecordInDoubt if the database was restored meanwhile: those addresses stay doubtful.
  */
 export async function releaseDoubtful(db: Database, who: string, why: string): Promise<number> {
   const doubt = await db.selectFrom('continuity').select(['generation', 'doubtfulUpTo']).executeTakeFirst();

@@ -34,9 +34,8 @@ export class Assets {
   }
 
   /**
-   * Lists the asset with these terms, or with the terms that `change` returns for the stored ones; the row stays
-   * locked until the write. Throws what `change` throws, and InvalidRequest if program or decimals differ from the
-   * stored ones: no mint changes them.
+   * Lists the asset, or changes it to the terms that `change` returns for the stored ones, under the row's lock.
+   * Throws what `change` throws, and InvalidRequest for another program or decimals: no mint changes them.
    */
   async put(asset: NewAsset, change: (known: NewAsset) => NewAsset = () => asset): Promise<AssetRow> {
     return this.#db.transaction().execute(async (trx) => {

@@ -25,8 +25,8 @@ export interface ImportOptions {
 const IMPORTED_AT_ONCE = 5_000;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
 /**
- * True if free, not doubtful after a restore, and without a pending deposit. `bool_or` makes the planner read the
- * deposits of each address; for `not exists` it compares each address with all pending deposits.
+ * `bool_or` makes the planner read the deposits of each address; for `not exists` it compares each address with all
+ * pending deposits.
  */
 const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and (
   select bool_or(deposit.state = 'pending') from deposit where deposit.wallet = deposit_address.address) is not true)`;
@@ -41,10 +41,10 @@ export class DepositAddresses {
 
   /**
    * Imports addresses, some thousand in each transaction. Idempotent. Addresses with `since` may have been paid from
-   * that slot on: they cannot be assigned before their audit, nor before the scan has reached `tip`. A known address
-   * that was not audited from so early is audited again; without a user it returns to `auditing`. New `keptBack`
-   * addresses are watched but not assigned, because users may have them: see {@link release}. Throws InvalidRequest
-   * for a wallet that we pay from, and for a known address with another path than the stored one.
+   * that slot on: they cannot be assigned before an audit, nor before the scan has reached `tip`. A known address
+   * that was not audited from so early becomes due again. New `keptBack` addresses are only watched, because users
+   * may have them: see {@link release}. Throws InvalidRequest for a wallet that we pay from, and for a known address
+   * with another path.
    */
   async import(
     entries: readonly NewAddress[],
@@ -62,9 +62,8 @@ export class DepositAddresses {
   }
 
   /**
-   * Returns the user's address, or assigns a free one: earlier deposits to it belong to no user. Throws
-   * NoFreeAddress; Unavailable before the scan has begun, because payments in blocks before its first are not
-   * searched; RecordInDoubt after a restore.
+   * Returns the user's address, or a free one, whose earlier deposits belong to no user. Throws NoFreeAddress;
+   * RecordInDoubt after a restore; Unavailable before the scan has begun, because earlier blocks are not searched.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
@@ -167,8 +166,8 @@ const unheld: Choice = async (trx) => {
 };
 
 /**
- * Waits for this row while it holds no other: transactions that record deposits hold many rows, in another order.
- * One statement that selects and waits would continue with the next row, and keep locks on rows that it cannot use.
+ * Waits for one row without holding another: transactions that record deposits lock many, in another order. A
+ * statement that selects and waits would continue with the next row, and keep locks that it cannot use.
  */
 const awaited: Choice = async (trx) => {
   const free = await firstFree(trx).executeTakeFirst();
@@ -182,8 +181,8 @@ function firstFree(trx: Transaction<Tables>) {
 }
 
 /**
- * Keeps these wallets from being assigned until the transaction ends. Writers of pending deposits take this lock
- * first. After their commit, the pending deposit itself prevents assignment until it ends.
+ * Keeps these wallets from being assigned. Writers of pending deposits take this lock first; after their commit, the
+ * pending deposit itself prevents the assignment until it ends.
  */
 export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx

@@ -42,9 +42,9 @@ export class DepositFeed {
   }
 
   /**
-   * Returns the first `limit` events after `after` whose deposit and kind (`state`) match the filter. The page is
-   * empty if none of the events that one call examines matches. Throws FeedBehind if this database has never issued
-   * the sequence `after`, RecordInDoubt while a restore may be the reason.
+   * Returns the first `limit` matching events after `after` (`state` filters by kind). The page is empty if none of
+   * the events that one call examines matches. Throws FeedBehind if this database never issued `after`,
+   * RecordInDoubt while a restore may be the reason.
    */
   async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
     const end = await this.#endOfLook(after);
@@ -75,8 +75,8 @@ export class DepositFeed {
   }
 
   /**
-   * The last sequence that a read after `after` examines. It is read before the events: writers increase it under a
-   * lock that they keep until commit. So all events up to it are visible, and later events have higher sequences.
+   * The last sequence that a read after `after` examines, read before the events. Writers increase it under a lock
+   * that they keep until commit, so all events up to it are visible and later ones are higher.
    */
   async #endOfLook(after: bigint): Promise<bigint> {
     const { last, doubt, first } = await this.#db
@@ -105,8 +105,7 @@ function behind(after: bigint, last: bigint, isInDoubt: boolean): DomainError {
 
 /**
  * After a possible restore, sequences continue far above all that the newer database can have issued, once for each
- * restore. So no reader mistakes new events for events that it has. Microseconds since 1970 grow faster than
- * sequences.
+ * restore: no reader mistakes new events for known ones. Microseconds grow faster than sequences.
  */
 export async function renumber(trx: Transaction<Tables>): Promise<void> {
   await trx
@@ -120,10 +119,7 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/**
- * Makes this transaction the only writer of deposits: events commit in the order of their sequences, and no writer
- * misses a deposit of another.
- */
+/** The only writer of deposits: events commit in order of sequence, and no deposit of another writer is missed. */
 export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();
   return trx as FeedTransaction;

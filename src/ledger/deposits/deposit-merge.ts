@@ -40,10 +40,9 @@ export interface Merge {
 }
 
 /**
- * Each arrival is one deposit for ever, whatever announced it and however often its block is read. The first verdict
- * on a finalized deposit is final: later terms of the asset do not change it. Its wallet, amount and reason can be
- * corrected until a quorum confirms it, and never after that. A rejected deposit that is read again waits for a new
- * quorum.
+ * Each arrival is one deposit for ever, whatever announced it and however often its block is read. Later terms of
+ * the asset do not change the first verdict on a finalized deposit. Wallet, amount and reason can be corrected until
+ * a quorum confirms them, never after. A rejected deposit that is read again waits for a new quorum.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {

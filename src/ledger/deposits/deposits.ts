@@ -41,9 +41,8 @@ export class Deposits {
   }
 
   /**
-   * Finalized deposits that no quorum has confirmed, without the ids in `except`. Creditable ones come first, so
-   * that others do not delay them. Up to half are the newest, so that deposits invented by one node do not delay
-   * later ones.
+   * Finalized deposits without a quorum, except these ids. Creditable ones come first, so that others do not delay
+   * them. Up to half are the newest, so that deposits that one node invents delay no later ones.
    */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
     const others = selectDeposits(this.#db)
@@ -69,9 +68,9 @@ export class Deposits {
   }
 
   /**
-   * Ends finalized deposits with a quorum's verdict, `final` or `not_credited`, and closes their alerts. A deposit
-   * that the scan read differently is corrected, with an alert. Rows that changed meanwhile are skipped. Returns the
-   * ids of those that ended. Throws ScanPaused.
+   * Ends finalized deposits with a quorum's verdict and closes their alerts. A deposit that the scan read
+   * differently is corrected, with an alert; rows that changed meanwhile are skipped. Returns the ids that ended.
+   * Throws ScanPaused.
    */
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
     if (confirmations.length === 0) return [];
@@ -94,9 +93,8 @@ export class Deposits {
   }
 
   /**
-   * Announces creditable inflows of blocks at commitment `confirmed`; blocks at or below the cursor announce
-   * nothing. Idempotent. Each deposit is finalized with its block, or dropped when the cursor passes it. Throws
-   * ScanPaused.
+   * Announces creditable inflows of confirmed blocks above the cursor. Idempotent. Each is finalized with its block,
+   * or dropped when the cursor passes it. Throws ScanPaused.
    */
   async announce(blocks: readonly FoundBlock[]): Promise<void> {
     const notices = blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>

@@ -26,10 +26,7 @@ export class Movements {
     this.#db = db;
   }
 
-  /**
-   * Finalized inflows minus outflows in slots above `after` up to `to`, by account. Nested token accounts are
-   * excluded: they are not accounts of the wallet.
-   */
+  /** Finalized, above slot `after` up to `to`. Excludes nested token accounts, which are not the wallet's. */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
       select wallet, account, asset, sum(amount) as amount from (

@@ -31,8 +31,8 @@ export interface LandedPayment {
 }
 
 /**
- * An outflow that no quorum has confirmed. `payment`: the attempt that landed with this signature in this slot and
- * was planned to take this amount of this asset from this wallet; null if there is none.
+ * `payment`: the landed attempt of this signature and slot that was planned to take this amount of this asset from
+ * this wallet; null if there is none.
  */
 export interface UnwitnessedOutflow {
   readonly row: OutflowRow;
@@ -53,8 +53,7 @@ export class Outflows {
   }
 
   /**
-   * Outflows after `after` without a quorum, oldest first. Those of live attempts come some slots later, because the
-   * attempt's end may confirm them.
+   * Oldest first, after `after`. Those of live attempts come some slots later: the attempt's end may confirm them.
    */
   async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly UnwitnessedOutflow[]> {
     let query = this.#db
@@ -119,9 +118,9 @@ export class Outflows {
   }
 
   /**
-   * Stores a quorum's verdict. Raises an alert if the block's node reported another amount, or if tokens left
-   * without the owner's signature. Does nothing if the outflow is already confirmed. A deleted row that is read
-   * again needs a new quorum.
+   * Stores a quorum's verdict, with an alert if the block's node reported another amount, or if tokens left without
+   * the owner's signature. No effect if it is confirmed already. A deleted row that is read again needs a new
+   * quorum.
    */
   async witness(witnessed: WitnessedOutflow): Promise<void> {
     const { row, amount, by } = witnessed;

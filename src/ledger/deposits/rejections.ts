@@ -43,7 +43,7 @@ export class Rejections {
   }
 
   /**
-   * Drops the deposit. If it is read again, it waits for a new quorum, with an alert. The feed gets an event if it
+   * Drops the deposit; if it is read again, it waits for a new quorum, with an alert. The feed gets an event if it
    * had one of this deposit. Throws NotRejectable if the deposit has changed or ended.
    */
   async reject({ row, who, why, deniedBy }: Rejection): Promise<DepositRow> {

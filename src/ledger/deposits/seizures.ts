@@ -5,9 +5,8 @@ import { raiseAlert } from '../operations/alerts.ts';
 import type { WitnessedOutflow } from './outflows.ts';
 
 /**
- * Raises an alert if tokens left an account without its owner's signature: only a delegate can do that, and we
- * approve none. At deposit addresses only listed assets count, because they may receive any worthless token and lose
- * it again.
+ * Raises an alert if tokens left without the owner's signature: only a delegate can do that, and we approve none. At
+ * deposit addresses only listed assets count: any worthless token may arrive there and be taken back.
  */
 export async function alertSeizure(
   trx: Transaction<Tables>,

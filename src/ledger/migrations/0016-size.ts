@@ -33,8 +33,8 @@ export const withdrawalPositions = inOrder([
 ]);
 
 /**
- * The sum of the open reservations of each wallet and asset. Triggers maintain it, so that no statement on `reservation` can miss it.
- * The sum has parts, each for some settlements: two that end at once seldom change the same row.
+ * Sum of the open reservations of each wallet and asset. Triggers maintain it, so that no statement on `reservation`
+ * can miss it. It has parts, each for some settlements: two that end at once seldom change the same row.
  */
 export const reservationSums = inOrder([
   sql`lock table reservation in share row exclusive mode`,

@@ -61,9 +61,8 @@ export class Alerts {
   }
 
   /**
-   * Closes the open alerts at these positions, which an operator has examined, and returns them. Their details get
-   * the operator and the reason, as `closedBy` and `closedWhy`. Throws InvalidRequest if the kind of one of them
-   * closes otherwise; then none is closed.
+   * Closes the open alerts at these positions and returns them; their details get the operator's note as `closedBy`
+   * and `closedWhy`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
    */
   async endSeen(seen: readonly bigint[], word: Word): Promise<readonly AlertRow[]> {
     return this.#db.transaction().execute(async (trx) => {
@@ -119,8 +118,8 @@ export class Alerts {
   }
 
   /**
-   * The subjects that ever had an alert of this kind that paused this scope or everything, open or closed. An alert
-   * with `maybePaid: null` does not count: its search for withdrawals has not ended.
+   * The subjects that ever had such an alert that paused this scope or everything, even if closed. `maybePaid: null`
+   * does not count: the search for withdrawals has not ended.
    */
   async everRaised(
     kind: AlertKind,
@@ -139,8 +138,8 @@ export class Alerts {
   }
 
   /**
-   * True if this landing needs no new alert: the settlement has a `dead_attempt_landed` in this scope that no
-   * operator has judged as false. One judged as false counts only for the same signature, shown by the same nodes.
+   * True if the settlement has a `dead_attempt_landed` in this scope that was not judged as false. One that was
+   * counts only for the same signature, shown by the same nodes.
    */
   async knowsLanding(
     settlementId: string,

@@ -32,9 +32,8 @@ const OF_THE_SCAN = [
 ] as const;
 
 /**
- * The one cluster of this database. Stored slots, heights, hashes and signatures mean nothing on another: there all
- * our attempts are missing, and a longer chain would prove them dead. The first worker binds the database. It stays
- * bound once a message was composed.
+ * The one cluster of this database. On another one all our attempts are missing, and a longer chain would prove them
+ * dead. The first worker binds it, for ever once a message was composed.
  * Source: docs/decisions/0016-one-database-one-cluster.md.
  */
 export class Cluster {
@@ -71,10 +70,9 @@ export class Cluster {
   }
 
   /**
-   * Unbinds a database without rows of {@link OF_THE_CHAIN} and without assigned addresses, and deletes its scan
-   * positions. The next worker binds it, and trusts it after a quarantine: a database restored from before its first
-   * row looks the same. Returns the old binding. Throws ClusterInUse if there are such rows, and in a copy that was
-   * last written to elsewhere.
+   * Unbinds a database without rows of {@link OF_THE_CHAIN} and assigned addresses, and deletes its scan positions.
+   * The next worker binds it, and trusts it after a quarantine: a database restored from before its first row looks
+   * the same. Throws ClusterInUse otherwise, and in a copy that was last written to elsewhere.
    */
   async forget(): Promise<ClusterRow | null> {
     return this.#db.transaction().execute(async (trx) => {

@@ -20,8 +20,8 @@ const DISOWNED = 'disowned';
 const ROLLED_BACK = 'rolled back';
 
 /**
- * Detects that the database was restored. The row is part of a backup, so it shows the past; the server's identity
- * and clock show the present. Attempts are prepared only while {@link UNBROKEN} is true.
+ * Detects that the database was restored: the row is part of a backup, the server's identity and clock are not.
+ * Attempts are prepared only while {@link UNBROKEN} is true.
  */
 export class Continuity {
   readonly #db: Database;
@@ -35,8 +35,8 @@ export class Continuity {
   }
 
   /**
-   * Records that the database is in use. Returns the gap if its history was broken, else null. A write-ahead log
-   * that ends earlier than at the last pulse is a gap too: the disk was rolled back in the same PostgreSQL cluster.
+   * Records that the database is in use. Returns the gap, or null if the history is unbroken. A write-ahead log that
+   * ends earlier than at the last pulse is a gap too: the disk was rolled back.
    */
   async pulse(): Promise<Gap | null> {
     const flushed = await this.#flushed();
@@ -68,8 +68,8 @@ export class Continuity {
   }
 
   /**
-   * Sets the height that ends the gap, in place of `instead` (null: none yet). Of concurrent callers the first one
-   * wins. `noncesSettled`: the height was read after no earlier attempt could use a durable nonce.
+   * Sets the height that ends the gap, in place of `instead`; of concurrent callers the first one wins.
+   * `noncesSettled`: it was read after no earlier attempt could use a durable nonce.
    */
   async quarantine(height: bigint, instead: bigint | null, noncesSettled = false): Promise<void> {
     const values = { quarantineHeight: height, quarantineIdentity: IDENTITY, noncesSettled };
@@ -78,8 +78,8 @@ export class Continuity {
 
   /**
    * Ends the gap. The caller has seen a quorum finalize a block above `height`, and has judged the wallets' history
-   * after that. Users of free addresses and published deposit events are not on the chain and stay lost. So free
-   * addresses are held back, and sequences continue above all that can have been published.
+   * after that. Users of free addresses and published events are lost: the addresses are held back, and sequences
+   * continue above all that can have been published.
    */
   async heal(height: bigint): Promise<void> {
     const values = {
@@ -121,9 +121,8 @@ async function replaceGap(
 }
 
 /**
- * Leaves a gap when a database is unbound from its cluster: payments made there, or before a restore, must be
- * searched before it is trusted. Throws ClusterInUse in a copy that was written to elsewhere: that gap must end on
- * its own cluster.
+ * Leaves a gap in an unbound database: its payments, and those before a restore, must be searched before it is
+ * trusted. Throws ClusterInUse in a copy written to elsewhere: that gap must end on its own cluster.
  */
 export async function disown(trx: Transaction<Tables>): Promise<void> {
   const row = await trx

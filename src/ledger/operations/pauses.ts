@@ -26,9 +26,9 @@ const OPERATOR = 'operator';
 const SLUICE = 'sluice';
 
 /**
- * Pauses of payments: while one is open no attempt of its scope is prepared; live attempts are landed as always.
- * Operators and each kind of alert pause separately, so that no pause ends another. A resume ends all pauses of its
- * scope, once their alerts were examined. A resume of everything ends every pause.
+ * While a pause is open no attempt of its scope is prepared; live attempts are landed as always. Operators and each
+ * kind of alert pause separately, so that no pause ends another. A resume ends all pauses of its scope, or every
+ * pause, once their alerts were examined.
  */
 export class Pauses {
   readonly #db: Database;
@@ -53,8 +53,8 @@ export class Pauses {
   }
 
   /**
-   * Ends every open pause, or those of one scope, and closes the alerts that began them. Returns the ended pauses.
-   * Throws AlertsUnseen with the message of each open alert that is not among `seen`; then no pause ends.
+   * Ends every pause, or those of one scope, closes their alerts and returns the pauses. Throws AlertsUnseen with
+   * the message of each open alert that is not among `seen`; then no pause ends.
    */
   async end({ who, why, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {

@@ -6,8 +6,8 @@ import type { Tables } from '../database.ts';
 export const LONGEST_SILENCE_SECONDS = 180;
 
 /**
- * Identifies this copy of the database: the PostgreSQL cluster, its timeline (a failover or point-in-time recovery
- * begins another), the database, and the attempt table (loading a dump makes another).
+ * Identifies this copy: PostgreSQL cluster, timeline (another after a failover or point-in-time recovery), database,
+ * and attempt table (another after a dump is loaded).
  */
 export const IDENTITY = sql<string>`(select system_identifier from pg_control_system()) || '/'
   || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/'

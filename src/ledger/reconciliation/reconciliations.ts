@@ -40,9 +40,8 @@ const BEHIND = 'reconciliation_behind' as const;
 const ASKED_AGAIN_AFTER_MINUTES = 50;
 
 /**
- * Progress of the comparison of all wallets with the database. A pass visits wallets in the order of their
- * addresses, in any number of rounds, runs and processes. A page, its alerts and the next position are one
- * transaction, which first compares the stored position.
+ * Progress of the comparison of all wallets, in the order of their addresses, over any number of rounds and
+ * processes. A page, its alerts and the next position are one transaction, which first compares the stored position.
  */
 export class Reconciliations {
   readonly #db: Database;

@@ -54,8 +54,8 @@ interface RecordedBlock {
 }
 
 /**
- * The blocks, which are at or below the cursor, with their stored hashes and times. Throws InvalidRequest for a
- * block above the cursor, NodeFault for a block that the stored headers contradict.
+ * Adds the stored hashes and times to blocks up to the cursor. Throws InvalidRequest for a block above it, NodeFault
+ * for a block that the stored headers contradict.
  */
 export async function namedBlocks(
   trx: Transaction<Tables>,

@@ -17,18 +17,15 @@ export interface GapAudit extends Pick<GapRow, 'walkedAt' | 'unshownSince' | 'au
   readonly wallets: readonly string[];
 }
 
-/**
- * A walk `counts` if a quorum of nodes has the blocks: then an absence proves something. `in vain`: it proves
- * nothing; findings are stored all the same.
- */
+/** `counts`: a quorum of nodes has the blocks, so an absence is proof. `in vain`: not so; findings are stored. */
 export type Walk = 'counts' | 'in vain';
 
 const NAMED = 3;
 
 /**
- * Audits of closed gaps. One walk asks nodes for every wallet, later walks only for wallets whose history was
- * incomplete. While no quorum of nodes has the blocks of the slots, the walk proves nothing; once one has, every
- * wallet is asked for again. Each method changes only the database of the name `record`: see `ImportAudits`.
+ * Audits of closed gaps. The first walk asks for every wallet, later walks only for wallets whose history was
+ * incomplete. Once a quorum of nodes has blocks that were missing, every wallet is asked for again. Each method
+ * changes only the database of the name `record`: see `ImportAudits`.
  */
 export class GapAudits {
   readonly #db: Database;
@@ -82,9 +79,9 @@ export class GapAudits {
   }
 
   /**
-   * Stores which wallets' histories nodes returned completely over the gap in this walk, and which not. Idempotent.
-   * A late page does not change a gap whose audit has ended. Throws Unavailable for a page of a walk in vain once a
-   * walk that counts has begun: that walk reads it again.
+   * Stores for which wallets nodes returned the whole history over the gap. Idempotent. A late page does not change
+   * an ended audit. Throws Unavailable for a walk in vain once one that counts has begun, which reads the page
+   * again.
    */
   async noteWallets(
     { from, to }: Slots,
@@ -112,9 +109,8 @@ export class GapAudits {
   }
 
   /**
-   * Ends a walk through all wallets. The audit has ended if a quorum of nodes has the blocks and no wallet has an
-   * incomplete history. Otherwise it is retried, in growing intervals while the blocks are missing. Returns the
-   * state of the audit; null if the database is another one, to which this result does not apply.
+   * The audit has ended if a quorum of nodes has the blocks and every history is complete. Otherwise it is retried,
+   * in growing intervals while blocks are missing. Returns the new state; null if the database is another one.
    */
   async end(slots: Slots, record: string): Promise<GapAudit | null> {
     const isLeft = sql`unshown_since is not null or exists (select from gap_unread_wallet unread

@@ -8,8 +8,8 @@ import type { Database, Tables } from '../database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /**
- * Slots with blocks that no node returned while the cursor was before them. `filled`: a node returned them later.
- * `closed`: an operator continued without them. Hash and height of the block at `toSlot` come from its child.
+ * Slots with blocks that no node returned to the scan. `filled`: a node returned them later. `closed`: an operator
+ * continued without them. Hash and height of the block at `toSlot` come from its child.
  */
 export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
 
@@ -39,9 +39,8 @@ export class Gaps {
   }
 
   /**
-   * Opens a gap: the cursor is at `expected`, and `child` is the first block above it that a node returns. All
-   * blocks from the cursor to the parent of `child` are missing. An open gap with another end is deleted. Undefined
-   * if the cursor has moved.
+   * All blocks are missing from the cursor, `expected`, to the parent of `child`, the next block that a node
+   * returns. Deletes an open gap with another end. Undefined if the cursor has moved.
    */
   async open(expected: Cursor, child: BlockHeader): Promise<GapRow | undefined> {
     return this.#db.transaction().execute(async (trx) => {
@@ -60,9 +59,8 @@ export class Gaps {
   }
 
   /**
-   * Continues without the blocks of the open gap, on an operator's order. The cursor becomes the gap's last block,
-   * as its child names it, so that the next commit is linked as always. Idempotent. Throws NotFound if no such gap
-   * is open.
+   * Continues without the blocks of the open gap. The cursor becomes the gap's last block, as its child names it, so
+   * that the next commit is linked as always. Idempotent. Throws NotFound if no such gap is open.
    */
   async close({ from, to, who, why }: Slots & Word): Promise<Cursor> {
     return this.#db.transaction().execute(async (trx) => {

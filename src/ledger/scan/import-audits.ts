@@ -21,9 +21,8 @@ const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists 
 const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
 
 /**
- * Audits of addresses that were imported with a past. Each is due until nodes have returned everything that the
- * address received from then on. The end of an audit changes only the database of the name `record`: a restore may
- * have undone what the audit stored.
+ * Each audit is due until nodes have returned everything since the import's slot. Its end changes only the database
+ * of the name `record`: a restore may have undone what the audit stored.
  */
 export class ImportAudits {
   readonly #db: Database;
@@ -33,8 +32,8 @@ export class ImportAudits {
   }
 
   /**
-   * Addresses to audit now: first those never tried, then those tried the longest time ago. An audit begins once the
-   * scan has passed the slot of the import and has committed the ranges that were staged without the address.
+   * First addresses never tried, then those tried the longest time ago. An audit begins once the scan has passed the
+   * slot of the import and has committed the ranges that were staged without the address.
    */
   async due(limit: number): Promise<readonly DepositAddressRow[]> {
     const cursor = await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst();
@@ -104,8 +103,8 @@ export class ImportAudits {
 }
 
 /**
- * Makes an audit due for addresses that were not audited from `since` on; free ones cannot be assigned until then.
- * Due audits also wait until the scan has reached `tip` and the newest slot known to be final.
+ * Makes addresses due that were not audited from `since` on; free ones cannot be assigned until then. Due audits
+ * also wait until the scan has reached `tip` and the newest slot known to be final.
  */
 export async function auditSince(
   trx: Transaction<Tables>,

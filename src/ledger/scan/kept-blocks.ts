@@ -19,8 +19,8 @@ interface Retention {
  */
 const KEPT_SLOTS = 1_296_000n;
 /**
- * As much again, 540 MB. An audit takes hashes and times of blocks from headers, but does not need them. An audit
- * that never ends, because no node has its slots, must not keep all headers for ever.
+ * As much again, 540 MB. Audits take hashes and times from headers, but do not need them: an audit that never ends,
+ * because no node has its slots, must not keep all headers.
  */
 const AUDIT_SLOTS = 2n * KEPT_SLOTS;
 /** More than the blocks between two prunings, so that the blocks of a long catch-up are soon pruned too. */

@@ -25,9 +25,8 @@ export type RescanProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: b
 const FORSAKEN_AFTER = sql`interval '2 days'`;
 
 /**
- * Rescans, their progress and results. Headers of a rescan are kept until it has ended. A try changes only a rescan
- * that has not ended, in the database of the name `record`: after a restore its number may belong to another rescan,
- * or its findings may be lost.
+ * Headers of a rescan are kept until it has ended. A try changes only an open rescan in the database of the name
+ * `record`: after a restore its number may be another rescan's, or its findings may be lost.
  */
 export class Rescans {
   readonly #db: Database;
@@ -37,9 +36,8 @@ export class Rescans {
   }
 
   /**
-   * From here on no header of the slots is pruned. A rescan of the same slots that has not ended is continued; a run
-   * that has read it to its end receives that one. Throws SlotsNotRecorded if a slot is above the cursor, or below
-   * the first stored header.
+   * From here on no header of the slots is pruned. Continues an open rescan of these slots; a run that has read all
+   * receives the ended one. Throws SlotsNotRecorded if a slot is above the cursor, or below the first header.
    */
   async begin(
     { from, to, who, why }: Slots & Word,
@@ -90,8 +88,8 @@ export class Rescans {
   }
 
   /**
-   * Stores what the database lacks of the blocks, with an alert for each arrival that the scan missed, and updates
-   * the rescan, with `progress` if given. Throws as `Scan.upsert` does, and Unavailable if this try is over.
+   * Stores what the database lacks, with an alert for each arrival that the scan missed, and the rescan's progress.
+   * Throws as `Scan.upsert` does, and Unavailable if this try is over.
    */
   async record(
     of: RescanTry,
@@ -118,8 +116,8 @@ export class Rescans {
   }
 
   /**
-   * Ends the rescan: all blocks with stored headers are read. `inGaps`: the blocks read in closed gaps, and the
-   * slots there whose blocks no node returned. Throws Unavailable if this try is over.
+   * All blocks with stored headers are read. `inGaps`: the blocks read in closed gaps, and the slots that no node
+   * returned. Throws Unavailable if this try is over.
    */
   async end(of: RescanTry, inGaps: Omit<RescanResult, 'found'>): Promise<RescanRow> {
     return this.#change(of, (_trx, change) =>

@@ -52,8 +52,8 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
 }
 
 /**
- * Moves the cursor. Drops announced deposits up to its slot that did not arrive, and fills a gap behind it. A gap
- * that it is in begins after it. Deletes ranges staged from its slot or before: they can never be joined.
+ * Drops announced deposits up to the new slot that did not arrive, fills a passed gap, and shortens a gap that the
+ * cursor is in. Deletes ranges staged from there or before, which can never be joined.
  */
 export async function moveCursor(
   trx: Transaction<Tables>,

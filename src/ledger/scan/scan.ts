@@ -11,8 +11,8 @@ import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
 
 /**
- * `overtaken`: another scanner moved the cursor: read the cursor again. `unknown_version`: the database was never at the version of the
- * watch set, so it has been restored: read the watch set again, too.
+ * `overtaken`: another scanner moved the cursor: read it again. `unknown_version`: this database never had the
+ * version of the watch set, so it was restored: read the watch set again too.
  */
 export type CommitResult = 'committed' | 'overtaken' | 'unknown_version';
 
@@ -53,9 +53,9 @@ export class Scan {
   }
 
   /**
-   * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, in one transaction.
-   * A repeated commit returns `committed` while its last block is the cursor. Throws ScanPaused, and
-   * IllegalTransition for blocks that are not linked.
+   * Commits the blocks after `expected`, at least one, and moves the cursor, in one transaction. A repeated commit
+   * returns `committed` while its last block is the cursor. Throws ScanPaused, and IllegalTransition for unlinked
+   * blocks.
    */
   async commit({
     expected,
@@ -76,8 +76,8 @@ export class Scan {
   }
 
   /**
-   * Stores missing findings of blocks behind the cursor, which does not move. Idempotent. Throws InvalidRequest for
-   * a block above the cursor, NodeFault for a block that the stored headers contradict.
+   * Stores missing findings of blocks behind the cursor, which stays. Idempotent. Throws InvalidRequest for a block
+   * above the cursor, NodeFault for a block that the stored headers contradict.
    */
   async upsert(matched: Matched<FoundBlock>): Promise<Exclude<CommitResult, 'overtaken'>> {
     const added = await this.#db.transaction().execute((trx) => upsertBlocks(trx, matched));
@@ -96,7 +96,7 @@ export class Scan {
   }
 }
 
-/** {@link Scan.upsert} in this transaction. Returns arrivals not stored as finalized; null: unknown version. */
+/** {@link Scan.upsert} in this transaction. Returns newly finalized arrivals, or null for an unknown version. */
 export async function upsertBlocks(
   trx: Transaction<Tables>,
   matched: Matched<FoundBlock>,

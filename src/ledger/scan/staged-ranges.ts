@@ -21,8 +21,7 @@ export type JoinResult =
 
 /**
  * Ranges that many workers scan at once in a catch-up, until each is joined to the cursor by its hash link. A range
- * is matched with the newest watch set when it is staged, after its blocks were final. For addresses that are added
- * later, its blocks are in the past.
+ * is matched when it is staged: for addresses added later, its blocks are in the past.
  */
 export class StagedRanges {
   readonly #db: Database;

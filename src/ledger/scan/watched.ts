@@ -38,9 +38,9 @@ export interface Matched<Found> {
 }
 
 /**
- * All watched wallets. They are only ever added, each with the version that added it. So a copy in memory of version
- * v and the rows above v are the whole set. Versions grow by random steps, so that a version from before a restore
- * never matches one made after it.
+ * All watched wallets, never removed, each with the version that added it: a copy of version v and the rows above v
+ * are the whole set. Versions grow by random steps, so that a version from before a restore never matches one made
+ * after it.
  */
 export class Watched {
   readonly #db: Database;
@@ -94,9 +94,8 @@ export class Watched {
 }
 
 /**
- * Adds wallets to the set; they are watched from the commit on. Blocks that are committed before it are matched
- * without them, later blocks with them: the two kinds of transactions wait for each other at the version's row.
- * Throws InvalidRequest for a wallet that is watched as another kind.
+ * Blocks committed before the addition are matched without the wallets, later blocks with them: both transactions
+ * wait for each other at the version's row. Throws InvalidRequest for a wallet that is watched as another kind.
  */
 export async function watch(
   trx: Transaction<Tables>,
@@ -179,9 +178,8 @@ async function addedBetween(db: Database, after: bigint, to: bigint): Promise<re
 }
 
 /**
- * The blocks with the findings of the newest watch set, which stays as it is until this transaction ends. Null if
- * this database never had the version that they were matched with: it was restored, and all its data in memory must
- * be loaded again.
+ * The blocks with findings of the newest watch set, which is locked until the transaction ends. Null if this
+ * database never had their version: it was restored, and all its data in memory must be loaded again.
  */
 export async function withNewestWatchSet<Found>(
   trx: Transaction<Tables>,

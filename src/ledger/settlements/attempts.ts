@@ -85,10 +85,9 @@ export class Attempts {
   }
 
   /**
-   * Stores the signature of one signer, by default the fee payer. The message and all signatures are the bytes to
-   * send, stored before the first send. The first stored signature stays: a later one is never sent. If a dead
-   * attempt has paid the settlement, nothing is stored, and the row is returned as it was. Throws IllegalTransition
-   * if the attempt ended before all had signed.
+   * Stores the signature of one signer, by default the fee payer. All bytes are stored before the first send, and
+   * the first stored signature stays: a later one is never sent. If a dead attempt has paid the settlement, the row
+   * is returned unchanged. Throws IllegalTransition if the attempt ended before all had signed.
    */
   async storeSignature(
     settlementId: string,
@@ -112,7 +111,7 @@ export class Attempts {
   }
 
   /**
-   * Stores the signatures with which the message of a live attempt is on chain. Returns false if it has another
+   * Stores the signatures with which a live attempt's message is on chain. Returns false if it has another
    * signature, unless `isProved`: two nodes or a quorum's block show them. An ended attempt stays as it is.
    */
   async takeFound(

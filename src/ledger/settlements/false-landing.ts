@@ -17,9 +17,8 @@ import { lockIfKnown } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 
 /**
- * Judges the alert that a dead attempt of the settlement has landed as false, whether it is open or a resume has
- * closed it. The settlement continues from its newest attempt. Returns false if nothing changed, as for a repeated
- * call.
+ * Judges an alert as false, open or closed by a resume, that a dead attempt of the settlement has landed. The
+ * settlement continues from its newest attempt. Returns false if nothing changed.
  */
 export async function judgeLandingFalse(
   trx: Transaction<Tables>,

@@ -19,9 +19,8 @@ export class Traffic {
   }
 
   /**
-   * Prepared attempts with an expiry that are not sent. `living`: not expired at block height `height`. `overdue`:
-   * expired, and no later one was signed. Attempts that the signer skipped or refused do not count, so that they
-   * delay no others.
+   * Prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`: expired,
+   * and no later one was signed. Attempts that the signer skipped or refused do not count.
    */
   async unsent(kind: string, height: bigint): Promise<Unsent> {
     const { living, overdue } = await this.#db

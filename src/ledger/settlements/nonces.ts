@@ -13,8 +13,8 @@ export interface FinalizedNonce {
 }
 
 /**
- * Durable nonce accounts: `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free`
- * when finalized banks have another nonce. Only a bare advance ever carries the nonce of another attempt.
+ * `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free` when finalized banks have
+ * another nonce. Only a bare advance ever carries the nonce of another attempt.
  */
 export class Nonces {
   readonly #db: Database;

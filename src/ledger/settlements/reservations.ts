@@ -83,10 +83,9 @@ export interface Reserver {
 }
 
 /**
- * Reserves the needs for the settlement, in place of its earlier reservation; throws Short. Available is the
- * finalized balance minus what others have reserved, or have spent after it was read. Locks each wallet until the
- * transaction ends, so that the same funds are never reserved twice. These are the last locks of a transaction: few
- * statements run while others wait for them.
+ * Replaces the settlement's reservation; throws Short. Available is the finalized balance minus what others have
+ * reserved, or have spent after it was read. The locks on wallets last until the transaction ends, so that the same
+ * funds are never reserved twice. They are the last locks of a transaction: few statements run while others wait.
  */
 export async function reserveFunds(
   trx: Transaction<Tables>,
@@ -131,8 +130,8 @@ export async function reserveFunds(
 }
 
 /**
- * Locks every wallet in which the settlement reserves, or has reserved. All transactions take these locks in one
- * order: two settlements that name the same wallets in opposite orders would deadlock.
+ * Locks the wallets of the new and the old reservation, in one order: two settlements that name the same wallets in
+ * opposite orders would deadlock.
  */
 async function lockWallets(
   trx: Transaction<Tables>,
@@ -183,10 +182,10 @@ export async function landReservations(
 }
 
 /**
- * What all other settlements have reserved in these wallets, and the fees of all attempts that failed after the
- * balance was read. The cost does not depend on the number of open reservations: their sum is maintained. It is one
- * statement, so that one snapshot has the sum and what has landed. The settlement's own rows are found by its id
- * alone: with the wallet as well, a plan of old statistics may read all open rows of the wallet.
+ * What other settlements have reserved, and the fees of all attempts that failed after the balance was read. The
+ * cost does not depend on the number of open reservations: their sum is maintained. One statement, so that one
+ * snapshot has the sum and what has landed. Its own rows are found by settlement alone: with the wallet as well, a
+ * plan of old statistics may read all open rows of the wallet.
  */
 async function committedBeside(
   trx: Transaction<Tables>,

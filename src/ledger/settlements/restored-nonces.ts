@@ -24,8 +24,8 @@ export class LostNonces {
   }
 
   /**
-   * Stores the nonces of the gap that ends with `height`, all at once, with the settlements that use them up. Does
-   * nothing if another gap is current by now, or for nonces that are stored already.
+   * Stores nonces of the gap that ends with `height`, and requests the settlements that use them up. No effect if
+   * another gap is current, or for nonces that are stored already.
    */
   async suspect(rows: readonly LostNonceRow[], height: bigint): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {

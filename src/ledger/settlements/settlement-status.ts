@@ -12,9 +12,9 @@ import { type SettlementRow, toSettlementRow } from './settlement-row.ts';
 import { alertTakenBack } from './taken-back.ts';
 
 /**
- * Compare-and-set of the status. Calls `changed` of the kind if the status or the reason code differs from before.
- * The caller holds the settlement's lock. Throws IllegalTransition if the state machine forbids `to`. If a dead
- * attempt has paid the settlement, only a cancel is allowed, unless that payment `isDisproved`.
+ * Compare-and-set under the settlement's lock. Calls `changed` of the kind if the status or the reason code differs.
+ * Throws IllegalTransition if the state machine forbids `to`. A settlement that a dead attempt has paid can only be
+ * cancelled, unless that payment `isDisproved`.
  */
 export async function enterStatus(
   trx: Transaction<Tables>,

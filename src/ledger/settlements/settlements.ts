@@ -119,8 +119,8 @@ export class Settlements {
   }
 
   /**
-   * Stores what nodes show of the signed attempt. Does nothing and returns false if no attempt is signed any more,
-   * the state machine forbids the step, or a dead attempt has paid it: a late observation must not undo a verdict.
+   * Stores what nodes show of the signed attempt. Returns false without effect if no attempt is signed, the state
+   * machine forbids it, or a dead attempt has paid: a late observation must not undo a verdict.
    */
   async note(
     id: string,
@@ -138,8 +138,8 @@ export class Settlements {
   }
 
   /**
-   * Ends a needless settlement: its effect exists without it. No customer is told about a payment, so the effects of
-   * a restore need not be ruled out. One that a dead attempt has paid stays as it is. Throws IllegalTransition.
+   * Ends a needless settlement: its effect exists without it. No customer is told about a payment, so a restore need
+   * not be ruled out. One that a dead attempt has paid stays as it is. Throws IllegalTransition.
    */
   async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -154,9 +154,9 @@ export class Settlements {
   }
 
   /**
-   * Cancels for ever. Throws NotCancellable while an attempt may land, and if the settlement has ended otherwise. An
-   * attempt that is proved dead, or failed in a block, does not count: the proof that permits a second payment
-   * permits a cancel. Throws RecordInDoubt while an attempt that a restore has lost may have paid it.
+   * Throws NotCancellable while an attempt may land, and if the settlement has ended otherwise. An attempt proved
+   * dead, or failed in a block, does not count: the proof that permits a second payment permits a cancel. Throws
+   * RecordInDoubt while an attempt that a restore has lost may have paid it.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -170,9 +170,8 @@ export class Settlements {
   }
 
   /**
-   * Ends a settlement that a dead attempt, or one that is not in the database, has paid; the operator has looked at
-   * the chain. Throws NotCancellable if an attempt may land, if no alert or gap suggests such a payment, or if it
-   * has ended otherwise.
+   * An operator has seen on chain that a dead attempt, or one missing from the database, has paid. Throws
+   * NotCancellable if an attempt may land, if no alert or gap suggests such a payment, or if it has ended otherwise.
    */
   async endAsPaid(id: string, { who, why }: Word): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {

@@ -77,10 +77,9 @@ async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | n
 const GRAVEST_FIRST: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];
 
 /**
- * What stops this settlement while others continue. A dead attempt that has landed stops it until an operator judges
- * that alert as false; a resume that closes the alert is no such judgement. An attempt that only a workflow
- * remembers stops it until the database has the attempt again, even if the alert is closed. An alert of `whileOpen`
- * stops it until an operator closes it.
+ * What stops this settlement while others continue. A landed dead attempt does until an operator judges the alert as
+ * false; a resume that closes it is no such judgement. An attempt that only a workflow remembers does until the
+ * database has it again, even if the alert is closed. An alert of `whileOpen` does until it is closed.
  */
 async function suspicionOf(
   trx: Transaction<Tables>,

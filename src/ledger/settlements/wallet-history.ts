@@ -116,10 +116,9 @@ export class WalletHistory {
   }
 
   /**
-   * Withdrawals that a transaction naming these addresses may have paid: one of them is the destination or the mint.
-   * `anyToken`: the transaction hides who received its tokens, so that any token counts. No attempt of theirs has
-   * landed or may land. They are unfinished, or ended no earlier than a day before the database was last known to be
-   * unbroken.
+   * Withdrawals that a transaction naming these addresses may have paid, as destination or mint. `anyToken`: the
+   * transaction hides who received its tokens. No attempt of theirs has landed or may land. They are unfinished, or
+   * ended no earlier than a day before the database was last known to be unbroken.
    */
   async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
     const { lately } = await this.#db

@@ -5,7 +5,7 @@ import { closeAlerts } from '../operations/alerts.ts';
 /** Keeps each statement far below its timeout, and its locks short. */
 export const MOST_AT_ONCE = 2_000;
 
-/** Dead letters of an endpoint, or of one event, wait again; returns their number. Closes the alert at zero. */
+/** Makes dead letters of an endpoint, or of one event, wait again. Returns their number. Closes their alert. */
 export async function replayDead(db: Database, endpoint: string, eventId?: string): Promise<number> {
   let replayed = 0;
   for (let after = 0n; ; ) {

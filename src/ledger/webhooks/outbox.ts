@@ -33,9 +33,9 @@ export async function writeEvent(trx: Transaction<Tables>, event: OutboxEvent): 
 }
 
 /**
- * Writes events, in their order, for every endpoint that subscribes to them. It runs in the transaction of the
- * change: both are committed, or neither. Without a subscriber, nothing is written. The transaction must hold a lock
- * on each entity, so that its events are numbered as they commit.
+ * Writes events, in their order, for every subscribed endpoint, in the transaction of the change: both are
+ * committed, or neither. The transaction must hold a lock on each entity, so that its events are numbered as they
+ * commit.
  */
 export async function writeEvents(trx: Transaction<Tables>, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;

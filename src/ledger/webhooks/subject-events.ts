@@ -12,8 +12,8 @@ export interface Before {
 /** Callbacks of a kind, in the transaction that changes the settlement and under its lock. */
 export interface SubjectEvents {
   /**
-   * `confirmed`: callers are answered once a node shows it confirmed; an alert is raised if a fork reverts that.
-   * Default: they wait for `finalized`.
+   * `confirmed`: callers are served once a node shows the settlement confirmed; an alert is raised if a fork reverts
+   * that. Default: they wait for `finalized`.
    */
   readonly answersAt?: 'confirmed';
   /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted it. */

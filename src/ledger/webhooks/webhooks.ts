@@ -79,9 +79,8 @@ export class Webhooks {
   }
 
   /**
-   * Makes a new secret. The one that the receiver has also signs for `keepPreviousHours`. If this is called again
-   * within that time, only the newest secret is replaced, which the receiver may not have yet. With 0 the old ones
-   * end at once. Throws NotFound.
+   * The secret that the receiver has also signs for `keepPreviousHours`. A second call within that time replaces
+   * only the newest secret, which the receiver may not have yet. With 0 the old ones end at once. Throws NotFound.
    */
   async rotate(id: string, keepPreviousHours: number): Promise<FreshSecret> {
     const secret = newSecret();

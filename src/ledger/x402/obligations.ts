@@ -38,7 +38,7 @@ export interface Claim extends Lease {
 
 /**
  * `yours`: the caller receives the success. `wait`: another caller has the lease, and may fail to deliver. `taken`:
- * there is no success to give now, because another caller has received it, or the payment is not paid.
+ * another caller has received it, or the payment is not paid.
  */
 export type Claimed = 'yours' | 'wait' | 'taken';
 
@@ -53,8 +53,8 @@ export class Obligations {
   }
 
   /**
-   * Leases an obligation that is owed, unless another holder has its lease, and returns the request to serve.
-   * `again`: the upstream may have been called before. Null if it is not to be served now.
+   * Leases an owed obligation, unless another holder has its lease, and returns the request. `again`: the upstream
+   * may have been called before. Null if it is not to be served now.
    */
   async take(
     id: string,
@@ -114,10 +114,9 @@ export class Obligations {
   }
 
   /**
-   * Gives the success of a facilitator's payment to one caller, for the time of the lease. A caller with the same
-   * key receives it any number of times; a new claim replaces the key, so that an earlier caller receives no second
-   * success. Without a key it is given for ten minutes after the payment: later callers may have the bytes from the
-   * chain.
+   * Gives the success of a payment to one caller, for the time of the lease. A caller with the same key receives it
+   * any number of times; a new claim replaces the key, so that an earlier caller receives no second success. Without
+   * a key it is given for ten minutes after the payment: later callers may have the bytes from the chain.
    */
   async claim(id: string, { holder, key, ms }: Claim): Promise<Claimed> {
     return this.#db.transaction().execute(async (trx) => {

@@ -13,8 +13,8 @@ export type { PaymentRow } from './payment-row.ts';
 export type { Caller, PaymentTerms } from './payment-tables.ts';
 
 /**
- * `known`: this payment is stored already. `busy`: the same payer has another payment for the same request, which is
- * undecided or not served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
+ * `busy`: the same payer has another payment for the same request, which is undecided or not served yet.
+ * `identifier-taken`: the payer has used the payment identifier for another payment.
  */
 export type Opened =
   | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
@@ -102,8 +102,8 @@ export class Payments {
   }
 
   /**
-   * Counts the newest buyers of a route since `since` whose fees were ours, and how many of their newest payments
-   * failed on chain. Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
+   * Counts the newest buyers of a route whose fees were ours, and how many of their newest payments failed on chain.
+   * Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
    */
   async failuresOf(
     route: string,

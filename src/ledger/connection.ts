@@ -102,9 +102,9 @@ function impatientSocket(longestSilenceMs: number): Socket {
 }
 
 /**
- * True for errors that pass: connection lost, server starting or stopping (SQLSTATE classes 08 and 57P), no disk,
- * memory or connections (53), read-only server, timeout, deadlock, pool exhausted. The statement may have been
- * executed: a commit can succeed although its answer is lost.
+ * True for errors that pass. SQLSTATE classes: 08 connection, 57P server starting or stopping, 53 no disk, memory or
+ * connections. Others: read-only server, timeout, deadlock, exhausted pool. The statement may have been executed: a
+ * commit can succeed although its answer is lost.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

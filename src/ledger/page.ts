@@ -38,8 +38,8 @@ export function negative(column: string): RawBuilder<bigint> {
 }
 
 /**
- * {@link negative} in another form, for an index on two filters beside an index on the first: the planner cannot use
- * the latter, and read all newer rows that do not match the second filter.
+ * {@link negative} in another form, for an index on two filters beside an index on the first. The planner cannot use
+ * the latter, which would read all newer rows that do not match the second filter.
  */
 export function negated(column: string): RawBuilder<bigint> {
   return sql<bigint>`(0 - ${sql.ref(column)})`;

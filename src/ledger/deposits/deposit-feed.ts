@@ -105,7 +105,7 @@ function behind(after: bigint, last: bigint, isInDoubt: boolean): DomainError {
 
 /**
  * After a possible restore, sequences continue far above all that the newer database can have issued, once for each
- * restore: no reader mistakes new events for known ones. Microseconds grow faster than sequences.
+ * restore. No reader then mistakes new events for known ones. Microseconds grow faster than sequences.
  */
 export async function renumber(trx: Transaction<Tables>): Promise<void> {
   await trx

@@ -19,7 +19,7 @@ interface Retention {
  */
 const KEPT_SLOTS = 1_296_000n;
 /**
- * As much again, 540 MB. Audits take hashes and times from headers, but do not need them: an audit that never ends,
+ * As much again, 540 MB. Audits take hashes and times from headers, but do not need them. An audit that never ends,
  * because no node has its slots, must not keep all headers.
  */
 const AUDIT_SLOTS = 2n * KEPT_SLOTS;

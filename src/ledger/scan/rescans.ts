@@ -26,7 +26,7 @@ const FORSAKEN_AFTER = sql`interval '2 days'`;
 
 /**
  * Headers of a rescan are kept until it has ended. A try changes only an open rescan in the database of the name
- * `record`: after a restore its number may be another rescan's, or its findings may be lost.
+ * `record`. After a restore its number may be another rescan's, or its findings may be lost.
  */
 export class Rescans {
   readonly #db: Database;

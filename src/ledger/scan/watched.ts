@@ -38,9 +38,9 @@ export interface Matched<Found> {
 }
 
 /**
- * All watched wallets, never removed, each with the version that added it: a copy of version v and the rows above v
- * are the whole set. Versions grow by random steps, so that a version from before a restore never matches one made
- * after it.
+ * All watched wallets, each with the version that added it; none is ever removed. A copy of version v and the rows
+ * above v are the whole set. Versions grow by random steps, so that a version from before a restore never matches
+ * one made after it.
  */
 export class Watched {
   readonly #db: Database;

@@ -184,7 +184,7 @@ export async function landReservations(
 /**
  * What other settlements have reserved, and the fees of all attempts that failed after the balance was read. The
  * cost does not depend on the number of open reservations: their sum is maintained. One statement, so that one
- * snapshot has the sum and what has landed. Its own rows are found by settlement alone: with the wallet as well, a
+ * snapshot has the sum and what has landed. Its own rows are found by settlement alone. With the wallet as well, a
  * plan of old statistics may read all open rows of the wallet.
  */
 async function committedBeside(

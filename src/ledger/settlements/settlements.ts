@@ -120,7 +120,7 @@ export class Settlements {
 
   /**
    * Stores what nodes show of the signed attempt. Returns false without effect if no attempt is signed, the state
-   * machine forbids it, or a dead attempt has paid: a late observation must not undo a verdict.
+   * machine forbids it, or a dead attempt has paid. A late observation must not undo a verdict.
    */
   async note(
     id: string,

@@ -119,7 +119,7 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/** The only writer of deposits: events commit in order of sequence, and no deposit of another writer is missed. */
+/** Locks the feed for its only writer: events commit in order of sequence, and no writer misses a deposit. */
 export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();
   return trx as FeedTransaction;

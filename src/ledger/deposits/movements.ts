@@ -26,7 +26,7 @@ export class Movements {
     this.#db = db;
   }
 
-  /** Finalized, above slot `after` up to `to`. Excludes nested token accounts, which are not the wallet's. */
+  /** Finalized inflows minus outflows in slots (`after`, `to`]. Nested token accounts are not the wallet's own. */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
       select wallet, account, asset, sum(amount) as amount from (

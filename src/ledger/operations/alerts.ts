@@ -138,8 +138,8 @@ export class Alerts {
   }
 
   /**
-   * True if the settlement has a `dead_attempt_landed` in this scope that was not judged as false. One that was
-   * counts only for the same signature, shown by the same nodes.
+   * True if the settlement has a `dead_attempt_landed` in this scope that was not judged as false. An alert judged
+   * as false counts only for the same signature, shown by the same nodes.
    */
   async knowsLanding(
     settlementId: string,

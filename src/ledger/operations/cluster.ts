@@ -70,9 +70,9 @@ export class Cluster {
   }
 
   /**
-   * Unbinds a database without rows of {@link OF_THE_CHAIN} and assigned addresses, and deletes its scan positions.
-   * The next worker binds it, and trusts it after a quarantine: a database restored from before its first row looks
-   * the same. Throws ClusterInUse otherwise, and in a copy that was last written to elsewhere.
+   * Unbinds a database that has neither rows of {@link OF_THE_CHAIN} nor assigned addresses, and deletes its scan
+   * positions. The next worker binds it, and trusts it after a quarantine: a database restored from before its first
+   * row looks the same. Throws ClusterInUse otherwise, and in a copy that was last written to elsewhere.
    */
   async forget(): Promise<ClusterRow | null> {
     return this.#db.transaction().execute(async (trx) => {

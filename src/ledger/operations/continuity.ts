@@ -68,8 +68,8 @@ export class Continuity {
   }
 
   /**
-   * Sets the height that ends the gap, in place of `instead`; of concurrent callers the first one wins.
-   * `noncesSettled`: it was read after no earlier attempt could use a durable nonce.
+   * Sets the height that ends the gap, in place of `instead` (null: none yet); of concurrent callers the first one
+   * wins. `noncesSettled`: it was read after no earlier attempt could use a durable nonce.
    */
   async quarantine(height: bigint, instead: bigint | null, noncesSettled = false): Promise<void> {
     const values = { quarantineHeight: height, quarantineIdentity: IDENTITY, noncesSettled };

@@ -97,7 +97,7 @@ async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boo
   return (await same.where(PAUSED_SCOPE, '=', EVERYTHING).executeTakeFirst()) !== undefined;
 }
 
-/** Preparations share it, a pause takes it alone. A separate statement: later reads include what it waited for. */
+/** Preparations share this lock, a pause takes it alone. A separate statement: later reads see awaited commits. */
 export async function lockPreparations(
   trx: Transaction<Tables>,
   mode: 'shared' | 'exclusive',

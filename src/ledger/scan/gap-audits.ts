@@ -17,7 +17,7 @@ export interface GapAudit extends Pick<GapRow, 'walkedAt' | 'unshownSince' | 'au
   readonly wallets: readonly string[];
 }
 
-/** `counts`: a quorum of nodes has the blocks, so an absence is proof. `in vain`: not so; findings are stored. */
+/** `counts`: a quorum of nodes has the blocks, so absence is proof. `in vain`: only findings count. */
 export type Walk = 'counts' | 'in vain';
 
 const NAMED = 3;

@@ -30,7 +30,7 @@ export class StagedRanges {
     this.#db = db;
   }
 
-  /** Replaces the range staged from `from`; stores none if all slots are skipped. Throws as {@link Scan.commit}. */
+  /** Replaces the range staged from `from`; stores none if all slots are skipped. Throws as `Scan.commit` does. */
   async stage({
     from,
     to,
@@ -69,7 +69,7 @@ export class StagedRanges {
       .execute();
   }
 
-  /** Commits the range that begins with the cursor's child. Throws as {@link Scan.commit}. */
+  /** Commits the range that begins with the cursor's child. Throws as `Scan.commit` does. */
   async join(expected: Cursor): Promise<JoinResult> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);

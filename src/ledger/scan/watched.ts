@@ -38,9 +38,9 @@ export interface Matched<Found> {
 }
 
 /**
- * All watched wallets, each with the version that added it; none is ever removed. A copy of version v and the rows
- * above v are the whole set. Versions grow by random steps, so that a version from before a restore never matches
- * one made after it.
+ * All watched wallets, each with the version that added it; none is ever removed. A copy in memory of version v and
+ * the rows above v are the whole set. Versions grow by random steps, so that a version from before a restore never
+ * matches one made after it.
  */
 export class Watched {
   readonly #db: Database;
@@ -94,7 +94,7 @@ export class Watched {
 }
 
 /**
- * Blocks committed before the addition are matched without the wallets, later blocks with them: both transactions
+ * Adds wallets. Blocks committed before that are matched without them, later blocks with them: both transactions
  * wait for each other at the version's row. Throws InvalidRequest for a wallet that is watched as another kind.
  */
 export async function watch(

@@ -16,8 +16,8 @@ import type { SettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 
 /**
- * Moves the settlement in the transaction that stores the attempt's end. The caller holds its lock and has seen the
- * attempt live under it. The sums of reservations are locked last: see `reserveFunds`.
+ * Moves the settlement in the transaction that stores the attempt's end. The caller holds the settlement's lock and
+ * has seen the attempt live under it. The sums of reservations are locked last: see `reserveFunds`.
  */
 export async function afterSettlement(
   trx: Transaction<Tables>,

@@ -35,8 +35,8 @@ function reasonOf({
 }
 
 /**
- * Everything that changes a settlement, its subject, its attempts or its reservations takes this lock first. It is a
- * separate statement, so that later reads include the commits that it waited for.
+ * Locks the settlement. Everything that changes a settlement, its subject, its attempts or its reservations takes
+ * this lock first, in a separate statement: later reads then include the commits that it waited for.
  */
 export async function lockSettlement(trx: Transaction<Tables>, id: string): Promise<SettlementRow> {
   const row = await lockIfKnown(trx, id);

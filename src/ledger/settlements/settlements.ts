@@ -154,9 +154,9 @@ export class Settlements {
   }
 
   /**
-   * Throws NotCancellable while an attempt may land, and if the settlement has ended otherwise. An attempt proved
-   * dead, or failed in a block, does not count: the proof that permits a second payment permits a cancel. Throws
-   * RecordInDoubt while an attempt that a restore has lost may have paid it.
+   * Cancels for ever. Throws NotCancellable while an attempt may land, and if the settlement has ended otherwise. An
+   * attempt proved dead, or failed in a block, does not count: the proof that permits a second payment permits a
+   * cancel. Throws RecordInDoubt while an attempt that a restore has lost may have paid it.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -170,8 +170,9 @@ export class Settlements {
   }
 
   /**
-   * An operator has seen on chain that a dead attempt, or one missing from the database, has paid. Throws
-   * NotCancellable if an attempt may land, if no alert or gap suggests such a payment, or if it has ended otherwise.
+   * Ends a settlement as paid: an operator has seen on chain that a dead attempt, or one missing from the database,
+   * has paid it. Throws NotCancellable if an attempt may land, if no alert or gap suggests such a payment, or if it
+   * has ended otherwise.
    */
   async endAsPaid(id: string, { who, why }: Word): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {

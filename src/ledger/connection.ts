@@ -9,41 +9,37 @@ import { SessionlessDialect } from './dialect.ts';
 const INT8 = 20;
 const NUMERIC = 1700;
 const POOL_SIZE = 16;
-// A client that vanished inside a transaction must not keep its locks; shorter than the shortest activity that waits for one.
+// Ends the locks of a client that disappeared. Shorter than the shortest activity that waits for one.
 const STATEMENT_TIMEOUT_MS = 8_000;
-// A server that goes on answers each statement within its timeout: one that is silent for longer stands still, or cannot be reached.
+// A running server answers or cancels each statement within its timeout. After that it hangs or is unreachable.
 const SILENCE_AFTER_TIMEOUT_MS = 1_000;
 
-/** In the start-up packet, a pooler such as PgBouncer refuses them. */
+/** Set after the connection: a pooler such as PgBouncer refuses them in the start-up packet. */
 const LIMITS = ['statement_timeout', 'idle_in_transaction_session_timeout'] as const;
 
-/** What a pool does to hold the limits. */
 function limitsOf(statementTimeoutMs: number): pg.PoolConfig {
   const longestSilenceMs = statementTimeoutMs + SILENCE_AFTER_TIMEOUT_MS;
   return {
-    // The pool closes an idle connection before its silence counts, so a process without queries for that time connects anew.
+    // Below the socket timeout, so that the pool closes an idle connection before its socket times out.
     idleTimeoutMillis: longestSilenceMs / 2,
     stream: () => impatientSocket(longestSilenceMs),
     verify: (client, done) => callbackify(limitSession)(client, statementTimeoutMs, done),
   };
 }
 
-/**
- * Limits single statements. Through a pooler the session is not ours: another process id answers there, nothing is set, and the server's
- * own settings for the role apply.
- */
+/** Through a pooler the session is shared: the process id differs, nothing is set, the role's settings apply. */
 async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<void> {
   const processId = 'processID' in client ? client.processID : null;
   const settings = LIMITS.map((name) => `set_config('${name}', '${timeoutMs}', false)`).join();
   await client.query(`select ${settings} where pg_backend_pid() = $1`, [processId]);
 }
 
-/** Sets the limits of the transaction that has begun; 0: no limit, whatever the server, the database or the role has for others. */
+/** SQL that limits the current transaction; 0 overrides any limit of the server, database or role. */
 export function limitTransaction(timeoutMs: number): string {
   return LIMITS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
 }
 
-/** The connection string without limits, and the limit of a statement that it has. */
+/** The connection string without its limits, and its statement timeout in milliseconds or the default. */
 function splitLimits(databaseUrl: string): {
   readonly plainUrl: string;
   readonly statementTimeoutMs: number;
@@ -56,14 +52,13 @@ function splitLimits(databaseUrl: string): {
   return { plainUrl: isPlain ? databaseUrl : url.href, statementTimeoutMs };
 }
 
-/** The connection string without limits of time. */
 export function withoutLimits(databaseUrl: string): string {
   return splitLimits(databaseUrl).plainUrl;
 }
 
 /**
- * A lazy pool of connections; every whole number of the database arrives as bigint. Only migrations are `unlimited`: large tables take
- * them minutes, and the processes that wait for that as well. Each of their transactions waits for the lock of migrations first.
+ * A lazy pool; int8 and numeric are parsed as bigint. Only migrations are `unlimited`: they take minutes on large
+ * tables, and other processes wait for them. Each of their transactions first takes the migration lock.
  */
 export function connect(databaseUrl: string, { unlimited = false } = {}): Database {
   const { plainUrl, statementTimeoutMs } = splitLimits(databaseUrl);
@@ -78,7 +73,7 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
         oid === INT8 || oid === NUMERIC ? BigInt : pg.types.getTypeParser(oid, format),
     },
   });
-  // A connection may break at any time, idle or between two statements of a transaction: the pool drops it, the next statement fails.
+  // A connection may break at any time: the pool drops it, and its next statement fails.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const settings = limitTransaction(unlimited ? 0 : statementTimeoutMs);
@@ -88,7 +83,7 @@ export function connect(databaseUrl: string, { unlimited = false } = {}): Databa
   });
 }
 
-/** Throws where a commit may be lost by a crash of the server: an attempt must be on disk before it is signed. */
+/** Throws if `synchronous_commit` is off: an attempt must be on disk before it is signed. */
 export async function requireDurableCommits(db: Database): Promise<void> {
   const setting = sql<string>`current_setting('synchronous_commit')`.as('setting');
   const { setting: value } = await db.selectNoFrom(setting).executeTakeFirstOrThrow();
@@ -97,8 +92,8 @@ export async function requireDurableCommits(db: Database): Promise<void> {
 }
 
 /**
- * Breaks the connection after `longestSilenceMs`: what waits for it fails at once, and its place in the pool is free. A timeout
- * of a query alone would leave the next one to wait behind it.
+ * Closes a connection after `longestSilenceMs` without data, which frees its place in the pool. After a mere query
+ * timeout, the next query would wait behind the first.
  */
 function impatientSocket(longestSilenceMs: number): Socket {
   const socket = new Socket();
@@ -107,9 +102,9 @@ function impatientSocket(longestSilenceMs: number): Socket {
 }
 
 /**
- * What passes by itself or with room made: connection refused or lost, server starting or stopping (SQLSTATE classes 08 and 57P), no
- * disk, memory or connection left (53), a server that only reads, statements that waited too long or for each other, no free connection
- * in the pool. What was asked for may have been done: a commit may lose its answer alone.
+ * True for errors that pass. SQLSTATE classes: 08 connection, 57P server starting or stopping, 53 no disk, memory or
+ * connections. Others: read-only server, timeout, deadlock, exhausted pool. The statement may have been executed: a
+ * commit can succeed although its answer is lost.
  */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -122,7 +117,7 @@ export function isDatabaseAway(error: unknown): boolean {
   );
 }
 
-/** What a caller is told of an error that {@link isDatabaseAway}; null for any other. Who only reads need not look twice. */
+/** The error for one that {@link isDatabaseAway}, else null. Reads need no advice to check before a repeat. */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
   if (!isDatabaseAway(error)) return null;
   const away = 'PostgreSQL does not answer: look at its server, and at the way to it';
@@ -130,7 +125,7 @@ export function databaseFault(error: unknown, { reads = false } = {}): DomainErr
   return new DomainError('Unavailable', reads ? away : `${away}${doubt}`, {}, error);
 }
 
-/** True where `error` is PostgreSQL's refusal of a duplicate under the unique constraint of that name. */
+/** True if `error` violates the unique constraint of that name. */
 export function violates(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }

@@ -12,7 +12,7 @@ import type { DepositTables } from './deposits/deposit-tables.ts';
 import type { WebhookTables } from './webhooks/webhook-tables.ts';
 import type { PaymentTables } from './x402/payment-tables.ts';
 
-/** How far an attempt has come. `prepared` and `signed` are live; the others are for ever. */
+/** `prepared` and `signed` are live; the other states are final. */
 export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
 
 interface SettlementTable {
@@ -38,30 +38,30 @@ interface WithdrawalTable {
   fingerprint: string;
   confirmedByCustomer: Generated<boolean>;
   amountReceived: bigint | null;
-  /** That of its settlement. */
+  /** The settlement's position. */
   position: Generated<bigint>;
 }
 
 interface AttemptTable {
   settlementId: string;
   n: number;
-  /** That of its settlement. */
+  /** The settlement's kind. */
   kind: string;
-  /** base58, in the order of the message's keys: the first pays the fee. */
+  /** base58, in the order of the message's account keys: the first pays the fee. */
   signers: readonly string[];
   messageHash: string;
   message: string;
-  /** What the message carries: a blockhash, or the value of the nonce account. */
+  /** The blockhash in the message, or the nonce of its nonce account. */
   blockhash: string;
-  /** The slot at which that was read; for an adopted message the slot of the block `adoptedFrom`. */
+  /** Slot at which the blockhash was read; for an adopted message, the slot of the block `adoptedFrom`. */
   blockhashSlot: bigint;
-  /** Null for a durable nonce, which has no last height. */
+  /** Null for a durable nonce, which does not expire. */
   blockhashHeight: bigint | null;
   lastValidBlockHeight: bigint | null;
-  /** The hash of a finalized block before which an adopted message cannot have landed; null for a message that we composed. */
+  /** Hash of a finalized block before which an adopted message cannot have landed; null for our messages. */
   adoptedFrom: string | null;
   nonceAccount: string | null;
-  /** Uses up the nonce that another attempt carries, and does nothing else. */
+  /** True if the transaction only advances the nonce that another attempt uses. */
   bareAdvance: Generated<boolean>;
   computeUnitLimit: number;
   computeUnitPriceMicroLamports: bigint;
@@ -69,21 +69,21 @@ interface AttemptTable {
   rentLamports: bigint;
   createsAccount: Generated<boolean | null>;
   state: AttemptState;
-  /** base58, one for each signer; null for those that have not signed yet. */
+  /** base58, one for each signer; null for signers that have not signed. */
   signatures: readonly (string | null)[];
-  /** That of the transaction: the fee payer's. */
+  /** The transaction's signature, which is the fee payer's. */
   signature: GeneratedAlways<string | null>;
   slot: bigint | null;
   error: string | null;
   proof: ColumnType<unknown, string | null, string | null>;
-  /** That of the record when it was written. */
+  /** Epoch of the database when the row was inserted: see `GENERATION`. */
   generation: Generated<number>;
   createdAt: Generated<Date>;
-  /** When its end was recorded; null while it lives, and for attempts that ended before this column existed. */
+  /** Null while the attempt is live, and for attempts that ended before this column existed. */
   endedAt: Generated<Date | null>;
 }
 
-/** `unproved`: its value is not known, or is still `nonce`, which somebody's transaction may carry. */
+/** `unproved`: its nonce is unknown, or is still `nonce`, which an existing transaction may use. */
 export type NonceAccountState = 'free' | 'leased' | 'unproved';
 
 interface NonceAccountTable {
@@ -106,7 +106,7 @@ interface ReservationTable {
   slot: bigint | null;
 }
 
-/** The sum of the open reservations of a wallet and an asset, in parts; triggers on `reservation` maintain it. */
+/** Sum of the open reservations of a wallet and an asset, in parts. Triggers on `reservation` maintain it. */
 interface ReservedTable {
   wallet: string;
   asset: string;
@@ -136,7 +136,7 @@ interface AlertTable {
 interface PauseTable {
   position: Generated<bigint>;
   cause: string;
-  /** What it stops, as `PauseScope` writes it. */
+  /** A `PauseScope`. */
   scope: Generated<string>;
   reason: string;
   who: string;
@@ -163,9 +163,9 @@ interface ContinuityTable {
   quarantineHeight: bigint | null;
   quarantineIdentity: string | null;
   noncesSettled: Generated<boolean>;
-  /** How many gaps have ended. */
+  /** Epoch: the number of gaps that have ended. */
   generation: Generated<number>;
-  /** Addresses of the pool up to this position may be some user's, though nobody has them here; 0 where none is in doubt. */
+  /** Unassigned addresses up to here may belong to users that a restore has lost; 0: none. */
   doubtfulUpTo: Generated<bigint>;
 }
 
@@ -195,7 +195,7 @@ interface NodeViewTable {
   seenAt: Generated<Date>;
 }
 
-/** The tables in camelCase, as queries name them. numeric and int8 are bigint. */
+/** Tables in camelCase, as queries name them. numeric and int8 are bigint. */
 export interface Tables extends DepositTables, PaymentTables, WebhookTables {
   settlement: SettlementTable;
   withdrawal: WithdrawalTable;
@@ -217,12 +217,12 @@ export interface Tables extends DepositTables, PaymentTables, WebhookTables {
 
 export type Database = Kysely<Tables>;
 
-/** For `where(column, '=', anyOf(values))`: however many values there are, they are one parameter, of which a query has 65,535. */
+/** For `where(column, '=', anyOf(values))`: all values are one parameter, of which a query can have 65,535. */
 export function anyOf(values: readonly string[]): RawBuilder<string> {
   return sql<string>`any(${values}::text[])`;
 }
 
-/** {@link anyOf} for whole numbers; a cursor or a caller may hold them as text. */
+/** {@link anyOf} for integers, which cursors and callers may have as decimal strings. */
 export function anyOfNumbers(values: readonly (bigint | string)[]): RawBuilder<bigint> {
   return sql<bigint>`any(${values.map(String)}::bigint[])`;
 }

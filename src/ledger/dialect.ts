@@ -9,19 +9,16 @@ import {
   type TransactionSettings,
 } from 'kysely';
 
-/** The lock that Kysely's own migrator takes, so that a process of an older release waits for this one. */
+/** The lock of Kysely's own migrator, so that processes of older releases wait for this one. */
 const MIGRATION_LOCK = 3853314791062309107n;
 
-/** Statements that begin each transaction after `begin`; `locked`: it waits for the lock of migrations first. */
+/** Statements after `begin` in each transaction; `locked`: the transaction first waits for the migration lock. */
 interface Opening {
   readonly settings: string;
   readonly locked: boolean;
 }
 
-/**
- * PostgreSQL without any state of a session, which a pooler in transaction mode does not keep: settings and the lock of migrations live as
- * long as a transaction.
- */
+/** PostgreSQL without session state, which a pooler in transaction mode does not keep. */
 export class SessionlessDialect extends PostgresDialect {
   readonly #config: PostgresDialectConfig;
   readonly #opening: Opening;
@@ -59,12 +56,12 @@ class SessionlessDriver extends PostgresDriver {
     const begin = `begin${isolation} ${accessMode ?? ''}; ${settings}`;
     await connection.executeQuery(CompiledQuery.raw(begin));
     if (!locked) return;
-    // A statement of its own: the limit that applies to this wait is the one that the message before has set.
+    // A separate statement, so that the timeout from the message before applies to this wait.
     await connection.executeQuery(CompiledQuery.raw(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`));
   }
 }
 
-/** Kysely would take a lock of the session here. {@link SessionlessDriver} takes the same lock for the transaction. */
+/** Kysely would take a session lock here. {@link SessionlessDriver} takes the same lock for the transaction. */
 class SessionlessAdapter extends PostgresAdapter {
   override async acquireMigrationLock(): Promise<void> {}
   override async releaseMigrationLock(): Promise<void> {}

@@ -1,6 +1,5 @@
 import type { Kysely, Migration, RawBuilder } from 'kysely';
 
-/** A migration that executes these statements one after the other. */
 export function inOrder(statements: readonly RawBuilder<unknown>[]): Migration {
   return {
     async up(db: Kysely<unknown>): Promise<void> {

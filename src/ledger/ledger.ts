@@ -47,7 +47,7 @@ import { Obligations } from './x402/obligations.ts';
 import { Offers } from './x402/offers.ts';
 import { Payments } from './x402/payments.ts';
 
-/** The record of everything that must outlive Temporal. One per process; it shares one pool of connections. */
+/** The database: all state that must outlive Temporal. One for each process, with one connection pool. */
 export interface Ledger {
   readonly settlements: Settlements;
   readonly settlementViews: SettlementViews;
@@ -90,14 +90,14 @@ export interface Ledger {
   readonly nodeLedgers: NodeLedgers;
   readonly nodeViews: NodeViews;
   readonly db: Database;
-  /** Resolves where PostgreSQL answers. */
+  /** Rejects if PostgreSQL does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Connects and brings the schema up to date; safe from many processes at once. `seal` encrypts secrets of webhooks and
- * what buyers ask for, which are readable without it; `kinds` has what settlements do to their subjects. Throws DomainError Unavailable.
+ * Connects and migrates the schema; safe from many processes at once. `seal` encrypts webhook secrets and buyers'
+ * requests, by default not at all. `kinds`: callbacks for subjects. Throws DomainError Unavailable.
  */
 export async function openLedger(
   databaseUrl: string,
@@ -145,7 +145,6 @@ export async function openLedger(
   };
 }
 
-/** The parts that change settlements, or ask for them. */
 function settling(
   db: Database,
   kinds: Kinds,
@@ -159,12 +158,10 @@ function settling(
   };
 }
 
-/** The parts about nodes. */
 function seen(db: Database): Pick<Ledger, 'nodeLedgers' | 'nodeViews'> {
   return { nodeLedgers: new NodeLedgers(db), nodeViews: new NodeViews(db) };
 }
 
-/** The parts that x402 has. */
 function selling(db: Database, seal: Seal): Pick<Ledger, 'payments' | 'obligations' | 'offers'> {
   return {
     payments: new Payments(db, seal),
@@ -176,7 +173,7 @@ function selling(db: Database, seal: Seal): Pick<Ledger, 'payments' | 'obligatio
 async function migrated(databaseUrl: string): Promise<Database> {
   const db = connect(databaseUrl);
   try {
-    // This connection has limits: a server that does not answer fails here, before a connection without limits waits for it.
+    // Fails here if the server does not answer, before a connection without timeouts waits for it.
     await requireDurableCommits(db);
     if (!(await isMigrated(db))) await migrate(databaseUrl);
     return db;

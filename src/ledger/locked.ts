@@ -1,7 +1,4 @@
 declare const LOCK: unique symbol;
 
-/**
- * What only the holder of a lock has: made by the function that takes it, demanded by those that need it, good until the transaction
- * ends.
- */
+/** Proof that this transaction has a lock: only the function that takes the lock makes it. */
 export type Locked<Held, Lock extends string> = Held & { readonly [LOCK]: Lock };

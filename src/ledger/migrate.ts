@@ -69,14 +69,14 @@ export const MIGRATIONS: Migrations = {
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Migrates the database to the newest schema. Many processes may call it at once: each migration holds an advisory lock.
- * Each migration commits by itself. If one transaction held the locks of several migrations, it would deadlock with older processes.
+ * Migrates to the newest schema. Many processes may call it at once: each migration holds an advisory lock. Each
+ * migration commits by itself: with the locks of several it would deadlock with older processes.
  */
 export async function migrate(databaseUrl: string, migrations: Migrations = MIGRATIONS): Promise<void> {
   const db = connect(databaseUrl, { unlimited: true });
   try {
     const provider = { getMigrations: async () => migrations };
-    // The migrator orders applied migrations by the clocks of the processes that ran them, and these clocks may differ.
+    // The migrator orders by the clocks of the processes that applied migrations, and these may differ.
     const migrator = new Migrator({ db, provider, allowUnorderedMigrations: true });
     while (await isOneMore(migrator));
   } finally {

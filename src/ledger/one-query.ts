@@ -4,10 +4,7 @@ import { limitTransaction, withoutLimits } from './connection.ts';
 
 const ROWS_AT_ONCE = 10_000;
 
-/**
- * The rows of one query, some thousand at a time, on a connection of its own without limits of time: those of the pool would end a
- * query that is read for minutes. Each row is the array of its columns.
- */
+/** Streams one query in batches; a row is an array of its columns. Its connection has no time limits. */
 export async function* readInOneQuery<Row extends readonly unknown[]>(
   databaseUrl: string,
   query: string,
@@ -17,7 +14,7 @@ export async function* readInOneQuery<Row extends readonly unknown[]>(
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });
-  // A connection that breaks rejects the read that waits for it; between two reads, the next one.
+  // A broken connection rejects the pending read, or else the next one.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import { DomainError } from '../domain/errors.ts';
 
-/** Which page of a list, newest first; `cursor` is the `nextCursor` of the page before. */
+/** A page of a list, newest first; `cursor` is the `nextCursor` of the page before. */
 export interface PageRequest {
   readonly cursor?: string | undefined;
   readonly limit: number;
 }
 
-/** One page of a list; `nextCursor` is null on the last one. */
+/** `nextCursor` is null on the last page. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly nextCursor: string | null;
@@ -19,7 +19,7 @@ export const CURSOR = /^[1-9][0-9]{0,17}$/;
 /** Above every position that a row can have. */
 const NEWEST = 10n ** 18n;
 
-/** The rows of the page are those below this position. Throws InvalidRequest for a cursor that no page gave out. */
+/** The page's rows are below this. Throws InvalidRequest for a cursor that is not from an earlier page. */
 export function positionBefore({ cursor }: PageRequest): bigint {
   if (cursor === undefined) return NEWEST;
   if (CURSOR.test(cursor)) return BigInt(cursor);
@@ -29,22 +29,23 @@ export function positionBefore({ cursor }: PageRequest): bigint {
 }
 
 /**
- * For `order by` and `where` of a filtered list, with an index on the filter and this expression. By the plain column the planner may
- * prefer the index on that alone, and read all newer rows that do not pass the filter. What follows a page is above `-positionBefore`.
+ * For `order by` and `where` of a list with an index on its filter and this expression. With the plain column the
+ * planner may use that column's index, and read all newer rows that do not match. A page's rows are above
+ * `-positionBefore`.
  */
 export function negative(column: string): RawBuilder<bigint> {
   return sql<bigint>`(- ${sql.ref(column)})`;
 }
 
 /**
- * {@link negative} in another form, for an index on two filters beside one on the first of them: the planner cannot take the latter, and
- * read all newer rows that do not pass the second filter.
+ * {@link negative} in another form, for an index on two filters beside an index on the first. The planner cannot use
+ * the latter, which would read all newer rows that do not match the second filter.
  */
 export function negated(column: string): RawBuilder<bigint> {
   return sql<bigint>`(0 - ${sql.ref(column)})`;
 }
 
-/** The page of `found`, the newest rows below {@link positionBefore}, one more than the limit where there are so many. */
+/** `found`: the newest rows below {@link positionBefore}, one more than the limit if there is another page. */
 export function pageOf<Row extends { readonly position: bigint }>(
   found: readonly Row[],
   { limit }: PageRequest,

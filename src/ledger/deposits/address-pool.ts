@@ -4,10 +4,10 @@ import type { Ledger } from '../ledger.ts';
 import type { DepositAddressRow } from './deposit-address-row.ts';
 import type { ImportOptions, NewAddress } from './deposit-addresses.ts';
 
-/** A count of all would look at each of millions of free addresses. */
+/** Counting all free addresses would read millions of rows. */
 const MOST_COUNTED = 10_000;
 
-/** What an import came to. `free` counts no more than {@link MOST_COUNTED}, or than the low water; `low` is the alert that too few are free even now; null where enough are. */
+/** `free` is counted up to {@link MOST_COUNTED} or the low-water mark. `low`: the alert, null if enough are free. */
 export interface Imported {
   readonly imported: number;
   readonly known: number;
@@ -15,13 +15,11 @@ export interface Imported {
   readonly low: Alarm | null;
 }
 
-/** What a release came to: how many were kept back until now, and how many can be given out. */
 export interface Released {
   readonly released: number;
   readonly free: number;
 }
 
-/** Addresses on their way into the pool and out of it, with an alert on how many are left. */
 export class AddressPool {
   readonly #addresses: Ledger['addresses'];
   readonly #alerts: Ledger['alerts'];
@@ -37,8 +35,8 @@ export class AddressPool {
   }
 
   /**
-   * The user's address, which is watched before it is answered. A new one is the user's from `finalizedTip` on, whether a scan runs or
-   * not; where that is null, from the newest slot that a scan has seen on. Throws as that and `DepositAddresses.assign` do.
+   * Returns the user's address, which is watched by then. A new one is the user's from `finalizedTip` on; if that is
+   * null, from the newest slot that a scan has seen. Throws as `finalizedTip` and `DepositAddresses.assign` do.
    */
   async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
     const known = await this.#addresses.byUser(userRef);
@@ -51,15 +49,12 @@ export class AddressPool {
     }
   }
 
-  /**
-   * Keeps the alert in step with how many are free, which what is paid, dropped and audited changes, too. A pool that nobody has begun
-   * to fill is not low.
-   */
+  /** Updates the alert: deposits and audits change the count too. A pool that was never filled is not low. */
   async look(): Promise<void> {
     if (!(await this.#addresses.isEmpty())) await this.#count();
   }
 
-  /** Takes in addresses that somebody has vouched for; see `DepositAddresses.import`. */
+  /** Imports addresses that the operator has verified: see `DepositAddresses.import`. */
   async import(
     entries: readonly NewAddress[],
     since: bigint | null,
@@ -70,7 +65,7 @@ export class AddressPool {
     return { ...counts, free, low: await this.#watch(free) };
   }
 
-  /** Lets those be assigned again that a restored record kept back, for whoever knows that no user has one. */
+  /** Makes addresses assignable after a restore. The operator knows that no user has one of them. */
   async release(who: string, why: string): Promise<Released> {
     const released = await this.#addresses.release(who, why);
     const free = await this.#free();
@@ -99,7 +94,7 @@ export class AddressPool {
   }
 }
 
-/** Throws NotFound where the record has no such address. */
+/** Throws NotFound if `row` is undefined. */
 export function knownAddress(row: DepositAddressRow | undefined): DepositAddressRow {
   if (row === undefined) throw new DomainError('NotFound', 'there is no such deposit address');
   return row;

@@ -6,22 +6,22 @@ import type { Database, Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 
 /**
- * What a restored record may have forgotten: who has an address that is nobody's in it. One position on the row of continuity says that
- * of any number of addresses at once; those that were imported to be kept back have it as their own state.
+ * After a restore, an address without a user may belong to one. `continuity.doubtful_up_to` marks all addresses up
+ * to a position at once; addresses imported as kept back have their own state.
  */
 
 const DOUBTFUL = 'addresses_doubtful' as const;
 const RELEASED_AT_ONCE = 20_000;
 const UP_TO = sql<bigint>`coalesce((select doubtful_up_to from continuity), 0)`;
 
-/** Whether the record knows of a `deposit_address` all that ever became of it. */
+/** True if no restore can have lost the user of a `deposit_address`. */
 export const IS_SURE = sql<boolean>`deposit_address.position > ${UP_TO}`;
 
-/** The state of a `deposit_address` as it counts. */
+/** State of a `deposit_address`, with `doubtful` for those that a restore made unsure. */
 export const STATE = sql<DepositAddressState>`case when deposit_address.state in ('auditing', 'free') and not ${IS_SURE}
   then 'doubtful' else deposit_address.state end`;
 
-/** Keeps back every address that nobody has: in the newer record that this one was put in the place of, users may have them. */
+/** Holds back every address without a user: users may have them in the newer database that this backup replaced. */
 export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
   const { any, upTo } = await trx
     .selectNoFrom([
@@ -37,8 +37,8 @@ export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
 }
 
 /**
- * Ends the doubt of now, in the name of whoever knows better. Answers how many may be assigned again, now or once audited. May be
- * repeated. Throws RecordInDoubt where the record was restored meanwhile: that doubt is another one, and stays.
+ * Releases all doubtful addresses. Returns how many can be assigned, now or after their audit. Idempotent. Throws
+ * RecordInDoubt if the database was restored meanwhile: those addresses stay doubtful.
  */
 export async function releaseDoubtful(db: Database, who: string, why: string): Promise<number> {
   const doubt = await db.selectFrom('continuity').select(['generation', 'doubtfulUpTo']).executeTakeFirst();
@@ -81,7 +81,7 @@ async function countDoubted(db: Database): Promise<number> {
   return Number(doubted);
 }
 
-/** Some at once, so that no statement takes longer than it may, however many they are. */
+/** Updates in batches, so that no statement exceeds its timeout. */
 async function releaseKeptBack(db: Database): Promise<number> {
   for (let released = 0; ; ) {
     const some = db

@@ -2,15 +2,15 @@ import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Tables } from '../database.ts';
 
-/** What may be deposited: `SOL` (no program) or a mint. `minimumDeposit` in base units. */
+/** An asset that may be deposited: `SOL` (program null) or a mint. `minimumDeposit` in base units. */
 export type AssetRow = Readonly<Selectable<Tables['asset']>>;
 
 export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerKeys> & Partial<IssuerKeys>;
 
-/** Who has power over the tokens of any holder; null where nobody has. */
+/** Authorities over the tokens of every holder; null if the mint has none. */
 type IssuerKeys = Pick<AssetRow, 'freezeAuthority' | 'permanentDelegate'>;
 
-/** The assets, by `SOL` or mint. Symbols are never used: anybody may give a mint any name. */
+/** Listed assets, by `SOL` or mint. Symbols are never used: any mint can have any name. */
 export class Assets {
   readonly #db: Database;
 
@@ -22,7 +22,7 @@ export class Assets {
     return this.#db.selectFrom('asset').selectAll().where('asset', '=', asset).executeTakeFirst();
   }
 
-  /** SOL first, then the mints in the order in which they were listed. */
+  /** SOL first, then mints in the order in which they were listed. */
   async list(): Promise<readonly AssetRow[]> {
     return this.#db
       .selectFrom('asset')
@@ -34,9 +34,8 @@ export class Assets {
   }
 
   /**
-   * Lists the asset with these terms; or `change` says with which, by those on record, where it is listed already. Nobody else changes
-   * them before that is written. Throws what `change` throws, and InvalidRequest for another program or other decimals: no mint ever
-   * changes them.
+   * Lists the asset, or changes it to the terms that `change` returns for the stored ones, under the row's lock.
+   * Throws what `change` throws, and InvalidRequest for another program or decimals: no mint changes them.
    */
   async put(asset: NewAsset, change: (known: NewAsset) => NewAsset = () => asset): Promise<AssetRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -51,7 +50,7 @@ export class Assets {
   }
 }
 
-/** The row of the asset, with what the chain says of it now; it is locked. */
+/** The locked row of the asset, with the extensions and authorities that the chain has now. */
 async function listed(
   trx: Transaction<Tables>,
   { extensions, freezeAuthority = null, permanentDelegate = null, ...asset }: NewAsset,

@@ -2,7 +2,7 @@ import { type Selectable } from 'kysely';
 import type { Database, Tables } from '../database.ts';
 import { STATE } from './addresses-after-restore.ts';
 
-/** A wallet made for users' deposits; `since` and `watchedAfter` are slots: what was before is to be audited in between. */
+/** A wallet for users' deposits. `since` and `watchedAfter` are slots; transactions between them need an audit. */
 export type DepositAddressRow = Readonly<Selectable<Tables['depositAddress']>> & {
   readonly watchedAfter: bigint | null;
 };
@@ -24,7 +24,7 @@ const SHOWN = [
   'watchedAfter',
 ] as const;
 
-/** All of them, in the state that counts. */
+/** All deposit addresses, with the state that {@link STATE} computes. */
 export function depositAddressRows(db: Database) {
   return db
     .selectFrom('depositAddress')

@@ -10,13 +10,13 @@ import { type DepositAddressRow, depositAddressRows } from './deposit-address-ro
 import { givenRows } from './given-rows.ts';
 import { NEWEST_FINAL } from './ownership.ts';
 
-/** A public key made offline, and the derivation path that it was made with. */
+/** A public key that was made offline, and its derivation path. */
 export interface NewAddress {
   readonly address: string;
   readonly path: string;
 }
 
-/** Where the chain was at an import with `since`, by a quorum; and whether the new ones are given to nobody. */
+/** `tip`: a quorum's newest slot, for an import with `since`. `keptBack`: new addresses are never assigned. */
 export interface ImportOptions {
   readonly tip?: bigint | null;
   readonly keptBack?: boolean;
@@ -25,13 +25,13 @@ export interface ImportOptions {
 const IMPORTED_AT_ONCE = 5_000;
 const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
 /**
- * Free, not in doubt after a restore, and without a pending deposit. `bool_or` makes the planner read the deposits of each address:
- * for `not exists` it compares each address with all pending deposits.
+ * `bool_or` makes the planner read the deposits of each address; for `not exists` it compares each address with all
+ * pending deposits.
  */
 const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} and (
   select bool_or(deposit.state = 'pending') from deposit where deposit.wallet = deposit_address.address) is not true)`;
 
-/** The pool of deposit addresses. An address is watched from its import on, and belongs to at most one user for ever. */
+/** The pool of deposit addresses. An address is watched from its import on; it never has a second user. */
 export class DepositAddresses {
   readonly #db: Database;
 
@@ -40,10 +40,11 @@ export class DepositAddresses {
   }
 
   /**
-   * Takes addresses in, some thousand in one transaction each; may be repeated. Those with `since` may have been paid from that slot
-   * on and cannot be assigned before that is audited, and the scan has come to `tip`; a known one that is not audited from so early is
-   * audited again, and goes back to that where nobody has it. New ones that are `keptBack` are watched and given to nobody, as a user may have them: see {@link
-   * release}. Throws InvalidRequest for a wallet that we pay from, and for a known address under another path than the one on record.
+   * Imports addresses, some thousand in each transaction. Idempotent. Addresses with `since` may have been paid from
+   * that slot on: they cannot be assigned before an audit, nor before the scan has reached `tip`. A known address
+   * that was not audited from so early becomes due again. New `keptBack` addresses are only watched, because users
+   * may have them: see {@link release}. Throws InvalidRequest for a wallet that we pay from, and for a known address
+   * with another path.
    */
   async import(
     entries: readonly NewAddress[],
@@ -61,8 +62,8 @@ export class DepositAddresses {
   }
 
   /**
-   * The address of this user, a free one where the user has none: what came to it before is nobody's. Throws NoFreeAddress; Unavailable
-   * before the scan has begun, as what is paid in blocks before its first one is not looked for; RecordInDoubt in a restored record.
+   * Returns the user's address, or a free one, whose earlier deposits belong to no user. Throws NoFreeAddress;
+   * RecordInDoubt after a restore; Unavailable before the scan has begun, because earlier blocks are not searched.
    */
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
@@ -75,11 +76,11 @@ export class DepositAddresses {
     throw new DomainError('NoFreeAddress', message, { userRef });
   }
 
-  /** Undefined where none is free, or another call has just given one to this user. */
+  /** Undefined if none is free, or if a concurrent call has just assigned one to this user. */
   async #take(userRef: string): Promise<string | undefined> {
     try {
       for (;;) {
-        // Those that others are about to get are waited for where there is none besides: they may not get them.
+        // Waits for locked addresses only if there are no others: their transactions may leave them free.
         const taken = (await this.#give(userRef, unheld)) ?? (await this.#give(userRef, awaited));
         if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
       }
@@ -89,14 +90,14 @@ export class DepositAddresses {
     }
   }
 
-  /** Undefined where none is chosen, or that one is no longer free. Its row is held no longer than that takes. */
+  /** Undefined if none is chosen, or if it is no longer free. The row is locked for this transaction only. */
   async #give(userRef: string, choose: Choice): Promise<string | undefined> {
     return this.#db.transaction().execute(async (trx) => {
       await refuseUnscanned(trx);
       await refuseInDoubt(trx);
       const address = await choose(trx);
       if (address === undefined) return undefined;
-      // What was committed before the row was locked is seen by a new statement alone; what is not waits for the lock.
+      // Only a new statement sees commits from before the lock; later writers wait for the lock.
       const taken = await trx
         .updateTable('depositAddress')
         .set({ state: 'assigned', userRef, assignedAt: sql<Date>`now()`, assignedAfter: NEWEST_FINAL })
@@ -116,7 +117,6 @@ export class DepositAddresses {
     return depositAddressRows(this.#db).where('userRef', '=', userRef).executeTakeFirst();
   }
 
-  /** True until the first import. */
   async isEmpty(): Promise<boolean> {
     const any = await this.#db
       .selectFrom('depositAddress')
@@ -127,9 +127,9 @@ export class DepositAddresses {
     return any === undefined;
   }
 
-  /** How many can be assigned; no more than `atMost` are counted. */
+  /** Number of assignable addresses, counted up to `atMost`. */
   async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
-    // In the order of the index of free ones: a plan without an order may read all of them before it counts a few.
+    // In the order of the index of free addresses: a plan without an order may read all before it counts a few.
     const free = this.#db
       .selectFrom('depositAddress')
       .select('position')
@@ -143,13 +143,13 @@ export class DepositAddresses {
     return Number(row.free);
   }
 
-  /** An operator knows that no user has what is kept back since the record was restored, and says why; see {@link releaseDoubtful}. */
+  /** Makes held-back addresses assignable. An operator knows that no user has them: see {@link releaseDoubtful}. */
   async release(who: string, why: string): Promise<number> {
     return releaseDoubtful(this.#db, who, why);
   }
 }
 
-/** Before the first block nobody would look for what is paid. Without a lock: many who ask would keep the scan from its cursor. */
+/** No block before the first scanned one is searched. Takes no lock, which would delay the scan's cursor. */
 async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
   if (cursor !== undefined) return;
@@ -157,7 +157,7 @@ async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
   throw new DomainError('Unavailable', message);
 }
 
-/** Locks the row of an address that looks free. */
+/** Locks the row of an address that appears to be free. */
 type Choice = (trx: Transaction<Tables>) => Promise<string | undefined>;
 
 const unheld: Choice = async (trx) => {
@@ -166,8 +166,8 @@ const unheld: Choice = async (trx) => {
 };
 
 /**
- * Waits for this one alone, and holds no other meanwhile: whoever records what came holds many, in another order. One statement that
- * chooses and waits would go on to the next, and keep those that it could not use.
+ * Waits for one row without holding another: transactions that record deposits lock many, in another order. A
+ * statement that selects and waits would continue with the next row, and keep locks that it cannot use.
  */
 const awaited: Choice = async (trx) => {
   const free = await firstFree(trx).executeTakeFirst();
@@ -181,8 +181,8 @@ function firstFree(trx: Transaction<Tables>) {
 }
 
 /**
- * Keeps these wallets from being assigned until the transaction ends. Whoever adds something pending to them does it under this lock:
- * from its commit on that keeps them, until it is dropped or judged.
+ * Keeps these wallets from being assigned. Writers of pending deposits take this lock first; after their commit, the
+ * pending deposit itself prevents the assignment until it ends.
  */
 export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
   await trx
@@ -195,7 +195,7 @@ export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly
     .execute();
 }
 
-/** Whatever a quorum shows to have come to a wallet before it is assigned keeps it from ever being given out; an audit of it goes on. */
+/** An address with a confirmed deposit before its assignment is never assigned. A due audit stays due. */
 export async function markUsed(trx: Transaction<Tables>, wallet: string): Promise<void> {
   await trx
     .updateTable('depositAddress')
@@ -224,12 +224,12 @@ async function importPart(
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
   if (since !== null) await auditSince(trx, addresses, since, tip);
-  // What another import has brought in meanwhile, or these entries name twice, is on record by now.
+  // A concurrent import, or a second entry for the same address, has inserted its row by now.
   await refuseOtherPath(trx, entries);
   return Number(numInsertedOrUpdatedRows);
 }
 
-/** Under another path its keys would be looked for where they are not: what it holds could not be moved. */
+/** With another path the signer would look for the wrong key, and the funds at the address could not be moved. */
 async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Promise<void> {
   const rows = await db
     .selectFrom('depositAddress')

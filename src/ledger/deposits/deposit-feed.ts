@@ -10,7 +10,7 @@ import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
-/** What became of a deposit, and the deposit as it was then. Sequences begin at 1, and have a gap only where the record was restored. */
+/** A change of a deposit, and the deposit at that time. Sequences begin at 1 and have gaps only after a restore. */
 export interface DepositEvent {
   readonly sequence: bigint;
   readonly kind: DepositState;
@@ -18,40 +18,39 @@ export interface DepositEvent {
   readonly deposit: DepositRow;
 }
 
-/** A transaction that alone writes deposits; see {@link lockFeed}. */
+/** A transaction that is the only writer of deposits: see {@link lockFeed}. */
 export type FeedTransaction = Locked<Transaction<Tables>, 'feed'>;
 
-/** What a look at the feed found. */
 export interface FeedPage {
   readonly events: readonly DepositEvent[];
-  /** Everything up to there was looked at, and nothing new ever comes below: go on behind it. It is `after` where nothing follows. */
+  /** Continue after this sequence: no new event is ever added below it. Equal to `after` at the end. */
   readonly next: bigint;
 }
 
-/** A look at so many takes a fraction of the time that a statement may, whatever the filter. */
+/** Reading this many events takes a fraction of the statement timeout, whatever the filter. */
 const LOOKED_AT = 100_000n;
 
-/** Everything that became of deposits, in the order in which it was committed. */
+/** All deposit events, in the order of their commits. */
 export class DepositFeed {
   readonly #db: Database;
   readonly #lookedAt: bigint;
 
-  /** `lookedAt`: how many events one call looks at, at most, for those that its filter lets through. */
+  /** `lookedAt`: the maximum number of events that one call examines for its filter. */
   constructor(db: Database, { lookedAt = LOOKED_AT } = {}) {
     this.#db = db;
     this.#lookedAt = lookedAt;
   }
 
   /**
-   * Of the next events above `after`, the first `limit` whose deposit and kind (`state`) the filter lets through: none, where it lets
-   * none of those through that one call looks at. Throws FeedBehind where no event of that number was ever told by this record,
-   * RecordInDoubt while that may be because it was restored.
+   * Returns the first `limit` matching events after `after` (`state` filters by kind). The page is empty if none of
+   * the events that one call examines matches. Throws FeedBehind if this database never issued `after`,
+   * RecordInDoubt while a restore may be the reason.
    */
   async events(after: bigint, limit: number, { state, ...which }: DepositFilter = {}): Promise<FeedPage> {
     const end = await this.#endOfLook(after);
     if (end === after) return { events: [], next: after };
-    // One deposit by its id for each event, as the limit demands: were it a plain join, statistics that were taken amid a large commit
-    // would have the planner read all deposits for each.
+    // The limit makes the planner read one deposit by id for each event. With statistics from amid a large commit, a
+    // plain join reads all deposits for each event.
     const itsDeposit = filtered(selectDeposits(this.#db), which)
       .where('deposit.id', '=', sql.ref<bigint>('event.depositId'))
       .limit(1)
@@ -76,8 +75,8 @@ export class DepositFeed {
   }
 
   /**
-   * The sequence up to which a look behind `after` goes. It is read before the events: writers count under a lock that they keep to the
-   * end, so that whatever is counted by now is there to be read, and what comes later is counted higher.
+   * The last sequence that a read after `after` examines, read before the events. Writers increase it under a lock
+   * that they keep until commit, so all events up to it are visible and later ones are higher.
    */
   async #endOfLook(after: bigint): Promise<bigint> {
     const { last, doubt, first } = await this.#db
@@ -93,7 +92,7 @@ export class DepositFeed {
       .executeTakeFirstOrThrow();
     if (after > last) throw behind(after, last, doubt !== null);
     if (first === null) return after;
-    // Where a record was restored, sequences leap; between two leaps none is left out.
+    // Sequences jump at each restore; between two jumps they are consecutive.
     return lowest([first + this.#lookedAt - 1n, last]);
   }
 }
@@ -105,8 +104,8 @@ function behind(after: bigint, last: bigint, isInDoubt: boolean): DomainError {
 }
 
 /**
- * A record that may be an older one counts on from far above whatever the newer may have told, once for each such doubt, so that
- * no reader of that takes new events for some that it has: microseconds of now, which grow faster than events come.
+ * After a possible restore, sequences continue far above all that the newer database can have issued, once for each
+ * restore. No reader then mistakes new events for known ones. Microseconds grow faster than sequences.
  */
 export async function renumber(trx: Transaction<Tables>): Promise<void> {
   await trx
@@ -120,16 +119,13 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/**
- * Whoever writes deposits does it alone, from here to the end of the transaction: so no event is committed before one of a lower
- * sequence, and none of two writers finds a deposit of the other missing.
- */
+/** Locks the feed for its only writer: events commit in order of sequence, and no writer misses a deposit. */
 export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();
   return trx as FeedTransaction;
 }
 
-/** Adds an event for each deposit as it is now, in the order of `deposits`. */
+/** Adds an event for each deposit in its current state, in the order of `deposits`. */
 export async function appendEvents(
   trx: FeedTransaction,
   deposits: readonly Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>[],

@@ -2,11 +2,10 @@ import type { BlockHeader, DepositState, Inflow, NotCreditedReason } from '../..
 import { depositKey } from '../../domain/deposit-key.ts';
 import { isAlike } from '../../domain/quorum-result.ts';
 
-/** An inflow and the finalized block that it came in; `blockhash` null where only its transaction could be had. */
+/** An inflow and its block; `blockhash` is null if only the transaction was available. */
 export type Arrival = Inflow &
   Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: BlockHeader['blockhash'] | null };
 
-/** What the record has of a deposit that an arrival may be. */
 export interface KnownDeposit {
   readonly id: bigint;
   readonly signature: string;
@@ -20,31 +19,30 @@ export interface KnownDeposit {
   readonly finalizedAt: Date | null;
 }
 
-/** A deposit that an arrival changes; `isNews` where its readers are to be told. */
+/** A deposit that an arrival changes; `isNews`: the feed gets an event for it. */
 export interface Change {
   readonly id: bigint;
   readonly arrival: Arrival;
   readonly isNews: boolean;
 }
 
-/** A finalized deposit of which something else is read than what is on record, or anything where it was rejected. */
+/** A finalized deposit for which a block now shows something else, or a rejected one that is read again. */
 export interface Mismatch {
   readonly known: KnownDeposit;
   readonly arrival: Arrival;
 }
 
-/** What arrivals make of the record. */
 export interface Merge {
   readonly added: readonly Arrival[];
-  /** Announced ones that are finalized now, unconfirmed ones of which something else is read, and rejected ones that are read again. */
+  /** Announced deposits that are finalized, unconfirmed ones that differ, and rejected ones that are read again. */
   readonly changed: readonly Change[];
   readonly mismatches: readonly Mismatch[];
 }
 
 /**
- * Each arrival is one deposit for ever, whatever announced it and however often its block is read. The first judgement on a finalized
- * one stands: terms that changed since change nothing. Whose it is, its amount, and with them its reason, may be put right until a
- * quorum has confirmed it, and never after that. One that was rejected waits for a quorum anew.
+ * Each arrival is one deposit for ever, whatever announced it and however often its block is read. Later terms of
+ * the asset do not change the first verdict on a finalized deposit. Wallet, amount and reason can be corrected until
+ * a quorum confirms them, never after. A rejected deposit that is read again waits for a new quorum.
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {

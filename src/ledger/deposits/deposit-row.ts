@@ -3,22 +3,21 @@ import type { DepositState } from '../../domain/deposit.ts';
 import type { Database, Tables } from '../database.ts';
 import { OWNER } from './ownership.ts';
 
-/** What arrived at one account by one transaction; `userRef` is null where the address was nobody's then. */
+/** What one account received in one transaction; `userRef` is null if the address had no user then. */
 export type DepositRow = Readonly<Selectable<Tables['deposit']>> & { readonly userRef: string | null };
 
-/** Which deposits; all conditions must hold. */
 export interface DepositFilter {
-  /** The wallet. */
+  /** The deposit's wallet. */
   readonly address?: string | undefined;
   readonly userRef?: string | undefined;
   readonly state?: DepositState | undefined;
   readonly asset?: string | undefined;
 }
 
-/** A pending `deposit` that is not in a finalized block: told by one node, and dropped once the cursor passes its slot without it. */
+/** A pending `deposit` in no finalized block: one node announced it. Dropped if the cursor passes its slot. */
 export const ANNOUNCED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is null)`;
 
-/** A pending `deposit` of a finalized block, which no quorum has judged. */
+/** A pending `deposit` of a finalized block that no quorum has confirmed or denied. */
 export const UNCONFIRMED = sql<boolean>`(deposit.state = 'pending' and deposit.finalized_at is not null)`;
 
 type DepositQuery = SelectQueryBuilder<

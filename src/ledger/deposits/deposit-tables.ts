@@ -15,9 +15,9 @@ interface WatchVersionTable {
 interface WatchedWalletTable {
   address: string;
   kind: WatchKind;
-  /** The version of the watch set that it came in with. */
+  /** Version of the watch set that added the wallet. */
   version: bigint;
-  /** Every block above this slot is matched with it; null where nothing had been scanned. */
+  /** Every block above this slot is matched with the wallet; null if it was added before the first scanned block. */
   watchedAfter: bigint | null;
 }
 
@@ -27,20 +27,20 @@ interface DepositAddressTable {
   path: string;
   state: DepositAddressState;
   userRef: string | null;
-  /** The slot from which it may have been paid before it was watched. */
+  /** Slot from which it may have been paid before it was watched. */
   since: bigint | null;
-  /** What came from `since` on is still to be looked for. */
+  /** True while transactions from `since` on still have to be searched. */
   auditDue: Generated<boolean>;
-  /** The newest final slot at its newest import while that is so: what came up to there is looked for, too. */
+  /** While an audit is due: the newest final slot at the last import. The audit covers slots up to it. */
   importedAfter: bigint | null;
-  /** When that was last begun; null where it never was. */
+  /** When an audit last began; null if none did. */
   auditTriedAt: Date | null;
-  /** Since when the audit ends without being whole, and when it is begun again; both null where that was not so. */
+  /** Since when audits end incomplete, and when the next one begins; both null if the last one was complete. */
   unreadSince: Date | null;
   auditAfter: Date | null;
   createdAt: Generated<Date>;
   assignedAt: Date | null;
-  /** What came up to this slot was there before the address was the user's; null where nobody knows any more. */
+  /** Deposits up to this slot came before the address was the user's; null if that is no longer known. */
   assignedAfter: bigint | null;
 }
 
@@ -49,7 +49,7 @@ interface AssetTable {
   program: string | null;
   decimals: number;
   extensions: ColumnType<readonly string[], string, string>;
-  /** Null where nobody can freeze accounts of the mint. */
+  /** Null if the mint has no freeze authority. */
   freezeAuthority: string | null;
   permanentDelegate: string | null;
   minimumDeposit: bigint;
@@ -63,9 +63,9 @@ interface ScanCursorTable {
   slot: bigint;
   blockhash: string;
   height: bigint;
-  /** No header up to there is on record any more; null where none was pruned. */
+  /** Headers up to this slot are deleted; null if none are. */
   prunedTo: bigint | null;
-  /** The newest slot that a quorum of nodes was once seen to have finalized; null where it was never asked about. */
+  /** The newest slot that a quorum has reported as finalized; null if no quorum was asked. */
   tip: bigint | null;
 }
 
@@ -80,7 +80,7 @@ interface BlockTable {
 
 interface ScanGapTable {
   fromSlot: bigint;
-  /** The last block within; its hash and height are what its child says of it. */
+  /** The last block of the gap; its hash and height are derived from its child. */
   toSlot: bigint;
   blockhash: string;
   height: bigint;
@@ -89,11 +89,11 @@ interface ScanGapTable {
   endedAt: Date | null;
   who: string | null;
   why: string | null;
-  /** Every wallet has been asked for over the gap; the wallets of which nodes did not show all are in `gapUnreadWallet`. */
+  /** When all wallets were searched over the gap; `gapUnreadWallet` has those with incomplete answers. */
   walkedAt: Date | null;
-  /** Since when the walk, or the newest look after it, found no quorum of nodes that shows the blocks of these slots. */
+  /** Since when the walk, or the latest look after it, finds no quorum of nodes with these slots. */
   unshownSince: Date | null;
-  /** When it is looked at again; null where that is at once. */
+  /** When the next audit begins; null: at once. */
   auditAfter: Date | null;
   auditedAt: Date | null;
 }
@@ -114,7 +114,7 @@ interface ScanPauseTable {
   endedWhy: string | null;
 }
 
-/** Committed blocks that are read again: until it has ended their headers are kept. */
+/** Committed blocks that are read again. Their headers are kept until the rescan has ended. */
 export interface RescanTable {
   position: Generated<bigint>;
   fromSlot: bigint;
@@ -122,17 +122,17 @@ export interface RescanTable {
   who: string;
   why: string;
   begunAt: Generated<Date>;
-  /** The run of a workflow that took it up last; null before. */
+  /** The workflow run that last continued it; null before the first. */
   run: string | null;
-  /** When somebody took it up last: one that nobody goes on with is given up. */
+  /** When a run last continued it. A rescan that no run continues is given up. */
   triedAt: Generated<Date>;
-  /** All of it up to this slot is read, but for gaps; null before the first block. */
+  /** All blocks up to this slot are read, except for gaps; null before the first. */
   readTo: bigint | null;
   blocks: Generated<number>;
   found: Generated<number>;
-  /** Slots of closed gaps whose blocks nodes did not show. */
+  /** Slots of closed gaps whose blocks nodes did not return. */
   unread: ColumnType<readonly ScanRange[], string | undefined, string>;
-  /** What the newest try failed by; null where it goes on. */
+  /** Error of the latest try; null while it makes progress. */
   trouble: string | null;
   endedAt: Date | null;
 }
@@ -140,7 +140,7 @@ export interface RescanTable {
 interface StagedRangeTable {
   fromSlot: bigint;
   toSlot: bigint;
-  /** What the first block says of its parent. */
+  /** The parent that the first block names. */
   parentSlot: bigint;
   previousBlockhash: string;
   blocks: ColumnType<unknown, string, string>;
@@ -151,7 +151,7 @@ interface DepositTable {
   id: Generated<bigint>;
   signature: string;
   slot: bigint;
-  /** Null where only the transaction could be had: its block lies in a closed gap. */
+  /** Null if only the transaction was available: its block is in a closed gap. */
   blockhash: string | null;
   time: bigint | null;
   account: string;
@@ -160,15 +160,15 @@ interface DepositTable {
   amount: bigint;
   state: DepositState;
   reason: NotCreditedReason | null;
-  /** Null while it is only announced. */
+  /** Null while the deposit is only announced. */
   finalizedAt: Date | null;
-  /** The names of the nodes that show it, as the pool had them: keys are no part of a name. */
+  /** Names of the nodes that confirmed it; a name never contains an API key. */
   confirmedBy: string | null;
   createdAt: Generated<Date>;
   updatedAt: Generated<Date>;
 }
 
-/** An operator's word, and the nodes that denied the deposit when it was given. */
+/** An operator's order, and the nodes that denied the deposit at that time. */
 interface DepositRejectionTable {
   position: Generated<bigint>;
   depositId: bigint;
@@ -181,7 +181,7 @@ interface DepositRejectionTable {
 interface DepositFeedTable {
   one: Generated<boolean>;
   lastSequence: bigint;
-  /** The doubt in which it was last counted on from far above; null before any. */
+  /** The restore after which sequences last jumped; null before any. */
   renumberedFor: string | null;
 }
 
@@ -201,9 +201,9 @@ interface OutflowTable {
   asset: string;
   wallet: string;
   amount: bigint;
-  /** No quorum has shown it yet. */
+  /** True until a quorum has confirmed it. */
   witnessDue: Generated<boolean>;
-  /** The names of the nodes that do, or the payment of ours that it is. */
+  /** Names of the nodes that confirmed it, or our payment that explains it. */
   witnessedBy: string | null;
 }
 
@@ -213,7 +213,6 @@ interface SpendTable {
   wallet: string;
   error: string | null;
   judged: Generated<boolean>;
-  /** When the scan put it on record. */
   seenAt: Generated<Date>;
 }
 
@@ -226,7 +225,7 @@ interface WalletBaselineTable {
   takenAt: Generated<Date>;
 }
 
-/** What a pass has compared, and the slots at which it did: null where no wallet was. */
+/** Totals of a pass, and its lowest and highest slots; null before the first wallet. */
 interface PassCounts {
   wallets: Generated<bigint>;
   accounts: Generated<bigint>;
@@ -237,17 +236,15 @@ interface PassCounts {
 
 interface ReconciliationTable extends PassCounts {
   one: Generated<boolean>;
-  /** Pages that were ever compared. */
   pages: Generated<bigint>;
-  /** When the pass under way began; null where none is. */
+  /** When the running pass began; null if none is running. */
   begunAt: Date | null;
   after: string | null;
-  /** Why the round ended before its pass did; null where none was ended since the last page. */
+  /** Why a round ended early; null if none did since the last page. */
   haltedBecause: string | null;
   comparedSince: Generated<Date>;
 }
 
-/** The last pass that came to its end. */
 interface ReconciledPassTable extends PassCounts {
   one: Generated<boolean>;
   begunAt: Date;
@@ -261,7 +258,6 @@ interface UnreadWalletTable {
   askedAt: Generated<Date>;
 }
 
-/** The tables of what arrives; part of `Tables`. */
 export interface DepositTables {
   watchVersion: WatchVersionTable;
   watchedWallet: WatchedWalletTable;

@@ -10,10 +10,9 @@ import type { Arrival, Change } from './deposit-merge.ts';
 import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
-/** A deposit as it is after a write: what an event tells of. */
 export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>;
 
-/** What a quorum of nodes shows of a deposit, as it was on record when they were asked. */
+/** A quorum's verdict on a deposit, and the row as it was when the nodes were asked. */
 export interface Confirmation {
   readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & Told;
   readonly verdict: Verdict;
@@ -33,15 +32,15 @@ const GIVEN = [
   'reason',
 ] as const;
 
-/** One statement writes no more rows: what one block may bring would take longer than a statement may. */
+/** Maximum rows of one statement: a single statement for a large block would exceed the statement timeout. */
 export const ROWS_AT_ONCE = 5_000;
 
-/** Keeps the wallets that these come to from being assigned until the transaction ends: first of all, as all are locked in one order. */
+/** Keeps these wallets from being assigned. Called before other writes, so that all are locked in one order. */
 export async function holdWallets(trx: FeedTransaction, arrivals: readonly Arrival[]): Promise<void> {
   await holdUnassigned(trx, [...new Set(arrivals.map(({ wallet }) => wallet))]);
 }
 
-/** Adds deposits of finalized blocks, or announced ones, in their order; their wallets are held. Answers the news. */
+/** The caller has locked the wallets. Returns the deposits that need an event, in their order. */
 export async function addDeposits(
   trx: FeedTransaction,
   arrivals: readonly Arrival[],
@@ -62,7 +61,7 @@ export async function addDeposits(
   return inOrder(added.filter(isTold));
 }
 
-/** The wallets that they come to now are held. Answers those that are news. */
+/** The caller has locked the new wallets. Returns the changes that need an event. */
 export async function changeDeposits(
   trx: FeedTransaction,
   changes: readonly Change[],
@@ -73,7 +72,7 @@ export async function changeDeposits(
     .updateTable('deposit')
     .from(givenRows('deposit', rows))
     .set((row) => ({
-      // The hash that an announced one had is one node's word.
+      // The hash of an announced deposit comes from one node.
       blockhash: row
         .case()
         .when('deposit.finalizedAt', 'is', null)
@@ -95,7 +94,7 @@ export async function changeDeposits(
   return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
 }
 
-/** Ends a pending deposit as the quorum showed it. Undefined if it has changed since they were asked. */
+/** Ends a pending deposit with the quorum's verdict. Undefined if it has changed since the nodes were asked. */
 export async function endDeposit(
   trx: FeedTransaction,
   { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
@@ -112,7 +111,7 @@ export async function endDeposit(
     .returning([...WRITTEN, 'signature', 'slot', 'account', 'asset', 'wallet'])
     .executeTakeFirst();
   if (ended === undefined) return undefined;
-  // What we moved ourselves, such as a first balance for an address, tells nobody of it.
+  // Our own transfers, such as a first balance for an address, do not show that a user knows the address.
   if (ended.reason !== 'internal') await markUsed(trx, ended.wallet);
   if (ended.reason === 'asset_changed') await alertChangedAsset(trx, ended);
   if (isAlike(before, told)) return ended;
@@ -137,7 +136,7 @@ async function alertChangedAsset(
   await raiseAlert(trx, { kind: 'asset_changed', subject: asset, message, details });
 }
 
-/** What will not be credited, as far as one node's word goes, is told when a quorum says so. */
+/** A deposit that one node shows as not creditable gets its event once a quorum confirms that. */
 function isTold({ reason }: WrittenDeposit): boolean {
   return reason === null;
 }
@@ -146,7 +145,7 @@ function inOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[]
   return deposits.toSorted((a, b) => Number(a.id - b.id));
 }
 
-/** Drops what was announced up to `slot` and is in no finalized block: the blocks that had it are gone. */
+/** Drops announced deposits up to `slot` that are in no finalized block: their fork is dead. */
 export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promise<void> {
   const passed = await trx
     .selectFrom('deposit')

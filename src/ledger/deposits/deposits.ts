@@ -12,7 +12,7 @@ import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIR
 import { addDeposits, type Confirmation, endDeposit, holdWallets, ROWS_AT_ONCE } from './deposit-writing.ts';
 import { raiseUnowned } from './unowned.ts';
 
-/** Everything that arrived at a wallet of ours: one row for each account, asset and transaction, for ever. */
+/** Everything that watched wallets received: one row for each account, asset and transaction, for ever. */
 export class Deposits {
   readonly #db: Database;
 
@@ -24,7 +24,7 @@ export class Deposits {
     return selectDeposits(this.#db).where('deposit.id', '=', id).executeTakeFirst();
   }
 
-  /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: DepositFilter & PageRequest): Promise<Page<DepositRow>> {
     const before = positionBefore(filter);
     const some = filtered(selectDeposits(this.#db), filter).limit(filter.limit + 1);
@@ -41,8 +41,8 @@ export class Deposits {
   }
 
   /**
-   * Finalized ones that no quorum has confirmed, without the ids in `except`: first those that may be credited, however much comes that
-   * is not to be; some of them are the newest: what one node makes up, however much it is, keeps none that comes after it waiting.
+   * Finalized deposits without a quorum, except these ids. Creditable ones come first, so that others do not delay
+   * them. Up to half are the newest, so that deposits that one node invents delay no later ones.
    */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
     const others = selectDeposits(this.#db)
@@ -61,15 +61,16 @@ export class Deposits {
     return [...new Map([...oldest, ...newest].map((row) => [row.id, row])).values()];
   }
 
-  /** Those of these that are finalized, and that no quorum has confirmed. */
+  /** The deposits among `ids` that are finalized and that no quorum has confirmed. */
   async unconfirmedAmong(ids: readonly bigint[]): Promise<readonly DepositRow[]> {
     if (ids.length === 0) return [];
     return selectDeposits(this.#db).where(UNCONFIRMED).where('deposit.id', '=', anyOfNumbers(ids)).execute();
   }
 
   /**
-   * Ends finalized deposits as a quorum shows them, `final` or `not_credited`, and their alerts; one that the scan had read otherwise is
-   * put right with an alert. Those that changed meanwhile are left. Answers the ids of those that ended. Throws ScanPaused.
+   * Ends finalized deposits with a quorum's verdict and closes their alerts. A deposit that the scan read
+   * differently is corrected, with an alert; rows that changed meanwhile are skipped. Returns the ids that ended.
+   * Throws ScanPaused.
    */
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
     if (confirmations.length === 0) return [];
@@ -92,8 +93,8 @@ export class Deposits {
   }
 
   /**
-   * Announces what blocks at commitment `confirmed` bring, where it is to be credited; blocks at or below the cursor announce nothing.
-   * May be repeated. Each is finalized with its block, or dropped when the cursor passes it. Throws ScanPaused.
+   * Announces creditable inflows of confirmed blocks above the cursor. Idempotent. Each is finalized with its block,
+   * or dropped when the cursor passes it. Throws ScanPaused.
    */
   async announce(blocks: readonly FoundBlock[]): Promise<void> {
     const notices = blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
@@ -103,7 +104,7 @@ export class Deposits {
     );
     if (notices.length === 0) return;
     await this.#db.transaction().execute(async (trx) => {
-      // The cursor must not pass the block before the announcement is there to be dropped.
+      // The cursor must not pass the block before the announcement is committed and can be dropped.
       const cursor = await holdUnpaused(trx);
       const feed = await lockFeed(trx);
       const known = await trx

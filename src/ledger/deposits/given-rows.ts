@@ -2,7 +2,7 @@ import { type AliasedRawBuilder, type Selectable, sql } from 'kysely';
 import type { Tables } from '../database.ts';
 import { toJson } from '../to-json.ts';
 
-/** The rows as a relation `given` with the columns and types of `table`: one parameter, however many rows. Columns left out are null. */
+/** The rows as relation `given` with the columns of `table`, in one parameter. Omitted columns are null. */
 export function givenRows<T extends keyof Tables>(
   table: T,
   rows: readonly Partial<Selectable<Tables[T]>>[],

@@ -4,10 +4,7 @@ import { anyOf, type Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import type { Arrival } from './deposit-merge.ts';
 
-/**
- * Raises the alert for each of these new arrivals in committed blocks that the scan should have found: its wallet was watched then. A
- * node has lied, or we have a defect.
- */
+/** Raises an alert for each new arrival whose wallet was watched then: a node lied, or the scan has a defect. */
 export async function raiseMissed(trx: Transaction<Tables>, arrivals: readonly Arrival[]): Promise<void> {
   if (arrivals.length === 0) return;
   const wallets = await trx

@@ -3,7 +3,7 @@ import type { Arrived } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
 import { anyOf, type Database } from '../database.ts';
 
-/** What the record says that an account of a watched wallet gained since it is watched; base units, negative where more left. */
+/** Recorded change of an account's balance, in base units; negative if more left than arrived. */
 export interface RecordedBalance {
   readonly wallet: string;
   readonly account: string;
@@ -18,7 +18,7 @@ interface Account {
   readonly account: string;
 }
 
-/** All that came to watched wallets and left them, credited or not. */
+/** All inflows and outflows of watched wallets, credited or not. */
 export class Movements {
   readonly #db: Database;
 
@@ -26,10 +26,7 @@ export class Movements {
     this.#db = db;
   }
 
-  /**
-   * The sums of finalized inflows less outflows in the blocks behind slot `after` up to `to`, of each account of these wallets that had
-   * any. Without nested token accounts: they are no accounts of the wallet.
-   */
+  /** Finalized inflows minus outflows in slots (`after`, `to`]. Nested token accounts are not the wallet's own. */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
       select wallet, account, asset, sum(amount) as amount from (
@@ -44,7 +41,7 @@ export class Movements {
     return rows;
   }
 
-  /** The accounts in which anything of these wallets ever was, of hot wallets since their baseline, by wallet. */
+  /** Accounts that ever held an asset, by wallet; for hot wallets, since their baseline. */
   async accountsOf(wallets: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
     const baselines = await this.#db
       .selectFrom('walletBaseline')
@@ -53,7 +50,7 @@ export class Movements {
       .groupBy('wallet')
       .execute();
     const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
-    // One query for each slot: with the slot as a value, the planner knows that few rows of a hot wallet are above it.
+    // One query for each slot: with a value, the planner knows that few rows of a hot wallet are above it.
     const known: Account[] = await this.#accountsSince(
       wallets.filter((wallet) => !since.has(wallet)),
       -1n,
@@ -76,7 +73,7 @@ export class Movements {
     return rows;
   }
 
-  /** What came to a wallet in finalized blocks of these slots, both ends included, credited or not. */
+  /** Inflows of a wallet in finalized blocks from slot `from` to slot `to`, both included, credited or not. */
   async arrivalsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
     return this.#db
       .selectFrom('deposit')

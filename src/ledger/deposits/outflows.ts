@@ -5,13 +5,10 @@ import { LIVE } from '../settlements/attempt-row.ts';
 import { givenRows } from './given-rows.ts';
 import { alertSeizure } from './seizures.ts';
 
-/** What left an account of a wallet of ours, by the word of the node that showed the block, or by that of a quorum. */
+/** An amount that left an account of our wallets, as the block's node or a quorum reported it. */
 export type OutflowRow = Readonly<Selectable<Tables['outflow']>>;
 
-/**
- * What a quorum shows in the place of an outflow on record; `amount` 0: nothing left. `ownerSigned`: the wallet is among the signers
- * of the transaction. `by`: who says so.
- */
+/** A quorum's verdict. `amount` 0: nothing left. `ownerSigned`: the wallet signed. `by`: names of the nodes. */
 export interface WitnessedOutflow {
   readonly row: OutflowRow;
   readonly amount: bigint;
@@ -19,23 +16,23 @@ export interface WitnessedOutflow {
   readonly by: readonly string[];
 }
 
-/** An outflow that a payment of ours has made, just so. */
+/** An outflow that is exactly what a payment of ours took. */
 export interface ProvedOutflow {
   readonly row: OutflowRow;
   readonly by: string;
 }
 
-/** An attempt of ours that has landed, by the word of two nodes. */
+/** An attempt of ours that landed according to two nodes. */
 export interface LandedPayment {
-  /** For people. */
+  /** For display. */
   readonly name: string;
   /** As it was signed, base64. */
   readonly message: string;
 }
 
 /**
- * An outflow that no quorum has shown yet. `payment`: the attempt on record that has landed under that signature in that slot and was
- * planned to take just that amount of that asset from that wallet; null where there is none.
+ * `payment`: the landed attempt of this signature and slot that was planned to take this amount of this asset from
+ * this wallet; null if there is none.
  */
 export interface UnwitnessedOutflow {
   readonly row: OutflowRow;
@@ -43,11 +40,11 @@ export interface UnwitnessedOutflow {
 }
 
 const KEY = sql`(outflow.slot, outflow.signature, outflow.account, outflow.asset)`;
-/** Whoever lands an attempt hears of its end as soon as the scan reads its block; later than this many slots nobody counts on that. */
+/** An attempt's end is stored soon after the scan reads its block. After this, outflows stop waiting for it. */
 const ENDS_WITHIN_SLOTS = 300n;
 const NOT_AWAITED = sql<bigint>`(select slot from scan_cursor) - ${ENDS_WITHIN_SLOTS}::bigint`;
 
-/** What left the wallets of ours. It counts from the block on that shows it; one that a quorum denies is struck out. */
+/** Outflows of our wallets. A row counts from its block on; a row that a quorum denies is deleted. */
 export class Outflows {
   readonly #db: Database;
 
@@ -56,8 +53,7 @@ export class Outflows {
   }
 
   /**
-   * Those that no quorum has shown yet, those behind `after`, the oldest first. One of an attempt that is under way is left out for a
-   * while: how that ends tells of it, too.
+   * Oldest first, after `after`. Those of live attempts come some slots later: the attempt's end may confirm them.
    */
   async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly UnwitnessedOutflow[]> {
     let query = this.#db
@@ -104,7 +100,7 @@ export class Outflows {
     }));
   }
 
-  /** Marks outflows that payments of ours prove as they are: `by` is the payment. One statement for all. */
+  /** Marks outflows that payments of ours prove; `by` is the payment. One statement for all. */
   async prove(proved: readonly ProvedOutflow[]): Promise<void> {
     if (proved.length === 0) return;
     const rows = proved.map(({ row, by }) => ({ ...row, witnessedBy: by }));
@@ -122,8 +118,9 @@ export class Outflows {
   }
 
   /**
-   * Puts on record what a quorum shows, with an alert where the block's node had shown something else, or where tokens left without
-   * their owner's signature. Nothing where another one was faster. What is struck out and read again is asked for again.
+   * Stores a quorum's verdict, with an alert if the block's node reported another amount, or if tokens left without
+   * the owner's signature. No effect if it is confirmed already. A deleted row that is read again needs a new
+   * quorum.
    */
   async witness(witnessed: WitnessedOutflow): Promise<void> {
     const { row, amount, by } = witnessed;

@@ -7,7 +7,7 @@ import { depositId } from './deposit-id.ts';
 import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
 import type { WrittenDeposit } from './deposit-writing.ts';
 
-/** Who says that a deposit never was, and why, and the nodes that deny it: a quorum. `row`: as it was when they were asked. */
+/** An operator's rejection; `deniedBy`: a quorum; `row`: the deposit as it was when nodes were asked. */
 export interface Rejection {
   readonly row: DepositRow;
   readonly who: string;
@@ -17,7 +17,7 @@ export interface Rejection {
 
 const AT_ONCE = 1_000;
 
-/** How deposits end that one node made up: by the word of an operator, where a quorum denies them. */
+/** Ends deposits that one node invented: an operator orders it, and a quorum denies the deposit. */
 export class Rejections {
   readonly #db: Database;
 
@@ -25,7 +25,7 @@ export class Rejections {
     this.#db = db;
   }
 
-  /** The finalized deposit of that public id that waits for a quorum, or was rejected; undefined where there is none. */
+  /** The finalized deposit with this public id that is pending or rejected; undefined if there is none. */
   async find(id: string): Promise<DepositRow | undefined> {
     for (let after = 0n; ; ) {
       const rows = await selectDeposits(this.#db)
@@ -43,8 +43,8 @@ export class Rejections {
   }
 
   /**
-   * Drops the deposit, for good unless it is ever read again: then it waits for a quorum anew, with an alert. Its readers are told where
-   * they knew of it. Throws NotRejectable where it is not as it was, or has ended.
+   * Drops the deposit; if it is read again, it waits for a new quorum, with an alert. The feed gets an event if it
+   * had one of this deposit. Throws NotRejectable if the deposit has changed or ended.
    */
   async reject({ row, who, why, deniedBy }: Rejection): Promise<DepositRow> {
     await this.#db.transaction().execute(async (trx) => {

@@ -5,8 +5,8 @@ import { raiseAlert } from '../operations/alerts.ts';
 import type { WitnessedOutflow } from './outflows.ts';
 
 /**
- * Raises an alert where tokens left an account without its owner's signature: only a delegate can do that, and we approve none.
- * A deposit address may be sent any worthless token and lose it again, so there it is about listed assets alone.
+ * Raises an alert if tokens left without the owner's signature: only a delegate can do that, and we approve none. At
+ * deposit addresses only listed assets count: any worthless token may arrive there and be taken back.
  */
 export async function alertSeizure(
   trx: Transaction<Tables>,

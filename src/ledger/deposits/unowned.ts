@@ -4,7 +4,7 @@ import { raiseAlert } from '../operations/alerts.ts';
 import { depositId } from './deposit-id.ts';
 import { OWNER } from './ownership.ts';
 
-/** Alerts for those of these deposits that are final, and came to a user's address before it was his. */
+/** Raises an alert for each of these deposits that is final and came to a user's address before its assignment. */
 export async function raiseUnowned(trx: Transaction<Tables>, ids: readonly bigint[]): Promise<void> {
   const rows = await trx
     .selectFrom('deposit')

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
 /**
- * Settlements, the balances that are reserved for them, and withdrawals: the subjects of one kind of them. The id of a settlement is made of
- * its kind and its subject: a second unique key would refuse one of two inserts at once that `on conflict (id)` is to merge.
+ * Settlements, reservations, and withdrawals (subjects of one kind). Without a unique key on kind and subject beside
+ * the id: it would refuse concurrent inserts that `on conflict (id)` is to merge.
  */
 export const settlements = inOrder([
   sql`create table settlement (

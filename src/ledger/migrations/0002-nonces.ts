@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** Durable nonce accounts. */
 export const nonces = inOrder([
   sql`create table nonce_account (
     address text primary key,

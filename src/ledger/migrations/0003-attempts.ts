@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
 /**
- * The transactions of settlements. The lifetime of an attempt is a blockhash or a durable nonce. `signers` and `signatures` have the
- * order of the message's keys: the first pays the fee, and its signature is that of the transaction.
+ * Transactions of settlements, with a blockhash or a durable nonce. `signers` and `signatures` are in the order of
+ * the message's keys: the first signer pays the fee, and its signature is the transaction's.
  */
 export const attempts = inOrder([
   sql`create table attempt (

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** API keys, alerts and pauses. */
 export const operations = inOrder([
   sql`create table api_key (
     name text primary key,

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** The cluster and the identity of the database, and the state of the RPC nodes. */
 export const cluster = inOrder([
   sql`create table cluster (
     one boolean primary key default true check (one),

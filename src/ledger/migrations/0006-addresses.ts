@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** Watched wallets, and the deposit addresses among them. */
 export const addresses = inOrder([
   sql`create table watch_version (
     one boolean primary key default true check (one),

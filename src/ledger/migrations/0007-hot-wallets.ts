@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** The movements of hot wallets, and the balances from which they are added up. */
+/** The balance changes of hot wallets, and the balances from which they are added up. */
 export const hotWallets = inOrder([
   sql`create table fee_payer (address text primary key)`,
   sql`create table wallet_history (

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** The scan of the chain: its cursor, its blocks, its gaps, and what operators order. */
 export const scan = inOrder([
   sql`create table scan_cursor (
     one boolean primary key default true check (one),

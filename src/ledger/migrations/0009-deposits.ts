@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** Deposits, their rejections, the feed of their events, and the assets that may be deposited. */
 export const deposits = inOrder([
   sql`create table asset (
     asset text primary key,

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** Webhook endpoints, the outbox of their events, and the state of each delivery. */
 export const webhooks = inOrder([
   sql`create table webhook_endpoint (
     id text primary key,

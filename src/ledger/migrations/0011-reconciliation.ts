@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** The comparison of balances on chain with the database: the current pass, the last complete one, and wallets that no quorum shows. */
+/** The comparison of balances: the running pass, the last complete one, and wallets without a quorum. */
 export const reconciliation = inOrder([
   sql`create table reconciliation (
     one boolean primary key default true check (one),

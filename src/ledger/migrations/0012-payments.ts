@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
 /**
- * Payments of x402. The id is that of the settlement, which is made in the same transaction; one that is `unmatched` before anybody
- * settles it has none. `request` and `answer` are sealed; `request` is deleted once it is served.
+ * x402 payments. The id is that of the settlement inserted in the same transaction; an `unmatched` payment may have
+ * none. `request` and `answer` are sealed; `request` is deleted once it is served.
  */
 export const payments = inOrder([
   sql`create table payment (

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** Due audits by the slot that the scan must pass first. */
 export const dueAudits = inOrder([
   sql`create index deposit_address_due_after on deposit_address ((coalesce(imported_after, 0))) where audit_due`,
 ]);

@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/**
- * Indexes and sums for ten million rows. Each migration changes one table that older processes use: see `MIGRATIONS`.
- */
+/** Indexes and sums for ten million rows. Each changes one table that older processes use: see `MIGRATIONS`. */
 
 /** The wallet that pays the fee is the first signer. */
 export const attemptsByPayer = inOrder([
@@ -12,7 +10,7 @@ export const attemptsByPayer = inOrder([
   sql`create index attempt_signed on attempt (kind, created_at) where signature is not null and state <> 'prepared'`,
 ]);
 
-/** The newest of one kind, and of one status of it; the orders are those of `negative` and `negated` in page.ts. */
+/** The newest of a kind, and of a kind and status; the orders are those of `negative` and `negated` in page.ts. */
 export const settlementsByKind = inOrder([
   sql`drop index settlement_by_kind`,
   sql`create index settlement_by_kind on settlement (kind, (-position))`,
@@ -25,7 +23,7 @@ export const settlementsByKind = inOrder([
 export const withdrawalPositions = inOrder([
   sql`alter table withdrawal add column position bigint`,
   sql`update withdrawal set position = settlement.position from settlement where settlement.id = withdrawal.id`,
-  // An older process inserts both rows in one statement, the settlement first: this is the position that it has just drawn.
+  // An older process inserts the settlement first, in the same statement: this is the position just drawn.
   sql`alter table withdrawal
     alter column position set default currval(pg_get_serial_sequence('settlement', 'position')),
     alter column position set not null`,
@@ -35,8 +33,8 @@ export const withdrawalPositions = inOrder([
 ]);
 
 /**
- * The sum of the open reservations of each wallet and asset. Triggers maintain it, so that no statement on `reservation` can miss it.
- * The sum has parts, each for some settlements: two that end at once seldom change the same row.
+ * Sum of the open reservations of each wallet and asset. Triggers maintain it, so that no statement on `reservation`
+ * can miss it. It has parts, each for some settlements: two that end at once seldom change the same row.
  */
 export const reservationSums = inOrder([
   sql`lock table reservation in share row exclusive mode`,

@@ -24,19 +24,18 @@ import { writeEvent } from '../webhooks/outbox.ts';
 
 export type AlertRow = Readonly<Selectable<Tables['alert']>>;
 
-/** Which alerts to list. */
 export interface AlertFilter extends PageRequest {
-  /** Only those that are open, or only those that are closed. */
+  /** true: open alerts only; false: closed ones only. */
   readonly open?: boolean | undefined;
 }
 
-/** What an alert has paused, where it is of a kind that pauses. */
+/** The scope that an alert has paused, if its kind pauses. */
 export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${EVERYTHING})`;
 
-/** True for an alert that people have judged, as opposed to one that a resume has closed. */
+/** True if an operator has judged the alert; false if a resume has closed it. */
 export const WAS_JUDGED = sql<boolean>`alert.details ->> 'closedBy' is not null`;
 
-/** The one list of what people must know. At most one alert of a kind and subject is open. */
+/** Everything that operators must know. At most one alert of a kind and subject is open. */
 export class Alerts {
   readonly #db: Database;
 
@@ -44,12 +43,12 @@ export class Alerts {
     this.#db = db;
   }
 
-  /** Opens the alert, or counts that an open one was seen again, with its newest message and details. */
+  /** Opens the alert. If it is open, counts it again and replaces its message and details. */
   raise(alarm: Alarm): Promise<AlertRow> {
     return this.#db.transaction().execute((trx) => raiseAlert(trx, alarm));
   }
 
-  /** Closes the alert where it is open. Answers whether it was. `word`: who judged it, and why. */
+  /** Closes the alert. Returns false if it was not open. `word`: the operator who judged it, and the reason. */
   async close(kind: AlertKind, subject: string, word?: Word): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const closed = await closeAlerts(
@@ -62,8 +61,8 @@ export class Alerts {
   }
 
   /**
-   * Closes the open ones at these positions, which somebody has looked into: their details say who, and what came of it, as `closedBy` and
-   * `closedWhy`. Answers them. Throws InvalidRequest where one of them ends otherwise; then none is closed.
+   * Closes the open alerts at these positions and returns them; their details get the operator's note as `closedBy`
+   * and `closedWhy`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
    */
   async endSeen(seen: readonly bigint[], word: Word): Promise<readonly AlertRow[]> {
     return this.#db.transaction().execute(async (trx) => {
@@ -79,12 +78,12 @@ export class Alerts {
     });
   }
 
-  /** Makes these the only open alerts of their kinds. */
+  /** Raises these alerts, and closes all other open ones of these kinds. */
   async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
     await this.#db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
   }
 
-  /** Throws InvalidRequest for a cursor that no page gave out. */
+  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: AlertFilter): Promise<Page<AlertRow>> {
     const { open, limit } = filter;
     let query = this.#db.selectFrom('alert').selectAll().where('position', '<', positionBefore(filter));
@@ -93,7 +92,7 @@ export class Alerts {
     return pageOf(await newest.execute(), filter);
   }
 
-  /** Open alerts whose subject is this settlement, newest first. */
+  /** Newest first. */
   async openAbout(settlementId: string): Promise<readonly AlertRow[]> {
     return this.#db
       .selectFrom('alert')
@@ -105,7 +104,7 @@ export class Alerts {
       .execute();
   }
 
-  /** How many of each kind are open; 0 for every other kind. */
+  /** The number of open alerts of every kind; 0 if there are none. */
   async openByKind(): Promise<ReadonlyMap<AlertKind, number>> {
     const rows = await this.#db
       .selectFrom('alert')
@@ -119,8 +118,8 @@ export class Alerts {
   }
 
   /**
-   * Those of `subjects` that ever had an alert of this kind which paused this scope or everything: seen by people, whether it is open or
-   * closed. An alert with `maybePaid: null` does not count: its search for withdrawals has not ended.
+   * The subjects that ever had such an alert that paused this scope or everything, even if closed. `maybePaid: null`
+   * does not count: the search for withdrawals has not ended.
    */
   async everRaised(
     kind: AlertKind,
@@ -139,8 +138,8 @@ export class Alerts {
   }
 
   /**
-   * True where an alert of this landing needs no repetition: `dead_attempt_landed` about the settlement was raised in this scope, and people
-   * have not judged it as false, or have done so for this very signature as these nodes show it.
+   * True if the settlement has a `dead_attempt_landed` in this scope that was not judged as false. An alert judged
+   * as false counts only for the same signature, shown by the same nodes.
    */
   async knowsLanding(
     settlementId: string,
@@ -159,7 +158,7 @@ export class Alerts {
     return row !== undefined;
   }
 
-  /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, also where it is closed by now. */
+  /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, even if closed. */
   async noteMaybePaid(signature: string, maybePaid: readonly string[]): Promise<void> {
     const found = JSON.stringify({ maybePaid });
     await this.#db
@@ -172,7 +171,7 @@ export class Alerts {
   }
 }
 
-/** {@link Alerts.raise} inside a transaction of the caller. Webhooks hear of it the first time. */
+/** {@link Alerts.raise} in the caller's transaction. Writes a webhook event the first time. */
 export async function raiseAlert(
   trx: Transaction<Tables>,
   { kind, subject, message, details = {} }: Alarm,
@@ -198,8 +197,7 @@ export async function raiseAlert(
 }
 
 /**
- * {@link Alerts.keepOnly} inside a transaction of the caller; with `wallets`, of those alerts whose details name one of these as their
- * `wallet`.
+ * {@link Alerts.keepOnly} in the caller's transaction; with `wallets`, for alerts with `details.wallet` among them.
  */
 export async function keepOnlyAlerts(
   trx: Transaction<Tables>,
@@ -224,7 +222,7 @@ export async function keepOnlyAlerts(
   for (const alarm of alarms) await raiseAlert(trx, alarm);
 }
 
-/** Closes those that are open and `match`, on somebody's word where it is given, and answers them. */
+/** Closes open alerts that `match`, with the operator's note if there is one, and returns them. */
 export async function closeAlerts(
   trx: Transaction<Tables>,
   match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
@@ -242,7 +240,7 @@ export async function closeAlerts(
   return closed;
 }
 
-/** Notes who judged the closed alerts of this kind and subject which nobody has judged yet. Answers whether there was one. */
+/** Adds the note to closed alerts of this kind and subject without one. Returns false if there are none. */
 export async function noteJudged(
   trx: Transaction<Tables>,
   kind: AlertKind,

@@ -1,12 +1,11 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../database.ts';
 
-/** A key that nobody can guess. */
 export function newApiKey(): string {
   return `sluice_${randomBytes(32).toString('base64url')}`;
 }
 
-/** The API keys by name. Only their SHA-256 is stored. */
+/** API keys by name. Only their SHA-256 is stored. */
 export class ApiKeys {
   readonly #db: Database;
 
@@ -14,7 +13,7 @@ export class ApiKeys {
     this.#db = db;
   }
 
-  /** Stores `key` under `name`, in place of the one that had this name. */
+  /** Stores `key` under `name`, in place of an earlier key of that name. */
   async add(name: string, key: string): Promise<void> {
     const hash = digest(key).toString('hex');
     await this.#db
@@ -24,7 +23,7 @@ export class ApiKeys {
       .execute();
   }
 
-  /** The name under which `key` was added, or null; compares with every key in constant time. */
+  /** The name of `key`, or null. Compares with every stored hash in constant time. */
   async holderOf(key: string): Promise<string | null> {
     const asked = digest(key);
     const rows = await this.#db.selectFrom('apiKey').select(['name', 'hash']).execute();

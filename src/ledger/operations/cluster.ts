@@ -3,13 +3,12 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Database, Tables } from '../database.ts';
 import { disown } from './continuity.ts';
 
-/** Which cluster the record belongs to, by the hash of its genesis, and since when. */
 export interface ClusterRow {
   readonly genesisHash: string;
   readonly boundAt: Date;
 }
 
-/** What a record of one cluster holds that means nothing on another, or would pay twice there. */
+/** Tables whose rows mean nothing on another cluster, or would pay twice there. */
 const OF_THE_CHAIN = [
   'settlement',
   'attempt',
@@ -20,7 +19,7 @@ const OF_THE_CHAIN = [
   'asset',
 ] as const;
 
-/** Where the scan stood there. */
+/** The state of the scan, which is deleted with the cluster. */
 const OF_THE_SCAN = [
   'scanCursor',
   'block',
@@ -33,8 +32,8 @@ const OF_THE_SCAN = [
 ] as const;
 
 /**
- * The one cluster of this record. Slots, heights, hashes and signatures on record mean nothing on another: there every attempt
- * of ours is missing, and a longer chain would prove it dead. The first worker binds it, and nothing unbinds it once anything was composed.
+ * The one cluster of this database. On another one all our attempts are missing, and a longer chain would prove them
+ * dead. The first worker binds it, for ever once a message was composed.
  * Source: docs/decisions/0016-one-database-one-cluster.md.
  */
 export class Cluster {
@@ -44,13 +43,13 @@ export class Cluster {
     this.#db = db;
   }
 
-  /** Null where no worker has used this record yet. */
+  /** Null if no worker has used this database yet. */
   async get(): Promise<ClusterRow | null> {
     const row = await this.#db.selectFrom('cluster').select(['genesisHash', 'boundAt']).executeTakeFirst();
     return row ?? null;
   }
 
-  /** Binds a record that belongs to no cluster yet; throws WrongCluster where it belongs to another. Of two at once one binds. */
+  /** Binds a database that has no cluster yet. Throws WrongCluster if it belongs to another. */
   async bind(genesisHash: string): Promise<void> {
     const known = await this.get();
     if (known === null)
@@ -62,7 +61,7 @@ export class Cluster {
     await this.check(genesisHash);
   }
 
-  /** Throws WrongCluster where the record belongs to another; binds nothing. */
+  /** Throws WrongCluster if the database belongs to another cluster; binds nothing. */
   async check(genesisHash: string): Promise<void> {
     const known = await this.get();
     if (known === null || known.genesisHash === genesisHash) return;
@@ -71,10 +70,9 @@ export class Cluster {
   }
 
   /**
-   * Unbinds a record on which nothing was ever asked for, composed, credited, listed or given to a user, with the positions that it had
-   * on that chain, so that the next worker binds it anew, and trusts it after a quarantine: a record that was restored from before its
-   * first row looks just like it. Answers what it was bound to. Throws ClusterInUse where anything was, and in a copy that was written to
-   * elsewhere.
+   * Unbinds a database that has neither rows of {@link OF_THE_CHAIN} nor assigned addresses, and deletes its scan
+   * positions. The next worker binds it, and trusts it after a quarantine: a database restored from before its first
+   * row looks the same. Throws ClusterInUse otherwise, and in a copy that was last written to elsewhere.
    */
   async forget(): Promise<ClusterRow | null> {
     return this.#db.transaction().execute(async (trx) => {
@@ -104,7 +102,7 @@ async function refuseAnyOf(trx: Transaction<Tables>, table: (typeof OF_THE_CHAIN
   throw new DomainError('ClusterInUse', message);
 }
 
-/** Without a cursor nothing that its user pays would be seen until the next scan begins, at a block of then. */
+/** Without a cursor, payments to the user would not be found until the next scan begins, at a later block. */
 async function refuseAssigned(trx: Transaction<Tables>): Promise<void> {
   const found = await trx
     .selectFrom('depositAddress')

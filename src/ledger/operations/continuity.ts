@@ -5,28 +5,28 @@ import { doubtFree } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
 import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-detection.ts';
 
-/** A gap in the record: what it was, and the finalized block height above which every attempt of before has landed or can never land. */
+/** A possible loss by a restore. Above `quarantineHeight` every earlier attempt has landed or can never land. */
 export interface Gap {
   readonly why: string;
-  /** Null until somebody has asked the chain. */
+  /** Null until a process has read it from the chain. */
   readonly quarantineHeight: bigint | null;
-  /** True where no attempt of before can use a durable nonce any more, and the height was set after that was known. */
+  /** True if no earlier attempt can use a durable nonce any more, and the height was set after that was known. */
   readonly noncesSettled: boolean;
 }
 
-/** The identity of no copy: the record was freed from its cluster. */
+/** Identity of a database that was unbound from its cluster. It matches no copy. */
 const DISOWNED = 'disowned';
-/** The identity of a copy whose disk was rolled back under the same cluster. */
+/** Identity of a copy whose disk was rolled back in the same PostgreSQL cluster. */
 const ROLLED_BACK = 'rolled back';
 
 /**
- * Tells whether this record goes on from what was written last. The row is part of what a backup restores, so it speaks of the past;
- * the identity and the clock of the server that holds it speak of now. Only an unbroken row lets attempts be prepared.
+ * Detects that the database was restored: the row is part of a backup, the server's identity and clock are not.
+ * Attempts are prepared only while {@link UNBROKEN} is true.
  */
 export class Continuity {
   readonly #db: Database;
   readonly #flushed: () => Promise<bigint>;
-  /** How far the write-ahead log was on disk at the last pulse of this process, in bytes. */
+  /** Flushed end of the write-ahead log at the last pulse of this process, in bytes. */
   #flushedTo = 0n;
 
   constructor(db: Database, flushed = () => flushedTo(db)) {
@@ -35,13 +35,13 @@ export class Continuity {
   }
 
   /**
-   * Says that the record is in use. Answers the gap where it was not unbroken until now; null where all is well. A write-ahead log that
-   * ends earlier than at the pulse before is a gap, too: the disk was rolled back under the same cluster.
+   * Records that the database is in use. Returns the gap, or null if the history is unbroken. A write-ahead log that
+   * ends earlier than at the last pulse is a gap too: the disk was rolled back.
    */
   async pulse(): Promise<Gap | null> {
     const flushed = await this.#flushed();
     if (flushed < this.#flushedTo) {
-      // Not by an old `seen_at`: a server that started before that leaves it no doubt, and the next pulse would forget the gap.
+      // Not by an old `seen_at`: a server started before it raises no doubt, and the next pulse would end the gap.
       await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
         this.#db,
       );
@@ -52,15 +52,12 @@ export class Continuity {
     return gapOf(this.#db);
   }
 
-  /** Names the record as it is: what is put in its place has another name, and so has what it is once the gap has healed. */
+  /** Names this database. The name changes with a restore, and at the end of a gap. */
   async record(): Promise<string> {
     return (await this.#db.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow()).record;
   }
 
-  /**
-   * True where nothing that was written since the record was of this `generation` can be lost. Without a row no attempt was ever
-   * prepared by a process that judges.
-   */
+  /** True if no row since `generation` can be lost. Without a row, no judging process has prepared an attempt. */
   async isUnbrokenSince(generation: number): Promise<boolean> {
     const row = await this.#db
       .selectFrom('continuity')
@@ -71,8 +68,8 @@ export class Continuity {
   }
 
   /**
-   * The height that ends the gap, in the place of the one that was read (null: none yet). Of two that ask at once the first counts.
-   * `noncesSettled` where it was asked for after no attempt of before could use a durable nonce any more.
+   * Sets the height that ends the gap, in place of `instead` (null: none yet); of concurrent callers the first one
+   * wins. `noncesSettled`: it was read after no earlier attempt could use a durable nonce.
    */
   async quarantine(height: bigint, instead: bigint | null, noncesSettled = false): Promise<void> {
     const values = { quarantineHeight: height, quarantineIdentity: IDENTITY, noncesSettled };
@@ -80,9 +77,9 @@ export class Continuity {
   }
 
   /**
-   * Ends the gap, for whoever has seen that a quorum has finalized more than `height` and judged the wallet's history after that.
-   * What no chain tells, whose the free addresses are and what was told of deposits, stays lost: the addresses are kept back, the
-   * events counted on from where none can have been.
+   * Ends the gap. The caller has seen a quorum finalize a block above `height`, and has judged the wallets' history
+   * after that. Users of free addresses and published events are lost: the addresses are held back, and sequences
+   * continue above all that can have been published.
    */
   async heal(height: bigint): Promise<void> {
     const values = {
@@ -102,15 +99,13 @@ export class Continuity {
   }
 }
 
-/** Only what is on disk: a crash of the machine may take the rest, and nothing of that was committed. */
+/** Only the flushed part: a machine crash may lose the rest, which contains no commit. */
 async function flushedTo(db: Database): Promise<bigint> {
   const end = sql<bigint>`(pg_current_wal_flush_lsn() - '0/0'::pg_lsn)`.as('end');
   return (await db.selectNoFrom(end).executeTakeFirstOrThrow()).end;
 }
 
-/**
- * Answers whether it was that height. What was suspected under the one that is replaced is suspected no more, or must be suspected anew.
- */
+/** Returns false if the stored height differs. Lost nonces are deleted: they are settled, or found again. */
 async function replaceGap(
   trx: Transaction<Tables>,
   height: bigint | null,
@@ -126,8 +121,8 @@ async function replaceGap(
 }
 
 /**
- * Leaves a gap behind, for whoever frees a record from its cluster: what it paid there, or paid before it was restored, must be looked
- * for before it is trusted. Throws ClusterInUse in a copy that was written to elsewhere: that gap must end where it began.
+ * Leaves a gap in an unbound database: its payments, and those before a restore, must be searched before it is
+ * trusted. Throws ClusterInUse in a copy written to elsewhere: that gap must end on its own cluster.
  */
 export async function disown(trx: Transaction<Tables>): Promise<void> {
   const row = await trx
@@ -152,15 +147,15 @@ export async function disown(trx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-// One that was set in another copy, and came with the backup, says nothing of this gap.
+// A height that was set in another copy, and restored with its backup, does not belong to this gap.
 const QUARANTINE = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
   then continuity.quarantine_height end`;
 
-/** True where the record goes on from what was written last. */
+/** True if the database continues from its last write: the same copy, without a gap, with a recent pulse. */
 export const UNBROKEN = sql<boolean>`continuity.identity = ${IDENTITY} and continuity.quarantine_height is null
   and continuity.seen_at > now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})`;
 
-/** The gap as the record shows it now; null where it is unbroken, or no process with a chain has ever used it. */
+/** The current gap; null if the history is unbroken, or if no process with a chain has used the database. */
 export async function gapOf(db: Database): Promise<Gap | null> {
   const row = await db
     .selectFrom('continuity')
@@ -187,7 +182,7 @@ function whyBroken(row: {
     : `the record was last written to elsewhere, at ${last}: it is a restored copy`;
 }
 
-/** True where `height` ends the present gap; binds until the transaction ends. */
+/** True if `height` ends the current gap; locks it until the transaction ends. */
 export async function isQuarantine(trx: Transaction<Tables>, height: bigint): Promise<boolean> {
   const row = await trx
     .selectFrom('continuity')

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import type { Slots } from '../../domain/slots.ts';
 import type { Database } from '../database.ts';
 
-/** What a node last showed of its ledger, in slots, and the newest part of it that it lost at one stroke. */
+/** The slots that a node last showed of its ledger, and the newest range that it lost at once. */
 export interface NodeLedger {
   readonly first: bigint;
   readonly finalized: bigint;
   readonly gap: Slots | null;
 }
 
-/** How much of its ledger each node showed last, by its name: a restart, and another process, must see what a node lost meanwhile. */
+/** The last known ledger of each node, by name: after a restart a process must see what a node lost. */
 export class NodeLedgers {
   readonly #db: Database;
 
@@ -27,7 +27,7 @@ export class NodeLedgers {
     );
   }
 
-  /** Keeps these; a gap stays until the node has another, because not every process has seen it. */
+  /** Stores these ledgers. A gap stays until the node has another one, because not every process has seen it. */
   async keep(seen: ReadonlyMap<string, NodeLedger>): Promise<void> {
     if (seen.size === 0) return;
     const rows = [...seen].map(([node, { first, finalized, gap }]) => ({

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Alarm } from '../../domain/alerts.ts';
 import type { Database } from '../database.ts';
 
-/** A worker that has said nothing for so long is gone, and what it saw with it. */
+/** A worker without a report for this long is gone; its view is deleted. */
 const FORGOTTEN_AFTER_SECONDS = 180;
 
-/** What is wrong with the nodes as each worker sees it: a node may be out of reach of one, and in reach of the other. */
+/** Problems of nodes as each worker sees them: a node may be unreachable from one worker only. */
 export class NodeViews {
   readonly #db: Database;
 
@@ -13,7 +13,6 @@ export class NodeViews {
     this.#db = db;
   }
 
-  /** Replaces what this worker saw before. */
   async put(worker: string, alarms: readonly Alarm[]): Promise<void> {
     const values = { worker, alarms: JSON.stringify(alarms), seenAt: sql<Date>`now()` };
     await this.#db
@@ -23,7 +22,7 @@ export class NodeViews {
       .execute();
   }
 
-  /** What all workers see that still speak, those that spoke last first; one of each kind and subject. Forgets the others. */
+  /** The newest alert of each kind and subject. Deletes the views of workers that stopped reporting. */
   async together(): Promise<readonly Alarm[]> {
     await this.#db
       .deleteFrom('nodeView')

@@ -12,13 +12,12 @@ import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.t
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
 
-/** The word to stop. */
 export interface Pausing extends Word {
   /** Default: everything. */
   readonly scope?: PauseScope | undefined;
 }
 
-/** The word to go on, of somebody who has looked at the open alerts at these positions. */
+/** An order to resume, from an operator who has examined the open alerts at these positions. */
 export interface Resumption extends Pausing {
   readonly seen?: readonly bigint[];
 }
@@ -27,9 +26,9 @@ const OPERATOR = 'operator';
 const SLUICE = 'sluice';
 
 /**
- * Pauses of payments: while one is open no attempt of its scope can be prepared, and those that live are landed as ever. People and
- * each kind of alarm pause on their own, so that none takes away another's; a resume ends all of its scope, once every alarm of that was
- * looked at. A resume of everything ends all that there are.
+ * While a pause is open no attempt of its scope is prepared; live attempts are landed as always. Operators and each
+ * kind of alert pause separately, so that no pause ends another. A resume ends all pauses of its scope, or every
+ * pause, once their alerts were examined.
  */
 export class Pauses {
   readonly #db: Database;
@@ -40,12 +39,12 @@ export class Pauses {
     this.#kinds = kinds;
   }
 
-  /** The open pauses, oldest first. */
+  /** Oldest first. */
   async open(): Promise<readonly PauseRow[]> {
     return openPauses(this.#db);
   }
 
-  /** After this commits nothing of the scope is prepared any more. An operator's open pause stays as it is. */
+  /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
   async begin({ who, why, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
       await pause(trx, { cause: OPERATOR, scope, reason: why, who });
@@ -54,8 +53,8 @@ export class Pauses {
   }
 
   /**
-   * Ends every open pause, or those of one scope, and closes the alerts that had begun one: whoever resumes has looked at them. Answers
-   * what it ended. Throws AlertsUnseen, with the text of each, where one of them is open that is not among `seen`; then nothing is ended.
+   * Ends every pause, or those of one scope, closes their alerts and returns the pauses. Throws AlertsUnseen with
+   * the message of each open alert that is not among `seen`; then no pause ends.
    */
   async end({ who, why, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
@@ -78,10 +77,7 @@ export class Pauses {
     });
   }
 
-  /**
-   * Raises the alert and pauses the scope in one step, by default everything; `hold` is the settlement that it is about, held where it
-   * has not ended. An open alert that has paused everything is never narrowed.
-   */
+  /** `hold`: the settlement to hold, unless it has ended. An open alert that paused everything keeps that scope. */
   async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
@@ -101,10 +97,7 @@ async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boo
   return (await same.where(PAUSED_SCOPE, '=', EVERYTHING).executeTakeFirst()) !== undefined;
 }
 
-/**
- * The lock between preparing and pausing: every preparation shares it, a pause takes it alone. Taken in a statement of its own, so
- * that what is read next includes what the lock waited for.
- */
+/** Preparations share this lock, a pause takes it alone. A separate statement: later reads see awaited commits. */
 export async function lockPreparations(
   trx: Transaction<Tables>,
   mode: 'shared' | 'exclusive',
@@ -120,7 +113,7 @@ export async function openPauses(db: Database): Promise<readonly PauseRow[]> {
   return db.selectFrom('pause').selectAll().where('endedAt', 'is', null).orderBy('position').execute();
 }
 
-/** The open alerts of the kinds that hold these pauses, oldest first. */
+/** The open alerts that began these pauses, oldest first. */
 async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<readonly AlertRow[]> {
   const kinds = ALERT_KINDS.filter((kind) => pauses.some(({ cause }) => cause === kind));
   if (kinds.length === 0) return [];

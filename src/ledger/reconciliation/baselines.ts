@@ -1,21 +1,21 @@
 import type { Holding } from '../../domain/reconciliation.ts';
 import type { Database } from '../database.ts';
 
-/** What a wallet held at one finalized slot. */
+/** Balances of a wallet at one finalized slot. */
 export interface Baseline {
   readonly slot: bigint;
   readonly takenAt: Date;
-  /** SOL among them, also where it was nothing. */
+  /** Includes SOL, even if it is zero. */
   readonly balances: readonly Holding[];
 }
 
-/** A baseline to be taken; `replaces`: the slot of the one on record that it takes the place of, null where there is none. */
+/** A baseline to store; `replaces`: the slot of the stored one that it replaces, null if there is none. */
 export interface NewBaseline extends Pick<Baseline, 'slot' | 'balances'> {
   readonly wallet: string;
   readonly replaces: bigint | null;
 }
 
-/** What hot wallets held when we first looked: money from before is no difference. Deposit addresses begin with nothing. */
+/** First balances of hot wallets: earlier funds are no difference. Deposit addresses begin at zero. */
 export class Baselines {
   readonly #db: Database;
 
@@ -37,10 +37,7 @@ export class Baselines {
     return { slot: first.slot, takenAt: first.takenAt, balances };
   }
 
-  /**
-   * Takes it, whole, where the one on record is the one that it replaces. Answers whether it did: not either for a slot at which the
-   * wallet was not yet looked for in every block that came after.
-   */
+  /** Returns false if the stored baseline is not `replaces`, or if the wallet was not yet watched at `slot`. */
   async take({ wallet, slot, balances, replaces }: NewBaseline): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const { watchedAfter } = await trx

@@ -6,22 +6,20 @@ import type { Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
 import type { DepositTables } from '../deposits/deposit-tables.ts';
 
-/** A pass through all wallets that came to its end. */
 export interface EndedPass extends Tally {
   readonly begunAt: Date;
   readonly endedAt: Date;
 }
 
-/** The pass under way. */
 export interface OpenPass extends Tally {
   readonly begunAt: Date;
-  /** The wallet behind which it goes on; null at its beginning. */
+  /** The wallet after which it continues; null at its beginning. */
   readonly after: string | null;
-  /** Why its last round ended before it did; null where none was ended since the last page. */
+  /** Why its last round ended early; null if none did since the last page. */
   readonly haltedBecause: string | null;
 }
 
-/** A wallet that could not be compared when it was last asked for. */
+/** A wallet whose last comparison had no result. */
 export interface UncomparedWallet {
   readonly wallet: string;
   readonly why: string;
@@ -29,14 +27,14 @@ export interface UncomparedWallet {
   readonly askedAt: Date;
 }
 
-/** All that is known of how balances are held against the record; `last` and `open` are both null where that was never begun. */
+/** State of the comparison of balances with the database; `last` and `open` are both null if it never began. */
 export interface PassesView {
   readonly last: EndedPass | null;
   readonly open: OpenPass | null;
-  /** Up to 100,000 counted; of more, as many as PostgreSQL estimates. */
+  /** Exact up to 10,000; above that, PostgreSQL's estimate. */
   readonly watched: number;
   readonly unread: number;
-  /** Some of the unread, those that wait for the longest time first. */
+  /** A part of the unread wallets, longest waiting first. */
   readonly longestUnread: readonly UncomparedWallet[];
 }
 
@@ -47,19 +45,18 @@ type Counts = Pick<
   'wallets' | 'accounts' | 'differences' | 'fromSlot' | 'toSlot'
 >;
 
-/** What a page adds to the row of the pass under way. */
 export function countedWith({ wallets, accounts, differences, slots }: Tally) {
   return {
     wallets: sql<bigint>`wallets + ${wallets}`,
     accounts: sql<bigint>`accounts + ${accounts}`,
     differences: sql<bigint>`differences + ${differences}`,
-    // NULL is neither the least nor the greatest of anything.
+    // `least` and `greatest` ignore NULL.
     fromSlot: sql<bigint | null>`least(from_slot, ${slots?.from ?? null}::bigint)`,
     toSlot: sql<bigint | null>`greatest(to_slot, ${slots?.to ?? null}::bigint)`,
   };
 }
 
-/** Keeps the pass under way as the last one that ended, and has none under way any more. */
+/** Stores the running pass as the last complete one; after that none is running. */
 export async function endPass(trx: Transaction<Tables>): Promise<void> {
   await trx.deleteFrom('reconciledPass').execute();
   await sql`insert into reconciled_pass (begun_at, wallets, accounts, differences, from_slot, to_slot)
@@ -78,7 +75,7 @@ export async function endPass(trx: Transaction<Tables>): Promise<void> {
     .execute();
 }
 
-/** Reads them as they are at one moment, with `longest` of the unread wallets at most. */
+/** Reads one snapshot, with at most `longest` of the unread wallets. */
 export async function readPasses(db: Database, longest: number): Promise<PassesView> {
   return db
     .transaction()
@@ -94,7 +91,7 @@ export async function readPasses(db: Database, longest: number): Promise<PassesV
     });
 }
 
-/** Watched wallets, of one kind or of all, that could not be compared when they were last asked for. */
+/** Watched wallets, of one kind or of all, whose last comparison had no result. */
 export function unreadOf(db: Database, kind?: WatchKind) {
   const unread = db
     .selectFrom('unreadWallet')
@@ -114,7 +111,7 @@ async function openPass(trx: Transaction<Tables>): Promise<OpenPass | null> {
   return { ...tallyOf(row), begunAt, after, haltedBecause };
 }
 
-// To count ten million rows takes seconds.
+// Counting ten million rows takes seconds.
 async function watchedCount(trx: Transaction<Tables>): Promise<number> {
   const { rows } = await sql<{ readonly counted: bigint; readonly estimated: bigint }>`select
       (select count(*) from (select from watched_wallet limit ${COUNTED}) as wallet) as counted,

@@ -7,10 +7,10 @@ import { anyOf, type Database, type Tables } from '../database.ts';
 import { closeAlerts, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
 import { countedWith, endPass, type PassesView, readPasses, unreadOf } from './passes.ts';
 
-/** Where the comparing of wallets goes on: behind the wallet `after`, at the first one where that is null. */
+/** Position of the comparison: after the wallet `after`, or at the first one if that is null. */
 export interface Place {
   readonly after: string | null;
-  /** Pages that were ever compared: whoever compares the next one has read this. */
+  /** Pages that were ever compared. A page is committed only if this number has not changed. */
   readonly pages: bigint;
 }
 
@@ -19,13 +19,12 @@ export interface UnreadWallet {
   readonly why: string;
 }
 
-/** What came of one page. */
 export interface ComparedPage {
-  /** The wallet behind which the next page begins; null where this one was the last of the pass. */
+  /** The wallet after which the next page begins; null if this page was the last of the pass. */
   readonly next: string | null;
   readonly compared: readonly string[];
   readonly tally: Tally;
-  /** All that is to be told of those that were compared, each with its `wallet` in the details. */
+  /** All alerts about the compared wallets, each with its `wallet` in the details. */
   readonly alarms: readonly Alarm[];
   readonly unread: readonly UnreadWallet[];
 }
@@ -37,13 +36,12 @@ const TOLD: readonly AlertKind[] = [
   'nested_tokens',
 ];
 const BEHIND = 'reconciliation_behind' as const;
-/** Rounds come once an hour: one that could not be compared is asked for in each. */
+/** Rounds begin hourly: each one asks again for every unread wallet. */
 const ASKED_AGAIN_AFTER_MINUTES = 50;
 
 /**
- * How far all wallets are compared with the record: a pass goes through them in the order of their addresses, however many rounds, runs
- * and processes that takes. A page, what it tells and the place behind it are one transaction, which compares the place with the one it
- * began at.
+ * Progress of the comparison of all wallets, in the order of their addresses, over any number of rounds and
+ * processes. A page, its alerts and the next position are one transaction, which first compares the stored position.
  */
 export class Reconciliations {
   readonly #db: Database;
@@ -52,7 +50,7 @@ export class Reconciliations {
     this.#db = db;
   }
 
-  /** The place of the pass under way, of a new one where the last has ended. */
+  /** The position of the running pass, or of a new one if the last has ended. */
   async begin(): Promise<Place> {
     return this.#db
       .insertInto('reconciliation')
@@ -64,7 +62,7 @@ export class Reconciliations {
       .executeTakeFirstOrThrow();
   }
 
-  /** Wallets to be asked for again, those that wait for the longest time first. */
+  /** Wallets to compare again, longest waiting first. */
   async due(limit: number, kind?: WatchKind): Promise<readonly string[]> {
     const again = sql<Date>`now() - make_interval(mins => ${ASKED_AGAIN_AFTER_MINUTES})`;
     const rows = await unreadOf(this.#db, kind)
@@ -76,7 +74,7 @@ export class Reconciliations {
     return rows.map(({ wallet }) => wallet);
   }
 
-  /** Puts a page on record. Answers whether it did: not where somebody else went on from that place meanwhile. */
+  /** Commits a page. Returns false if another process has continued from that position. */
   async commit({ pages }: Place, { next, compared, tally, alarms, unread }: ComparedPage): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const moved = await trx
@@ -93,17 +91,16 @@ export class Reconciliations {
     });
   }
 
-  /** Puts on record why nothing was compared from that place on, where nobody went on from it meanwhile. */
+  /** Stores why no wallet was compared from that position, unless another process has continued from it. */
   async halt({ pages }: Place, haltedBecause: string): Promise<void> {
     await this.#db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
   }
 
-  /** What the passes through all wallets came to, with so many of the wallets that could not be compared at most. */
   passes(unreadShown: number): Promise<PassesView> {
     return readPasses(this.#db, unreadShown);
   }
 
-  /** Raises the alert about wallets that were not compared for too long, of one kind or of all, or closes it. */
+  /** Raises or closes the alert about wallets that were not compared for too long, of one kind or of all. */
   async tell(kind?: WatchKind): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       const { now, ...standing } = await standingOf(trx, kind);

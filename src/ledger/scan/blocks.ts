@@ -6,7 +6,6 @@ import { givenRows } from '../deposits/given-rows.ts';
 import { type FoundBlock, recordFindings } from './findings.ts';
 import { assertLinked, type LockedCursor, moveCursor, readCursor } from './scan-cursor.ts';
 
-/** A finalized block and what it brought. */
 export interface MatchedBlock {
   readonly header: BlockHeader;
   readonly finding: BlockFinding;
@@ -21,7 +20,7 @@ export const HEADER = [
   'time',
 ] as const satisfies readonly (keyof BlockHeader)[];
 
-/** Commits blocks after the cursor; answers where that is then. Throws IllegalTransition where they are not linked. */
+/** Commits blocks after the cursor and returns the new cursor. Throws IllegalTransition if they are not linked. */
 export async function appendBlocks(
   trx: Transaction<Tables>,
   cursor: LockedCursor,
@@ -46,7 +45,7 @@ export async function insertHeaders(
     .execute();
 }
 
-/** The header on record at a slot; nulls where there is none. `isSkipped`: the next one shows that there is no block. */
+/** Nulls if the slot has no stored header. `isSkipped`: the next header shows that it has no block. */
 interface RecordedBlock {
   readonly slot: bigint;
   readonly blockhash: string | null;
@@ -55,8 +54,8 @@ interface RecordedBlock {
 }
 
 /**
- * The blocks behind the cursor with the hashes and times that are on record. Throws InvalidRequest for one above the cursor, NodeFault
- * for one that is not the block at its slot: the headers on record name another, or none.
+ * Adds the stored hashes and times to blocks up to the cursor. Throws InvalidRequest for a block above it, NodeFault
+ * for a block that the stored headers contradict.
  */
 export async function namedBlocks(
   trx: Transaction<Tables>,
@@ -64,7 +63,7 @@ export async function namedBlocks(
 ): Promise<readonly FoundBlock[]> {
   const cursor = await readCursor(trx);
   const slots = blocks.map(({ header }) => header.slot.toString());
-  // The next header above a slot says whether there is a block at it: its parent is one, or comes before.
+  // The parent of the next header shows it: the slot has a block unless the parent is below it.
   const { rows } = await sql<RecordedBlock>`
     select given.slot, block.blockhash, block.time, block.slot is null and next.parent_slot < given.slot as "isSkipped"
     from unnest(${slots}::bigint[]) as given(slot)
@@ -81,7 +80,7 @@ export async function namedBlocks(
     const blockhash = onRecord?.blockhash ?? header.blockhash;
     if (onRecord?.isSkipped === true || (header.blockhash ?? blockhash) !== blockhash)
       throw new DomainError('NodeFault', `block ${slot} is not the one that is on record`, context);
-    // On record is the time that a quorum told.
+    // The stored time is a quorum's.
     const time = typeof onRecord?.blockhash === 'string' ? onRecord.time : header.time;
     return { header: { ...header, blockhash, time }, finding };
   });

@@ -11,16 +11,13 @@ import { addDeposits, changeDeposits, holdWallets, ROWS_AT_ONCE } from '../depos
 import { givenRows } from '../deposits/given-rows.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 
-/** What a finalized block brought. `blockhash` is null where only transactions of it could be had. */
+/** Findings of a finalized block. `blockhash` is null if only its transactions were available. */
 export interface FoundBlock {
   readonly header: Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: string | null };
   readonly finding: BlockFinding;
 }
 
-/**
- * Puts everything that finalized blocks brought on record. What is on record already stays as it is, and stays one. Answers the arrivals
- * that were not on record as finalized.
- */
+/** Idempotent: stored rows stay as they are. Returns the arrivals that were not stored as finalized. */
 export async function recordFindings(
   trx: Transaction<Tables>,
   blocks: readonly FoundBlock[],

@@ -6,30 +6,26 @@ import { isRecord } from '../operations/restore-detection.ts';
 import { nextLook } from '../retry-after.ts';
 import type { GapRow } from './gaps.ts';
 
-/** What came of the audits of some wallets: nodes showed all, or not. */
 export interface AuditedWallets {
   readonly audited: readonly string[];
   readonly unread: readonly string[];
 }
 
-/** How the audit of a gap stands; `unread`: how many wallets there are of which nodes did not show all, and some of them. */
+/** `unread`: the number of wallets whose history was incomplete; `wallets`: some of them. */
 export interface GapAudit extends Pick<GapRow, 'walkedAt' | 'unshownSince' | 'auditedAt'> {
   readonly unread: number;
   readonly wallets: readonly string[];
 }
 
-/**
- * Whether what nodes do not list proves that nothing came: it `counts` where a quorum of them shows the blocks. A walk `in vain` settles
- * nothing to its end; what it finds is put on record all the same.
- */
+/** `counts`: a quorum of nodes has the blocks, so absence is proof. `in vain`: only findings count. */
 export type Walk = 'counts' | 'in vain';
 
 const NAMED = 3;
 
 /**
- * The audits of gaps that were closed: every wallet is asked for once, then those alone of which nodes did not show all. Where no quorum
- * of nodes has shown the blocks of the slots, the walk settles nothing, and every wallet is asked for again once one does. Each method
- * changes the record of that name alone: see `ImportAudits`.
+ * Audits of closed gaps. The first walk asks for every wallet, later walks only for wallets whose history was
+ * incomplete. Once a quorum of nodes has blocks that were missing, every wallet is asked for again. Each method
+ * changes only the database of the name `record`: see `ImportAudits`.
  */
 export class GapAudits {
   readonly #db: Database;
@@ -38,7 +34,7 @@ export class GapAudits {
     this.#db = db;
   }
 
-  /** Those of which something is to be asked now, the oldest first. */
+  /** Gaps whose audit is due, oldest first. */
   async due(limit: number): Promise<readonly GapRow[]> {
     return this.#db
       .selectFrom('scanGap')
@@ -51,15 +47,12 @@ export class GapAudits {
       .execute();
   }
 
-  /** Undefined where no such gap is closed. */
+  /** Undefined if no such gap is closed. */
   async of(slots: Slots): Promise<GapAudit | undefined> {
     return standingOf(this.#db, slots);
   }
 
-  /**
-   * Wallets that are to be audited over a closed gap, in the order of their addresses, those behind `after`: all that are watched, and
-   * once each has been asked for, those of which nodes did not show all.
-   */
+  /** Wallets to audit, after `after`, by address: all watched ones, then only those with an incomplete history. */
   async wallets(slots: Slots, after: string | null, limit: number): Promise<readonly string[]> {
     const gap = await this.#db
       .selectFrom('scanGap')
@@ -74,21 +67,21 @@ export class GapAudits {
     return rows.map(({ wallet }) => wallet);
   }
 
-  /** A quorum of nodes shows the blocks now: every wallet is asked for again, as what was not listed before counts now. */
+  /** A quorum of nodes has the blocks now: every wallet is audited again, because an absence counts now. */
   async begin(slots: Slots, record: string): Promise<void> {
     await this.#change(slots, record, { walkedAt: null, unshownSince: null, auditAfter: null });
   }
 
-  /** No quorum of nodes shows the blocks: nothing of this walk settles anything. */
+  /** No quorum of nodes has the blocks: this walk proves no absence. */
   async noteUnshown(slots: Slots, record: string): Promise<void> {
     const unshownSince = sql<Date>`coalesce(unshown_since, now())`;
     await this.#change(slots, record, { unshownSince });
   }
 
   /**
-   * Puts on record of which wallets nodes showed all over the gap in this walk, and of which they did not. May be repeated. A page that comes
-   * late changes nothing of a gap that is audited; throws Unavailable for one of a walk in vain where one that counts has begun: it is to
-   * be read in that.
+   * Stores for which wallets nodes returned the whole history over the gap. Idempotent. A late page does not change
+   * an ended audit. Throws Unavailable for a walk in vain once one that counts has begun, which reads the page
+   * again.
    */
   async noteWallets(
     { from, to }: Slots,
@@ -116,9 +109,8 @@ export class GapAudits {
   }
 
   /**
-   * Every wallet has been asked for: the gap is audited where a quorum of nodes shows its blocks and no wallet is left of which nodes did
-   * not show all. Else it is looked at again: later from look to look where its blocks are not shown. Answers how it stands then; null
-   * where the record is another one, of which this tells nothing.
+   * The audit has ended if a quorum of nodes has the blocks and every history is complete. Otherwise it is retried,
+   * in growing intervals while blocks are missing. Returns the new state; null if the database is another one.
    */
   async end(slots: Slots, record: string): Promise<GapAudit | null> {
     const isLeft = sql`unshown_since is not null or exists (select from gap_unread_wallet unread
@@ -142,7 +134,7 @@ export class GapAudits {
   }
 }
 
-/** Undefined where nothing of it is left to be audited; binds until the transaction ends. */
+/** Undefined if the gap needs no audit; locked until the transaction ends. */
 async function lockGap(trx: Transaction<Tables>, slots: Slots) {
   return trx
     .selectFrom('scanGap')

@@ -8,18 +8,18 @@ import type { Database, Tables } from '../database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /**
- * Slots with blocks that no node showed while the cursor stood before them; `filled`: one did since; `closed`: an operator went on
- * without them. The block at `toSlot` is named by its child.
+ * Slots with blocks that no node returned to the scan. `filled`: a node returned them later. `closed`: an operator
+ * continued without them. Hash and height of the block at `toSlot` come from its child.
  */
 export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
 
-/** A gap that was closed; `below`: the block before it, null where its header is pruned; `above`: the slot of the next on record. */
+/** `below`: the block before the gap, null if its header is pruned; `above`: slot of the next stored block. */
 export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {
   readonly below: BlockName | null;
   readonly above: bigint;
 }
 
-/** The gaps that the scan stood at. At most one is open, right after the cursor; once the cursor moves, it is filled. */
+/** Gaps that stopped the scan. At most one is open, right after the cursor, until the cursor passes it. */
 export class Gaps {
   readonly #db: Database;
 
@@ -27,7 +27,7 @@ export class Gaps {
     this.#db = db;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async list(limit: number): Promise<readonly GapRow[]> {
     return this.#db
       .selectFrom('scanGap')
@@ -39,8 +39,8 @@ export class Gaps {
   }
 
   /**
-   * The scan stands at `expected`, and `child` is the first block above that a node shows: all from the cursor to the parent of
-   * `child` is missing. Another open gap, such as a wider one, ends. Undefined where the cursor has moved.
+   * All blocks are missing from the cursor, `expected`, to the parent of `child`, the next block that a node
+   * returns. Deletes an open gap with another end. Undefined if the cursor has moved.
    */
   async open(expected: Cursor, child: BlockHeader): Promise<GapRow | undefined> {
     return this.#db.transaction().execute(async (trx) => {
@@ -59,8 +59,8 @@ export class Gaps {
   }
 
   /**
-   * Goes on without the blocks of the open gap, on somebody's word: the cursor becomes its last block, as the child names it, so
-   * that the next commit is linked as ever. May be repeated. Throws NotFound where no such gap is open.
+   * Continues without the blocks of the open gap. The cursor becomes the gap's last block, as its child names it, so
+   * that the next commit is linked as always. Idempotent. Throws NotFound if no such gap is open.
    */
   async close({ from, to, who, why }: Slots & Word): Promise<Cursor> {
     return this.#db.transaction().execute(async (trx) => {
@@ -92,9 +92,9 @@ export class Gaps {
     });
   }
 
-  /** Those that were closed and reach into these slots, the lowest first, each with the blocks on record around it. */
+  /** Closed gaps that overlap these slots, lowest first, each with the stored blocks around it. */
   async closedBetween(from: bigint, to: bigint): Promise<readonly ClosedGap[]> {
-    // Right below a gap may lie the last block of another one, which is known by name alone.
+    // The block right below a gap may be the last one of another gap, which has no header.
     const { rows } = await sql<Pick<GapRow, 'fromSlot' | 'toSlot'> & { above: bigint } & Nullable<BlockName>>`
       select gap.from_slot as "fromSlot", gap.to_slot as "toSlot", below.slot, below.blockhash, below.height,
         coalesce((select slot from block where slot > gap.to_slot order by slot limit 1), gap.to_slot) as above

@@ -13,16 +13,16 @@ const NEVER_UNREAD = { unreadSince: null, auditAfter: null } as const;
 
 const SUBJECT = sql.lit(IMPORTS_SUBJECT);
 
-/** An `alert` about all imports since a slot, none of which is to be audited any more. */
+/** An `alert` about the imports since a slot, none of which needs an audit any more. */
 const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists (
   select from deposit_address due where due.audit_due and due.since = substring(alert.subject from ${SUBJECT})::bigint))`;
 
-/** The slot of the chain at the import of a `deposit_address`: once the scan is there, all that is to be audited is final. */
+/** Slot at the import of a `deposit_address`: once the scan reaches it, all blocks to audit are final. */
 const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
 
 /**
- * The audits of addresses that were imported with a past: each is due until nodes have shown all that came to it from then on. The end
- * of one changes the record of that name alone: a backup may have taken another one back to before the audit.
+ * Each audit is due until nodes have returned everything since the import's slot. Its end changes only the database
+ * of the name `record`: a restore may have undone what the audit stored.
  */
 export class ImportAudits {
   readonly #db: Database;
@@ -32,12 +32,12 @@ export class ImportAudits {
   }
 
   /**
-   * Those of which something is to be asked now: first those that nobody has tried, then those tried the longest ago. None is before
-   * the scan has come to where the chain was at its import, and has committed what was staged without it.
+   * First addresses never tried, then those tried the longest time ago. An audit begins once the scan has passed the
+   * slot of the import and has committed the ranges that were staged without the address.
    */
   async due(limit: number): Promise<readonly DepositAddressRow[]> {
     const cursor = await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst();
-    // A new import of millions is passed as a whole: until then one look at an index answers.
+    // The scan passes a new import of millions as a whole: until then, one look at an index suffices.
     if (cursor === undefined || !(await this.#isAnyPassed(cursor.slot))) return [];
     return depositAddressRows(this.#db)
       .where('auditDue', '=', true)
@@ -61,7 +61,7 @@ export class ImportAudits {
     return any !== undefined;
   }
 
-  /** The audits of these have been started: others come first in the next round. */
+  /** The audits of these addresses have begun: others come first in the next round. */
   async noteTried(addresses: readonly string[]): Promise<void> {
     await this.#db
       .updateTable('depositAddress')
@@ -71,7 +71,7 @@ export class ImportAudits {
       .execute();
   }
 
-  /** Its audit has ended, and was not whole: it is begun again, later from time to time. */
+  /** The audit has ended incomplete. It is retried, in growing intervals. */
   async putOff(address: string, record: string): Promise<void> {
     const unreadSince = sql<Date>`coalesce(unread_since, now())`;
     await this.#db.transaction().execute(async (trx) => {
@@ -85,10 +85,7 @@ export class ImportAudits {
     });
   }
 
-  /**
-   * What came in these slots is on record: the address is free, unless something came, or it is to be audited from earlier, or up to
-   * later, by now.
-   */
+  /** The slots are audited: the address becomes free, unless it was used, or an earlier or longer audit is due. */
   async markAudited(address: string, { from, to }: Slots, record: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       if (!(await isRecord(trx, record))) return;
@@ -106,8 +103,8 @@ export class ImportAudits {
 }
 
 /**
- * Addresses not yet audited from `since` become due from there; free ones are kept until then. Due ones, too, are kept until the scan has
- * come to `tip`, and to the newest slot that is known to be final.
+ * Makes addresses due that were not audited from `since` on; free ones cannot be assigned until then. Due audits
+ * also wait until the scan has reached `tip` and the newest slot known to be final.
  */
 export async function auditSince(
   trx: Transaction<Tables>,

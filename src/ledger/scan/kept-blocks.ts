@@ -5,28 +5,28 @@ import { dropForsaken } from './rescans.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 interface Retention {
-  /** Slots behind the cursor whose headers are kept whatever happens. */
+  /** Slots behind the cursor whose headers are always kept. */
   readonly keptSlots?: bigint | undefined;
-  /** Slots behind the cursor whose headers are kept for audits of addresses, at most. */
+  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses. */
   readonly auditSlots?: bigint;
-  /** Headers that go in one transaction. */
+  /** The maximum of headers that one transaction deletes. */
   readonly atMost?: number;
 }
 
 /**
- * Three epochs, 270 MB. Nodes keep about two by default, so that what is older can be read again from archives only;
- * a proof of death needs the 300 blocks of an attempt's life.
+ * Three epochs, 270 MB. Nodes keep about two, so older blocks come from archives only. A proof of death needs the
+ * 300 blocks of an attempt's life.
  */
 const KEPT_SLOTS = 1_296_000n;
 /**
- * As much again, 540 MB. An audit takes the hashes and times of blocks from headers, and does without: one that comes to no end, as no
- * node has its slots, must not keep all headers for ever.
+ * As much again, 540 MB. Audits take hashes and times from headers, but do not need them. An audit that never ends,
+ * because no node has its slots, must not keep all headers.
  */
 const AUDIT_SLOTS = 2n * KEPT_SLOTS;
-/** So much more than comes in between two prunings that a catch-up of days is soon pruned, too. */
+/** More than the blocks between two prunings, so that the blocks of a long catch-up are soon pruned too. */
 const AT_MOST = 10_000;
 
-/** The headers of committed blocks: those that something may still need are kept, the others pruned, the oldest first. */
+/** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
 export class KeptBlocks {
   readonly #db: Database;
 
@@ -34,7 +34,7 @@ export class KeptBlocks {
     this.#db = db;
   }
 
-  /** Prunes what is further behind the cursor than `keptSlots` and no unfinished work needs. Answers how many headers that were. */
+  /** Deletes headers more than `keptSlots` behind the cursor that no unfinished work needs. Returns the number. */
   async prune({
     keptSlots = KEPT_SLOTS,
     auditSlots = AUDIT_SLOTS,
@@ -67,7 +67,7 @@ export class KeptBlocks {
   }
 }
 
-/** The lowest slot that a living attempt, a gap, a rescan or, from `auditFrom` on, an audit needs; null where there are none. */
+/** The lowest slot that an attempt, a gap, a rescan or (from `auditFrom` on) an audit needs; null for none. */
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
     (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),

@@ -15,18 +15,18 @@ import type { Matched } from './watched.ts';
 
 export type RescanRow = Readonly<Selectable<RescanTable>>;
 
-/** A try to read it, and the record in which that has begun. */
+/** A try to read a rescan, and the name of the database in which it began. */
 export type RescanTry = Pick<RescanRow, 'position'> & { readonly record: string };
 
-/** So many more blocks are read, and with them all up to this slot. */
+/** The number of blocks read since the last progress; all blocks up to `readTo` are read. */
 export type RescanProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: bigint };
 
-/** Twice as long as the activity that reads is given: whoever began then is gone. */
+/** Twice the timeout of the activity that reads: a run that began before that is gone. */
 const FORSAKEN_AFTER = sql`interval '2 days'`;
 
 /**
- * Every rescan, how far it is and what it came to. Until it has ended its headers are kept. A try changes one that has not ended, in the
- * record of that name alone: a backup may have given its number to another one, or taken it back to before what was found.
+ * Headers of a rescan are kept until it has ended. A try changes only an open rescan in the database of the name
+ * `record`. After a restore its number may be another rescan's, or its findings may be lost.
  */
 export class Rescans {
   readonly #db: Database;
@@ -36,8 +36,8 @@ export class Rescans {
   }
 
   /**
-   * From here on nothing of it is pruned. The one of the same slots that has not ended is gone on with; a run that has read it to its
-   * end already is answered that one. Throws SlotsNotRecorded where some of it is above the cursor, or below the first header on record.
+   * From here on no header of the slots is pruned. Continues an open rescan of these slots; a run that has read all
+   * receives the ended one. Throws SlotsNotRecorded if a slot is above the cursor, or below the first header.
    */
   async begin(
     { from, to, who, why }: Slots & Word,
@@ -64,7 +64,7 @@ export class Rescans {
     });
   }
 
-  /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(request: PageRequest): Promise<Page<RescanRow>> {
     const newest = await this.#db
       .selectFrom('rescan')
@@ -76,7 +76,7 @@ export class Rescans {
     return pageOf(newest, request);
   }
 
-  /** Those under way, the oldest first. */
+  /** Rescans that have not ended, oldest first. */
   async open(limit: number): Promise<readonly RescanRow[]> {
     return this.#db
       .selectFrom('rescan')
@@ -88,8 +88,8 @@ export class Rescans {
   }
 
   /**
-   * Puts on record what the blocks lack there, each that the scan should have found with an alert, and what that makes of the rescan,
-   * `progress` included. Throws as `Scan.upsert` does, and Unavailable where this try is over.
+   * Stores what the database lacks, with an alert for each arrival that the scan missed, and the rescan's progress.
+   * Throws as `Scan.upsert` does, and Unavailable if this try is over.
    */
   async record(
     of: RescanTry,
@@ -110,14 +110,14 @@ export class Rescans {
     });
   }
 
-  /** What this try failed by; it is tried again. Throws Unavailable where this try is over. */
+  /** Stores the error of this try; another one follows. Throws Unavailable if this try is over. */
   async note(of: RescanTry, trouble: string): Promise<void> {
     await this.#change(of, (_trx, change) => change(() => ({ trouble })));
   }
 
   /**
-   * All is read whose headers are on record, and of closed gaps so many blocks, and not the slots `unread`. Answers what it came to.
-   * Throws Unavailable where this try is over.
+   * All blocks with stored headers are read. `inGaps`: the blocks read in closed gaps, and the slots that no node
+   * returned. Throws Unavailable if this try is over.
    */
   async end(of: RescanTry, inGaps: Omit<RescanResult, 'found'>): Promise<RescanRow> {
     return this.#change(of, (_trx, change) =>
@@ -130,12 +130,12 @@ export class Rescans {
     );
   }
 
-  /** Nobody reads this range any more, for what the newest try failed by; for `why` where that try could not put it on record. */
+  /** Ends a rescan that no run continues, with the stored error of its latest try, or else with `why`. */
   async giveUp({ from, to }: Slots, why: string): Promise<void> {
     await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }
 
-  /** The row is changed last: whoever holds the cursor waits for it. */
+  /** The rescan's row is changed last: a transaction that holds the cursor may wait for it. */
   async #change<T>(
     { position, record }: RescanTry,
     work: (trx: Transaction<Tables>, change: (values: Changes) => Promise<RescanRow>) => Promise<T>,
@@ -163,7 +163,7 @@ function over(why: string): DomainError {
   return new DomainError('Unavailable', `this try to read blocks again is over: ${why}`);
 }
 
-/** Right behind pruned headers there may be none, as slots are skipped or in a gap; before the very first one blocks were never scanned. */
+/** Slots right above the pruned ones may have no header. Blocks before the very first were never scanned. */
 async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<void> {
   const { prunedTo, first } = await trx
     .selectFrom('scanCursor')
@@ -180,7 +180,7 @@ async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<v
   throw new DomainError('SlotsNotRecorded', `from: ${why} with slot ${first}`, { field: 'from' });
 }
 
-/** The newest of these slots, where this run has read all of it. */
+/** The newest rescan of these slots, if this run has read all of it. */
 async function readBy(
   trx: Transaction<Tables>,
   run: string | null,
@@ -199,7 +199,7 @@ async function readBy(
   return newest?.run === run && newest.endedAt !== null && newest.trouble === null ? newest : undefined;
 }
 
-/** Ends those whose run was lost: they must not keep headers for ever. */
+/** Ends rescans whose run was lost, so that they do not keep headers for ever. */
 export async function dropForsaken(trx: Transaction<Tables>): Promise<void> {
   await giveUp(trx, 'its run was lost').where('triedAt', '<', sql<Date>`now() - ${FORSAKEN_AFTER}`).execute();
 }

@@ -9,7 +9,7 @@ import type { Locked } from '../locked.ts';
 /** The last linked, scanned, committed block. */
 export type Cursor = BlockName;
 
-/** The cursor as this transaction holds it: nobody else moves it before that ends. */
+/** The cursor, locked by this transaction: no other one moves it before this one ends. */
 export type LockedCursor = Locked<Cursor, 'cursor'>;
 
 export async function readCursor(db: Database): Promise<Cursor | null> {
@@ -26,7 +26,7 @@ export async function lockCursor(trx: Transaction<Tables>): Promise<LockedCursor
   return row === undefined ? null : (row as LockedCursor);
 }
 
-/** Throws SlotsNotRecorded where the scan has not come to the last slot of a range, `to`, yet. */
+/** Throws SlotsNotRecorded if the scan has not reached `to`, the last slot of a range. */
 export function assertReached(cursor: Cursor | null, to: bigint): void {
   if (cursor !== null && to <= cursor.slot) return;
   const message =
@@ -36,7 +36,7 @@ export function assertReached(cursor: Cursor | null, to: bigint): void {
   throw new DomainError('SlotsNotRecorded', message, { field: 'to' });
 }
 
-/** Throws IllegalTransition unless each header names the one before it, the first one the cursor, as its parent. */
+/** Throws IllegalTransition unless each header names the previous one, the first the cursor, as its parent. */
 export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): void {
   let previous = cursor;
   for (const header of headers) {
@@ -52,8 +52,8 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
 }
 
 /**
- * Moves the cursor on. What was announced up to there and did not come is dropped, a gap behind it is filled, one that it has
- * come into begins after it, and what was staged from there or before is forgotten: it can never be joined.
+ * Drops announced deposits up to the new slot that did not arrive, fills a passed gap, and shortens a gap that the
+ * cursor is in. Deletes ranges staged from there or before, which can never be joined.
  */
 export async function moveCursor(
   trx: Transaction<Tables>,

@@ -4,10 +4,9 @@ import type { Word } from '../../domain/operator-note.ts';
 import type { Database, Tables } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
-/** Who paused the scan, why and since when; and who ended that. */
 export type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
 
-/** The scan is paused, so nothing is read, staged or committed. */
+/** The scan is paused: no block is read, staged or committed. */
 export class ScanPaused extends DomainError {
   readonly pause: ScanPauseRow;
 
@@ -17,7 +16,7 @@ export class ScanPaused extends DomainError {
   }
 }
 
-/** Pauses of the scan, of which at most one is open. While it is, the cursor stays, whatever becomes of workers and of Temporal. */
+/** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
 export class ScanPauses {
   readonly #db: Database;
 
@@ -29,7 +28,7 @@ export class ScanPauses {
     return openPause(this.#db);
   }
 
-  /** After this commits no block is committed, and no deposit confirmed or announced, any more. An open pause stays as it is. */
+  /** After the commit no block is committed, no deposit confirmed or announced. An open pause stays as it is. */
   async begin({ who, why }: Word): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       await lockCursor(trx);
@@ -41,7 +40,6 @@ export class ScanPauses {
     });
   }
 
-  /** Ends the open pause, where there is one. */
   async end({ who, why }: Word): Promise<void> {
     await this.#db
       .updateTable('scanPause')
@@ -56,13 +54,13 @@ export class ScanPauses {
   }
 }
 
-/** Throws ScanPaused. Under the lock of the cursor nobody pauses before that transaction ends. */
+/** Throws ScanPaused. While the transaction holds the lock of the cursor, no pause begins. */
 export async function assertNotPaused(db: Database): Promise<void> {
   const pause = await openPause(db);
   if (pause !== undefined) throw new ScanPaused(pause);
 }
 
-/** The slot of the cursor; null before the first block. It stays, and nobody pauses, before this transaction ends. Throws ScanPaused. */
+/** The cursor's slot, or null. Until the transaction ends it stays, and no pause begins. Throws ScanPaused. */
 export async function holdUnpaused(trx: Transaction<Tables>): Promise<bigint | null> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
   await assertNotPaused(trx);

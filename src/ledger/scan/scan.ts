@@ -11,15 +11,12 @@ import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
 
 /**
- * `overtaken`: another scanner moved the cursor: read the cursor again. `unknown_version`: the database was never at the version of the
- * watch set, so it has been restored: read the watch set again, too.
+ * `overtaken`: another scanner moved the cursor: read it again. `unknown_version`: this database never had the
+ * version of the watch set, so it was restored: read the watch set again too.
  */
 export type CommitResult = 'committed' | 'overtaken' | 'unknown_version';
 
-/**
- * The cursor, the headers of the blocks behind it that are kept, and the one way to move it: with everything that the next blocks
- * brought.
- */
+/** The cursor, the headers behind it, and the only way to move it: with the findings of the next blocks. */
 export class Scan {
   readonly #db: Database;
 
@@ -32,7 +29,7 @@ export class Scan {
     return readCursor(this.#db);
   }
 
-  /** Begins behind this block, unless the scan has begun already. Answers the cursor that counts. */
+  /** Begins after this block, unless the scan has begun already. Returns the stored cursor. */
   async start(header: BlockHeader): Promise<Cursor> {
     return this.#db.transaction().execute(async (trx) => {
       const { slot, blockhash, height } = header;
@@ -46,7 +43,7 @@ export class Scan {
     });
   }
 
-  /** A quorum of nodes has finalized all up to `tip`, which may be far ahead of the cursor. */
+  /** A quorum of nodes has finalized all slots up to `tip`, which may be far ahead of the cursor. */
   async seen(tip: bigint): Promise<void> {
     await this.#db
       .updateTable('scanCursor')
@@ -56,8 +53,9 @@ export class Scan {
   }
 
   /**
-   * Commits the blocks after `expected`, at least one, and moves the cursor to the last of them, all in one transaction. A repeated
-   * commit is `committed` as long as its last block is the cursor. Throws ScanPaused, and IllegalTransition for blocks that are not linked.
+   * Commits the blocks after `expected`, at least one, and moves the cursor, in one transaction. A repeated commit
+   * returns `committed` while its last block is the cursor. Throws ScanPaused, and IllegalTransition for unlinked
+   * blocks.
    */
   async commit({
     expected,
@@ -78,15 +76,15 @@ export class Scan {
   }
 
   /**
-   * Puts on record what is missing of blocks behind the cursor, which stays where it is. May be repeated. Throws InvalidRequest for
-   * a block above the cursor, NodeFault for one that is not the block on record at its slot.
+   * Stores missing findings of blocks behind the cursor, which stays. Idempotent. Throws InvalidRequest for a block
+   * above the cursor, NodeFault for a block that the stored headers contradict.
    */
   async upsert(matched: Matched<FoundBlock>): Promise<Exclude<CommitResult, 'overtaken'>> {
     const added = await this.#db.transaction().execute((trx) => upsertBlocks(trx, matched));
     return added === null ? 'unknown_version' : 'committed';
   }
 
-  /** The committed blocks of these slots, both ends within, the lowest first. */
+  /** Headers of the committed blocks from slot `from` to slot `to`, both included, lowest first. */
   async headersBetween(from: bigint, to: bigint): Promise<readonly BlockHeader[]> {
     return this.#db
       .selectFrom('block')
@@ -98,7 +96,7 @@ export class Scan {
   }
 }
 
-/** {@link Scan.upsert} in this transaction: the arrivals that were not on record as finalized; null where its version is unknown. */
+/** {@link Scan.upsert} in this transaction. Returns newly finalized arrivals, or null for an unknown version. */
 export async function upsertBlocks(
   trx: Transaction<Tables>,
   matched: Matched<FoundBlock>,

@@ -10,7 +10,7 @@ import { type Cursor, lockCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
 
-/** Blocks that were scanned ahead of the cursor; `parentSlot` and `previousBlockhash` are what the first of them says. */
+/** Blocks that were scanned ahead of the cursor; `parentSlot` and `previousBlockhash` are those of the first one. */
 export type StagedRangeRow = Readonly<Omit<Selectable<Tables['stagedRange']>, 'blocks'>>;
 
 /** `nothing`: no staged range begins with the child of the cursor. */
@@ -20,8 +20,8 @@ export type JoinResult =
   | { readonly kind: 'nothing' };
 
 /**
- * Ranges that many workers scan at once in a catch-up, until each is joined to the cursor by its hash link. A range is matched with
- * the newest watch set when it is staged, which is after its blocks were final: for an address that comes later they are past.
+ * Ranges that many workers scan at once in a catch-up, until each is joined to the cursor by its hash link. A range
+ * is matched when it is staged: for addresses added later, its blocks are in the past.
  */
 export class StagedRanges {
   readonly #db: Database;
@@ -30,7 +30,7 @@ export class StagedRanges {
     this.#db = db;
   }
 
-  /** Stages the blocks of these slots, in the place of what was staged from `from`; none where all are skipped. As {@link Scan.commit}. */
+  /** Replaces the range staged from `from`; stores none if all slots are skipped. Throws as `Scan.commit` does. */
   async stage({
     from,
     to,
@@ -60,7 +60,7 @@ export class StagedRanges {
     });
   }
 
-  /** Everything that waits to be joined, the lowest first. */
+  /** Ranges that wait to be joined, lowest first. */
   async list(): Promise<readonly StagedRangeRow[]> {
     return this.#db
       .selectFrom('stagedRange')
@@ -69,10 +69,7 @@ export class StagedRanges {
       .execute();
   }
 
-  /**
-   * Commits the staged range that begins with the child of the cursor, as {@link Scan.commit} does. Throws IllegalTransition where its
-   * blocks are not linked among themselves.
-   */
+  /** Commits the range that begins with the cursor's child. Throws as `Scan.commit` does. */
   async join(expected: Cursor): Promise<JoinResult> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);

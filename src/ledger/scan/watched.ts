@@ -12,25 +12,25 @@ export interface WatchedWallet {
   readonly kind: WatchKind;
 }
 
-/** What came into the watch set after some version, up to `version`. */
+/** Wallets that were added to the watch set after some version, up to `version`. */
 export interface WatchDifference {
   readonly version: bigint;
   readonly wallets: readonly WatchedWallet[];
 }
 
-/** The record as it is inside a transaction: nothing else may be asked while that holds its locks. */
+/** Reads inside a transaction. While it holds its locks, no other connection may be used. */
 export interface RecordView {
-  /** Those of these addresses that are ours. */
+  /** The watched wallets among these addresses. */
   readonly among: (addresses: readonly string[]) => Promise<ReadonlyMap<string, WatchKind>>;
   /** Our own attempts among these signatures. */
   readonly recordOf: (signatures: readonly string[]) => Promise<ReadonlyMap<string, RecordedSpend>>;
 }
 
-/** What was found with the watch set of `watchVersion`. */
+/** Findings with the watch set of `watchVersion`. */
 export interface Matched<Found> {
   readonly blocks: readonly Found[];
   readonly watchVersion: bigint;
-  /** All of `blocks` again, each with what is found where the added wallets are known, too. */
+  /** All of `blocks` again, each with its findings for the added wallets too. */
   readonly rematch: (
     added: readonly WatchedWallet[],
     record: RecordView,
@@ -38,9 +38,9 @@ export interface Matched<Found> {
 }
 
 /**
- * All wallets that we look for. They are only ever added, each with the version that its adding made, so that a copy in memory of
- * version v and the rows above v are the whole set. Versions go up by random steps: one that the record knows is one that this very
- * record has been at, and never a number that it came to again after an older copy was put in its place.
+ * All watched wallets, each with the version that added it; none is ever removed. A copy in memory of version v and
+ * the rows above v are the whole set. Versions grow by random steps, so that a version from before a restore never
+ * matches one made after it.
  */
 export class Watched {
   readonly #db: Database;
@@ -56,7 +56,7 @@ export class Watched {
     return row.version;
   }
 
-  /** Every address, in one query. Read {@link version} before: whatever is added meanwhile is {@link since} that one. */
+  /** Every address, in one query. Read {@link version} first: later wallets are {@link since} that version. */
   async *stream(): AsyncGenerator<string> {
     for await (const rows of readInOneQuery<[string]>(
       this.#databaseUrl,
@@ -65,7 +65,7 @@ export class Watched {
       for (const [address] of rows) yield address;
   }
 
-  /** Some addresses in their order, those behind `after`; of one kind, or of all. */
+  /** Addresses in their order, after `after`; of one kind, or of all. */
   async page(after: string | null, limit: number, kind?: WatchKind): Promise<readonly string[]> {
     let query = this.#db.selectFrom('watchedWallet').select('address').orderBy('address').limit(limit);
     if (after !== null) query = query.where('address', '>', after);
@@ -73,7 +73,7 @@ export class Watched {
     return (await query.execute()).map(({ address }) => address);
   }
 
-  /** Throws Unavailable for a version that the record has never been at: it is another one, and the whole set must be read anew. */
+  /** Throws Unavailable for a version that this database never had: load the whole set again. */
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
     if (!(await isKnown(this.#db, version))) {
@@ -83,20 +83,19 @@ export class Watched {
     return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
   }
 
-  /** Those of `addresses` that are ours. */
   async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
     return kindsOf(this.#db, addresses);
   }
 
-  /** Wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */
+  /** Adds wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */
   async addHot(addresses: readonly string[]): Promise<void> {
     await this.#db.transaction().execute((trx) => watch(trx, addresses, 'hot'));
   }
 }
 
 /**
- * Adds wallets to the set; safe from the commit on. Every block that is committed before it is matched without them, every later
- * one with them: both wait for each other at the row of the version. Throws InvalidRequest for one that is watched as another kind.
+ * Adds wallets. Blocks committed before that are matched without them, later blocks with them: both transactions
+ * wait for each other at the version's row. Throws InvalidRequest for a wallet that is watched as another kind.
  */
 export async function watch(
   trx: Transaction<Tables>,
@@ -125,10 +124,10 @@ export async function watch(
   await trx.updateTable('watchVersion').set({ version: next }).execute();
 }
 
-// Two lines of imports meet at one number once in this many; 63 bits hold some ten million steps.
+// Two histories split by a restore reach one number once in this many steps. 63 bits hold ten million steps.
 const LONGEST_STEP = 2 ** 40;
 
-// Staged blocks are matched, too, although the cursor is not yet there.
+// Staged blocks are matched already, although the cursor is not there yet.
 const SCANNED_TO = sql<bigint | null>`greatest(
   (select slot from scan_cursor), (select max(to_slot) from staged_range))`;
 
@@ -157,7 +156,7 @@ async function kindsOf(db: Database, addresses: readonly string[]): Promise<Read
   return new Map(rows.map(({ address, kind }) => [address, kind]));
 }
 
-/** Whether the record has been at this version: every one but the first has brought wallets. */
+/** True if this database ever had this version: every version but the first has added wallets. */
 async function isKnown(db: Database, version: bigint): Promise<boolean> {
   if (version === 0n) return true;
   const row = await db
@@ -179,8 +178,8 @@ async function addedBetween(db: Database, after: bigint, to: bigint): Promise<re
 }
 
 /**
- * The blocks as the newest watch set finds them; nobody adds to it before this transaction ends. Null where the record has never been
- * at the version that they were matched with: it is not the one that it was, and all that is in memory of it must be read anew.
+ * The blocks with findings of the newest watch set, which is locked until the transaction ends. Null if this
+ * database never had their version: it was restored, and all its data in memory must be loaded again.
  */
 export async function withNewestWatchSet<Found>(
   trx: Transaction<Tables>,

@@ -16,8 +16,8 @@ import type { SettlementRow } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 
 /**
- * What the end of an attempt makes of its settlement, in the transaction that records the end. The caller holds the lock and has seen the
- * attempt alive under it. The sums of reservations are locked last: see `reserveFunds`.
+ * Moves the settlement in the transaction that stores the attempt's end. The caller holds the settlement's lock and
+ * has seen the attempt live under it. The sums of reservations are locked last: see `reserveFunds`.
  */
 export async function afterSettlement(
   trx: Transaction<Tables>,
@@ -36,7 +36,7 @@ export async function afterSettlement(
     await landReservations(trx, id, settled.slot ?? 0n);
     return;
   }
-  // Only what we compose can be composed anew: its reservation stays open for the next attempt.
+  // Only our own messages can be composed again: the reservation stays open for the next attempt.
   const goesOn = settled.adoptedFrom === null && (settled.state === 'dead' || mayPass);
   if (!isStopped) await enterNext(trx, kinds, settlement, settled, { goesOn, reason: reason ?? null });
   if (!goesOn) await releaseReservations(trx, id);
@@ -49,7 +49,7 @@ async function enterNext(
   settled: AttemptRow,
   { goesOn, reason }: { readonly goesOn: boolean; readonly reason: StatusReason | null },
 ): Promise<void> {
-  // The fork that showed it confirmed is gone, or it failed there: no step leads from `confirmed` to what follows.
+  // The fork that confirmed it is dead, or it failed there: no step leads from `confirmed` to what follows.
   if (status === 'confirmed' && (goesOn || settled.state === 'dead'))
     await enterStatus(trx, kinds, id, 'sending');
   if (settled.state === 'dead')
@@ -58,7 +58,7 @@ async function enterNext(
   else await enterStatus(trx, kinds, id, 'failed', reason);
 }
 
-/** A finalized failure proves that these bytes never land again. The next attempt waits, or an operator is asked first. */
+/** These bytes never land again. The next attempt waits; after too many failures an operator decides. */
 async function prepareAgain(
   trx: Transaction<Tables>,
   kinds: Kinds,

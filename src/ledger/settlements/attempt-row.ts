@@ -4,36 +4,36 @@ import { mayFollow, type StatusReason } from '../../domain/settlement.ts';
 import { type AttemptState, anyOf, type Database, type Tables } from '../database.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
-/** One transaction for a settlement, from before it is signed to its end. `message` is base64, `messageHash` hex of SHA-256. */
+/** One transaction of a settlement. `message` is base64, `messageHash` the SHA-256 in hex. */
 export type AttemptRow = Readonly<Omit<Selectable<Tables['attempt']>, 'createsAccount'>> & {
-  /** Whether it makes the receiver's token account; null for other kinds, and for attempts that an older worker prepared. */
+  /** Whether it creates the receiver's token account; null for other kinds and older workers. */
   readonly createsAccount?: boolean | null;
 };
 
-/** How an attempt ended. `slot` is required but for `dead`, `proof` for `dead`; it is kept as JSON, bigint as decimal strings. */
+/** `slot` is required unless `dead`, `proof` if `dead`; the proof is JSON, bigint as decimal strings. */
 export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;
   readonly error?: string;
-  /** The one that was judged, null for one without: after a restore, or signed meanwhile, an attempt of the same number is another one. */
+  /** The judged signature, null if unsigned: after a restore or a late signature the attempt is another one. */
   readonly signature?: string | null;
-  /** What the chain charged, where it is known. */
+  /** The fee that the chain charged, if known. */
   readonly feeLamports?: bigint;
-  /** What it paid for the token account that it made, where that is known: nothing where somebody else had made it. */
+  /** The rent that it paid for the token account, if known; 0 if the account existed already. */
   readonly rentLamports?: bigint;
   readonly proof: unknown;
-  /** Why, for `failed`. */
+  /** For `failed`. */
   readonly reason?: StatusReason;
-  /** For `failed`: its cause can pass, so that the next attempt of a message that we compose may succeed. Default: false. */
+  /** For `failed`: the cause can pass, so a next attempt of our own message may succeed. Default: false. */
   readonly mayPass?: boolean;
-  /** Base units that reached the destination, for `landed`. */
+  /** For `landed`: base units that reached the destination. */
   readonly amountReceived?: bigint;
 }
 
-/** An attempt in one of these has not ended. */
+/** States of an attempt that has not ended. */
 export const LIVE: readonly AttemptState[] = ['prepared', 'signed'];
 
-/** An attempt in one of these has paid its settlement, or may yet. All others are proved never to land: dead, or failed in a block. */
+/** States of an attempt that has paid, or may yet. All others are proved never to pay: dead, or failed. */
 export const MAY_HAVE_PAID: readonly AttemptState[] = [...LIVE, 'landed'];
 
 /** Oldest first. */
@@ -69,7 +69,6 @@ export async function readAttempt(db: Database, settlementId: string, n: number)
   throw new DomainError('NotFound', `settlement ${settlementId} has no attempt ${n}`, { settlementId, n });
 }
 
-/** The error for a step that its state forbids. */
 export function illegal(row: AttemptRow, wish: string): DomainError {
   const { settlementId, n, state } = row;
   return new DomainError(
@@ -83,7 +82,7 @@ export function illegal(row: AttemptRow, wish: string): DomainError {
   );
 }
 
-/** Throws IllegalTransition unless all attempts so far are proved never to land, and `n` is the next. */
+/** Throws IllegalTransition unless all earlier attempts are proved never to pay, and `n` is the next number. */
 export function refuseAnother(
   { id, status }: SettlementRow,
   { n }: Pick<AttemptRow, 'n'>,

@@ -40,24 +40,24 @@ export type NewAttempt = Omit<
   | 'createdAt'
   | 'endedAt'
 > & {
-  /** Those that its buyer has made, base58, one for each signer; null where a key of ours is to sign. Default: none are made. */
+  /** The buyer's signatures, base58, one for each signer; null where the key is ours. Default: none. */
   readonly signatures?: readonly (string | null)[];
-  /** A key of this process is among those that have signed it: nothing of it may be sent unless it goes on record. */
+  /** A key of this process has signed it: it may be sent only if the row is stored. */
   readonly isSignedHere?: true;
 };
 
-/** `stopped`: no attempt may be prepared now, for this or for any settlement. `nonce_taken`: compose with another nonce account. */
+/** `stopped`: this settlement, or every one, may not prepare now. `nonce_taken`: use another nonce account. */
 export type PrepareResult =
   | { readonly kind: 'prepared'; readonly attempt: AttemptRow }
   | { readonly kind: 'nonce_taken' }
   | { readonly kind: 'stopped'; readonly reason: StatusReason }
   | Shortage;
 
-/** The transactions of settlements. Every step may be repeated and is then a success without effect. */
+/** The transactions of settlements. Every step is idempotent. */
 export class Attempts {
   readonly #db: Database;
   readonly #kinds: Kinds;
-  /** How fast attempts were signed, by those of which this process has stored the signatures. */
+  /** Signing times of the attempts whose signatures this process has stored. */
   readonly signings = new SigningTimes();
 
   constructor(db: Database, kinds: Kinds) {
@@ -66,11 +66,11 @@ export class Attempts {
   }
 
   /**
-   * Writes the n-th attempt, reserves its money and leases its nonce account in one transaction, or answers what is missing or stops it.
-   * The row's existence forbids cancelling and any other attempt until this one is proved dead or failed. An own (id, n) on record is returned
-   * as it is. `reserve`: what it needs of each wallet, each once. An adopted attempt that others have signed is only sent and
-   * watched: no key of ours signs, so no stop keeps it from the record. Throws IllegalTransition; MessageTaken where another attempt
-   * has these very bytes.
+   * Inserts the n-th attempt, reserves its funds and leases its nonce account in one transaction, or returns what is
+   * missing or stops it. The row forbids a cancel and any other attempt until this one is proved dead or failed. A
+   * stored attempt (id, n) is returned as it is. `reserve`: each wallet once. An attempt that others have signed is
+   * only sent and watched: no key of ours signs it, so no pause prevents its row. Throws IllegalTransition, and
+   * MessageTaken if another attempt has the same bytes.
    */
   async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
     try {
@@ -85,9 +85,9 @@ export class Attempts {
   }
 
   /**
-   * Stores the signature of one signer, by default of the one that pays the fee; the message and all signatures are the bytes, stored
-   * before any of them is sent. The signature that is stored first stays: a later one is never sent. Where a dead attempt has paid the
-   * settlement nothing is stored: the row comes back as it was. Throws IllegalTransition for one that was settled before all had signed.
+   * Stores the signature of one signer, by default the fee payer. All bytes are stored before the first send, and
+   * the first stored signature stays: a later one is never sent. If a dead attempt has paid the settlement, the row
+   * is returned unchanged. Throws IllegalTransition if the attempt ended before all had signed.
    */
   async storeSignature(
     settlementId: string,
@@ -111,8 +111,8 @@ export class Attempts {
   }
 
   /**
-   * Takes the signatures under which the message of a living attempt stands on the chain. `isProved`: two nodes or a quorum's block show
-   * them there; only then do they replace a signature, else the answer is false. One that is settled stays as it is.
+   * Stores the signatures with which a live attempt's message is on chain. Returns false if it has another
+   * signature, unless `isProved`: two nodes or a quorum's block show them. An ended attempt stays as it is.
    */
   async takeFound(
     settlementId: string,
@@ -131,10 +131,12 @@ export class Attempts {
   }
 
   /**
-   * Records the verdict and, in the same transaction, what it makes of the settlement: `finalized` for `landed`. Where the next attempt may
-   * follow, for `dead` or a failure that may pass, `preparing`, or `held` after too many failures; else `dead` or `failed`. One that a dead
-   * attempt has paid stays held for that. A repeated or late call changes nothing, so it can never rewind what a later attempt has reached.
-   * `landed` turns the reservation into what left the wallet in that slot; it stays open where the next attempt may follow. Throws IllegalTransition where another verdict is on record, or where another signature was judged.
+   * Stores the verdict and moves the settlement in the same transaction. `landed` leads to `finalized`. `dead`, or a
+   * failure that may pass, leads to `preparing`, or to `held` after too many failures, if the next attempt may
+   * follow; else to `dead` or `failed`. A settlement that a dead attempt has paid stays held. A repeated or late
+   * call changes nothing, so it never undoes what a later attempt has reached. `landed` records the reservation as
+   * spent in that slot; the reservation stays open if the next attempt may follow. Throws IllegalTransition if
+   * another verdict is stored, or if another signature was judged.
    */
   async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -166,12 +168,12 @@ export class Attempts {
     });
   }
 
-  /** All attempts of a settlement, oldest first. */
+  /** Oldest first. */
   async of(settlementId: string): Promise<readonly AttemptRow[]> {
     return attemptsOf(this.#db, settlementId);
   }
 
-  /** The signature of the newest attempt of each settlement, null where it is not signed. Settlements without an attempt are not in it. */
+  /** The newest attempt's signature by settlement, null if unsigned. Omits settlements without an attempt. */
   async newestSignatures(settlementIds: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
     return newestSignatures(this.#db, settlementIds);
   }
@@ -182,9 +184,11 @@ export class Attempts {
   }
 
   /**
-   * Those that may be dead although nobody has sent them, at most `limit`, without the first `skipped` of them: prepared, and their settlements held because the signer refused, or
-   * because a dead attempt has paid them; or, for a minute, with a durable nonce, which an advance may have ended; or for three minutes, in
-   * which a blockhash expires while a signer outside of Sluice, or ours, takes its time. The oldest of each kind first, then the second oldest of each: none keeps another waiting.
+   * Prepared attempts that may be dead although they were never sent: at most `limit`, without the first `skipped`.
+   * Either the settlement is held because the signer refused, or because a dead attempt has paid it. Or the attempt
+   * is older than a minute with a durable nonce, which an advance may have ended. Or it is older than three minutes:
+   * a blockhash expires while a signer is slow. The oldest of each kind come first, then the second oldest of each,
+   * so that no kind delays another.
    */
   async unsigned(limit: number, skipped = 0): Promise<readonly AttemptRow[]> {
     return this.#db
@@ -248,13 +252,13 @@ async function prepareIn(
   await kinds[settlement.kind]?.prepared?.(trx, settlement, attempt);
   await enterStatus(trx, kinds, settlementId, 'preparing');
   if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
-  // Last: other preparations of these wallets wait from here to the end of the transaction.
+  // Last: other preparations for these wallets wait from here until the transaction ends.
   if (reserve.length > 0 || earlier.length > 0)
     await reserveFunds(trx, { settlementId, isFirst: earlier.length === 0 }, reserve);
   return { kind: 'prepared', attempt };
 }
 
-/** Needs the lock on the settlement, and that the attempt was seen alive under it. */
+/** The caller holds the settlement's lock and has seen the attempt live under it. */
 async function signIn(
   trx: Transaction<Tables>,
   kinds: Kinds,

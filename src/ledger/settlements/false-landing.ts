@@ -17,8 +17,8 @@ import { lockIfKnown } from './settlement-row.ts';
 import { enterStatus } from './settlement-status.ts';
 
 /**
- * Judges the alert that a dead attempt of the settlement has landed as false, whether it is open or a resume has closed it, and lets the
- * settlement continue from its newest attempt. Answers whether that changed anything: a repeated call does not.
+ * Judges an alert as false, open or closed by a resume, that a dead attempt of the settlement has landed. The
+ * settlement continues from its newest attempt. Returns false if nothing changed.
  */
 export async function judgeLandingFalse(
   trx: Transaction<Tables>,
@@ -42,14 +42,13 @@ export async function judgeLandingFalse(
   return closed.length > 0 || judged;
 }
 
-/** Where a settlement is by its newest attempt. */
 function placeOf(newest: AttemptRow | undefined): {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
 } {
   if (newest?.state === 'signed') return { status: 'sending', reason: null };
   if (newest?.state === 'landed') return { status: 'finalized', reason: null };
-  // One that we composed is composed anew: an attempt that failed pays nothing, and its cause may have passed.
+  // A message of our own is composed again: a failed attempt pays nothing, and its cause may have passed.
   if (newest?.state === 'failed' && newest.adoptedFrom !== null) {
     const message = `its transaction failed on chain: ${newest.error ?? 'the error is not known'}`;
     return { status: 'failed', reason: { code: 'failed_on_chain', message } };

@@ -4,13 +4,13 @@ import type { AttemptState, Database } from '../database.ts';
 
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
-/** When the newest of a kind was prepared that has been signed. Those that died unsigned are not read: after a stall they are many. */
+/** When the newest signed attempt was prepared. Those that died unsigned are not read: a stall leaves many. */
 const newestSigned = (kind: string) => sql<Date>`coalesce(
   (select created_at from attempt where signature is not null and state <> 'prepared' and kind = ${kind}
     order by created_at desc limit 1),
   '-infinity')`;
 
-/** What is on its way and what has become of the newest, by which the preparations of each kind keep their pace. */
+/** Unsent attempts and the ends of the newest ones, which limit how fast each kind is prepared. */
 export class Traffic {
   readonly #db: Database;
 
@@ -19,8 +19,8 @@ export class Traffic {
   }
 
   /**
-   * How many of a limited life are prepared and not on their way: `living` above block height `height`, and `overdue` ones, of which the
-   * life is over and no later one has been signed. What the signer passed over, or refused, holds up nobody.
+   * Prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`: expired,
+   * and no later one was signed. Attempts that the signer skipped or refused do not count.
    */
   async unsent(kind: string, height: bigint): Promise<Unsent> {
     const { living, overdue } = await this.#db
@@ -35,8 +35,8 @@ export class Traffic {
       ])
       .where('attempt.state', '=', 'prepared')
       .where('attempt.kind', '=', kind)
-      // By id for each attempt. For a join, the planner compares each attempt with each settlement that is preparing where its
-      // statistics are from a quiet moment.
+      // One lookup by id for each attempt. With a join and old statistics, the planner compares each attempt with
+      // each settlement that is preparing.
       .where(
         (row) =>
           row
@@ -50,7 +50,7 @@ export class Traffic {
     return { living: Number(living), overdue: Number(overdue) };
   }
 
-  /** Of the newest `count` that have ended, how many died; as many as there are count. */
+  /** How many of the newest `count` ended attempts died. `ended` is lower if there are fewer. */
   async newestEnds(kind: string, count: number): Promise<Ends> {
     const newest = await this.#db
       .selectFrom('attempt')

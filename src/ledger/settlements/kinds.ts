@@ -4,5 +4,4 @@ import type { Kinds } from '../webhooks/subject-events.ts';
 import { withdrawalEvents } from '../withdrawals/withdrawal-events.ts';
 import { paymentEvents } from '../x402/payment-events.ts';
 
-/** The kinds of settlements that have something to do for their subjects. */
 export const KINDS: Kinds = { [WITHDRAWAL]: withdrawalEvents, [X402]: paymentEvents };

@@ -3,18 +3,18 @@ import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../
 import type { Database, Tables } from '../database.ts';
 import { requestSettlements } from './settlement-row.ts';
 
-/** A nonce account of a wallet; `position` numbers those of one wallet from 1. */
+/** A nonce account of a wallet; `position` numbers the accounts of one wallet from 1. */
 export type NonceAccountRow = Readonly<Selectable<Tables['nonceAccount']>>;
 
-/** A value that finalized banks show, and the slot at which they do. */
+/** A nonce in finalized banks, and the slot at which it was read. */
 export interface FinalizedNonce {
   readonly nonce: string;
   readonly slot: bigint;
 }
 
 /**
- * Durable nonce accounts: `free` -> `leased` to one settlement -> `unproved` when its attempt is settled -> `free` when finalized banks
- * show another value. No value is ever carried by two attempts.
+ * `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free` when finalized banks have
+ * another nonce. Only a bare advance ever carries the nonce of another attempt.
  */
 export class Nonces {
   readonly #db: Database;
@@ -23,7 +23,7 @@ export class Nonces {
     this.#db = db;
   }
 
-  /** Takes the wallet's next position on record, with the settlement that makes the account. `addressOf` derives its address. */
+  /** Takes the wallet's next position, and requests the settlement that creates the account. */
   async register(authority: string, addressOf: (position: number) => string): Promise<NonceAccountRow> {
     return this.#db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/nonces/${authority}`}, 0))`.execute(
@@ -45,15 +45,12 @@ export class Nonces {
     });
   }
 
-  /** Puts on record that this value of the account is to be used up, so that the attempt that carries it cannot land any more. */
+  /** Requests the settlement that uses up this nonce, so that the attempt that carries it cannot land any more. */
   async useUp(value: UsedUp): Promise<void> {
     await requestSettlements(this.#db, NONCE_ADVANCE, [advanceSubject(value)]);
   }
 
-  /**
-   * Takes an account on record that the chain has and a lost record had made. A transaction may carry what it holds, so that it is
-   * free only with another value.
-   */
+  /** Stores an account that a restore has lost. A transaction may carry its nonce: only another one frees it. */
   async adopt(
     account: Pick<NonceAccountRow, 'authority' | 'position' | 'address'>,
     held: FinalizedNonce,
@@ -65,7 +62,7 @@ export class Nonces {
       .execute();
   }
 
-  /** All of them, in the order of their making. */
+  /** Ordered by wallet and position. */
   async list(): Promise<readonly NonceAccountRow[]> {
     return this.#db.selectFrom('nonceAccount').selectAll().orderBy('authority').orderBy('position').execute();
   }
@@ -74,7 +71,7 @@ export class Nonces {
     return this.#db.selectFrom('nonceAccount').selectAll().where('address', '=', address).executeTakeFirst();
   }
 
-  /** A free account, another one for another `salt`, so that those who ask at once seldom want the same. Leases nothing. */
+  /** A free account, which is not leased. The `salt` varies the choice, so that callers seldom collide. */
   async candidate(authority: string, salt: bigint): Promise<NonceAccountRow | undefined> {
     return this.#db
       .selectFrom('nonceAccount')
@@ -94,7 +91,7 @@ export class Nonces {
       .execute();
   }
 
-  /** Frees an unproved account whose finalized value is not the one that a transaction may carry; anything else stays as it is. */
+  /** Frees an unproved account if its finalized nonce is not the one that a transaction may carry. */
   async prove(address: string, { nonce, slot }: FinalizedNonce): Promise<void> {
     await updateOf(this.#db, address)
       .set({ state: 'free', nonce, slot })
@@ -103,7 +100,7 @@ export class Nonces {
       .execute();
   }
 
-  /** A free account does not hold what is on record: it must be proved anew. No attempt carries its value, so any value will do. */
+  /** The chain shows another nonce for a free account. No attempt carries the stored one: any new value will do. */
   async doubt(address: string, nonce: string): Promise<void> {
     await updateOf(this.#db, address)
       .set({ state: 'unproved', nonce: null, slot: null })
@@ -113,7 +110,7 @@ export class Nonces {
   }
 }
 
-/** Locks the account for this transaction where it is free and holds the nonce; false where another one has it or wants it. */
+/** Locks the account if it is free and has the nonce. Returns false if another transaction has or takes it. */
 export async function lockFreeNonce(
   trx: Transaction<Tables>,
   address: string,
@@ -131,7 +128,6 @@ export async function lockFreeNonce(
   return row !== undefined;
 }
 
-/** Leases an account that {@link lockFreeNonce} has locked. */
 export async function leaseNonce(
   trx: Transaction<Tables>,
   address: string,
@@ -140,7 +136,7 @@ export async function leaseNonce(
   await updateOf(trx, address).set({ state: 'leased', settlementId }).execute();
 }
 
-/** Ends the lease of a settled attempt. The account keeps the nonce that the attempt carried until another one is proved. */
+/** Ends the lease of an ended attempt. The account keeps the attempt's nonce until another one is proved. */
 export async function returnNonce(
   trx: Transaction<Tables>,
   address: string,

@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import type { Evidence, InvestigationTimes, NonceEvidence } from '../../domain/attempt.ts';
 
-/** Evidence as it was stored; no times on record before Sluice kept them. */
+/** Evidence as it was stored; times are null in proofs from before Sluice kept them. */
 type StoredEvidence<E extends Evidence | NonceEvidence> = E & {
   readonly [K in keyof InvestigationTimes]: InvestigationTimes[K] | null;
 };
 
-/**
- * Evidence that a verdict rested on. `ofMessage`: after a restore, what proves besides that the message has not landed under any signature;
- * null where that was not asked.
- */
+/** `ofMessage`: after a restore, the proof that the message has not landed under any signature; else null. */
 export type StoredProof = StoredEvidence<Evidence | NonceEvidence> & {
   readonly ofMessage: StoredEvidence<Evidence> | null;
 };
@@ -28,7 +25,7 @@ const saidBy = <T extends z.ZodType>(answer: T) =>
   z.array(z.object({ node: z.string(), sequence: z.number(), answer })).readonly();
 const block = z.object({ slot: whole, blockhash: z.string(), height: whole, agreeingNodes: names });
 
-// Not on record before Sluice asked how far a node had come, and how far back it looked.
+// Missing in proofs from before Sluice asked which slot a node had reached, and how far back it looked.
 const atSlot = whole.nullable().default(null);
 const sighting = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('absent'), atSlot, historyFrom: atSlot }),
@@ -46,7 +43,7 @@ const coverage = z.object({
   first: block,
   last: block,
   containsSignature: z.boolean(),
-  // Not on record before Sluice had the transactions of a block shown by more than one node.
+  // Missing in proofs from before Sluice read the transactions of a block from more than one node.
   witnesses: z.number().default(1),
   sequence: z.number(),
 });
@@ -65,14 +62,14 @@ const outcome = {
   quorum: z.number(),
   statuses: saidBy(sighting),
   outcomeConfirmedBy: names,
-  // Not on record before Sluice asked whether it ran.
+  // Missing in proofs from before Sluice asked whether the transaction was executed.
   chargedBy: names.default([]),
 };
 
 const byBlocks = z.object({
   ...outcome,
   finalizedHeights: saidBy(whole),
-  // Not on record before Sluice asked for it.
+  // Missing in proofs from before Sluice asked for it.
   stillTaking: names.default([]),
   origin: block.nullable(),
   displacement: z.object({ slot: whole, by: block, parentSlot: whole, sequence: z.number() }).nullable(),
@@ -87,13 +84,13 @@ const proof = z.union([
     ofMessage,
     finalizedNonces: saidBy(z.string()),
     use: z.object({ ...nonceEnd, nonce: z.string() }).nullable(),
-    // Not on record before Sluice looked past advances that carry no nonce.
+    // Missing in proofs from before Sluice looked past advances that carry no nonce.
     bypass: z.object(nonceEnd).nullable().default(null),
     coverage: coverage.nullable().default(null),
   }),
 ]) satisfies z.ZodType<StoredProof>;
 
-/** What `toJson` wrote; null where nothing is stored, or something else. */
+/** Parses what `toJson` wrote; null if nothing is stored, or something else. */
 export function readProof(stored: unknown): StoredProof | null {
   return proof.safeParse(stored).data ?? null;
 }

@@ -2,18 +2,18 @@ import { sql, type Transaction } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
 import type { Database, Tables } from '../database.ts';
 
-/** One asset that an attempt needs of a wallet. */
+/** The amount of one asset that an attempt needs in a wallet. */
 export interface Need {
   readonly asset: string;
-  /** Everything that may leave: amount, and for SOL also the fee and the rent of accounts to create. */
+  /** The maximum that may leave: the amount, and for SOL also the fee and the rent of new accounts. */
   readonly amount: bigint;
   /** The wallet's finalized balance at the observed slot. */
   readonly finalizedBalance: bigint;
-  /** What must stay, unless the wallet ends at exactly nothing: the rent minimum for SOL, 0 for tokens. */
+  /** What must stay, unless the wallet ends at exactly 0: the rent-exempt minimum for SOL, 0 for tokens. */
   readonly keep: bigint;
 }
 
-/** What an attempt needs of a wallet, all or nothing. Each asset once. */
+/** What an attempt needs in one wallet, reserved as a whole or not at all. Each asset once. */
 export interface ReservationInput {
   readonly wallet: string;
   /** The finalized slot at which the balances were read. */
@@ -29,17 +29,15 @@ export interface Shortage {
   readonly missing: bigint;
 }
 
-/** What others have reserved of an asset in a wallet. */
+/** The amount of an asset in a wallet that is not available. */
 interface Committed {
   readonly wallet: string;
   readonly asset: string;
-  /** Open reservations, and those that landed after the balance was read. */
+  /** Open reservations, plus payments that landed and fees of attempts that failed after the balance was read. */
   readonly amount: bigint;
-  /** How many of them are open. */
   readonly open: bigint;
 }
 
-/** Money of our wallets that is promised to settlements. */
 export class Reservations {
   readonly #db: Database;
 
@@ -47,7 +45,7 @@ export class Reservations {
     this.#db = db;
   }
 
-  /** Base units of `asset` in `wallet` that are promised and not yet known to have left. */
+  /** Base units of `asset` in `wallet` that are reserved and not yet known to have left. */
   async open(wallet: string, asset: string): Promise<bigint> {
     const { amount } = await this.#db
       .selectFrom('reserved')
@@ -58,7 +56,7 @@ export class Reservations {
     return amount;
   }
 
-  /** Base units of every asset and wallet together that are promised: 0 exactly where nothing is open. */
+  /** Reserved base units of all assets and wallets together; 0 only if no reservation is open. */
   async total(): Promise<bigint> {
     const { amount } = await this.#db
       .selectFrom('reserved')
@@ -68,7 +66,7 @@ export class Reservations {
   }
 }
 
-/** Undoes what the transaction has written. */
+/** Rolls back the transaction. */
 export class Short extends Error {
   readonly shortage: Shortage;
 
@@ -78,17 +76,16 @@ export class Short extends Error {
   }
 }
 
-/** For whom to reserve. */
 export interface Reserver {
   readonly settlementId: string;
-  /** It has had no attempt before, and so no reservation. */
+  /** It has had no attempt before, and so has no reservation. */
   readonly isFirst: boolean;
 }
 
 /**
- * Promises the needs to the settlement in place of what it had; throws Short. Available is the finalized balance less what others have
- * open or landed after it was read. Holds the lock of each wallet until the transaction ends, so that two can never promise the same
- * money. These are the last locks of a transaction: few statements run while others wait for them.
+ * Replaces the settlement's reservation; throws Short. Available is the finalized balance minus what others have
+ * reserved, or have spent after it was read. The locks on wallets last until the transaction ends, so that the same
+ * funds are never reserved twice. They are the last locks of a transaction: few statements run while others wait.
  */
 export async function reserveFunds(
   trx: Transaction<Tables>,
@@ -133,8 +130,8 @@ export async function reserveFunds(
 }
 
 /**
- * Takes the lock of every wallet that the settlement reserves in, or has reserved in. All take these locks in one order: two settlements
- * that name the same wallets in opposite orders would deadlock.
+ * Locks the wallets of the new and the old reservation, in one order: two settlements that name the same wallets in
+ * opposite orders would deadlock.
  */
 async function lockWallets(
   trx: Transaction<Tables>,
@@ -148,7 +145,7 @@ async function lockWallets(
     order by wallet) named`.execute(trx);
 }
 
-/** Two statements that follow change sums of the old and of the new wallets: all of them are locked first, in the order of the triggers. */
+/** The next two statements change sums of old and new wallets: locks all first, in the triggers' order. */
 async function lockSums(
   trx: Transaction<Tables>,
   settlementId: string,
@@ -161,7 +158,6 @@ async function lockSums(
     order by wallet, asset for update`.execute(trx);
 }
 
-/** Gives back what the settlement still has open. */
 export async function releaseReservations(trx: Transaction<Tables>, settlementId: string): Promise<void> {
   await trx
     .updateTable('reservation')
@@ -171,7 +167,7 @@ export async function releaseReservations(trx: Transaction<Tables>, settlementId
     .execute();
 }
 
-/** What was open has left the wallet in `slot`: balances read before it do not show that yet. */
+/** The open reservations have left the wallet in `slot`: balances read before it do not show that yet. */
 export async function landReservations(
   trx: Transaction<Tables>,
   settlementId: string,
@@ -186,10 +182,10 @@ export async function landReservations(
 }
 
 /**
- * What all settlements but this one have reserved in these wallets, and the fees of all attempts that failed after the balance was read.
- * The cost does not depend on how many reservations are open: their sum is maintained. One statement, so that one snapshot has the sum and
- * what has landed. Its own rows are found by the settlement alone: with the wallet as well, a plan of old statistics may read all that is
- * open in the wallet.
+ * What other settlements have reserved, and the fees of all attempts that failed after the balance was read. The
+ * cost does not depend on the number of open reservations: their sum is maintained. One statement, so that one
+ * snapshot has the sum and what has landed. Its own rows are found by settlement alone. With the wallet as well, a
+ * plan of old statistics may read all open rows of the wallet.
  */
 async function committedBeside(
   trx: Transaction<Tables>,
@@ -216,11 +212,10 @@ async function committedBeside(
   return rows;
 }
 
-/** Null where nothing is missing. */
 function missingOf(need: Need, committed: readonly Committed[]): bigint | null {
   const others = committed.find((one) => one.asset === need.asset) ?? { amount: 0n, open: 0n };
   const left = need.finalizedBalance - others.amount - need.amount;
-  // Emptying the wallet is safe only when nothing else is on its way: any other order of landing would strand it below `keep`.
+  // Emptying is safe only without other open reservations: in another order of landing, too little would stay.
   const empties = left === 0n && others.open === 0n;
   return left >= need.keep || empties ? null : need.keep - left;
 }

@@ -4,10 +4,10 @@ import type { Database, Tables } from '../database.ts';
 import { isQuarantine } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
-/** A value of a nonce account that an attempt may carry which only a lost record knew; finalized banks held it at `slot`. */
+/** A nonce that an attempt lost in a restore may carry; finalized banks had it at `slot`. */
 export type LostNonceRow = Readonly<Selectable<Tables['lostNonce']>>;
 
-/** The nonces that must be used up before the present gap in the record ends; they are forgotten with it. */
+/** Nonces that must be used up before the current gap ends; they are deleted with it. */
 export class LostNonces {
   readonly #db: Database;
 
@@ -23,7 +23,10 @@ export class LostNonces {
     return this.#db.selectFrom('lostNonce').selectAll().where('address', '=', address).executeTakeFirst();
   }
 
-  /** Those of the gap that ends with `height`, all at once, with the settlements that use them up; nothing where another one goes on by now, or they are known already. */
+  /**
+   * Stores nonces of the gap that ends with `height`, and requests the settlements that use them up. No effect if
+   * another gap is current, or for nonces that are stored already.
+   */
   async suspect(rows: readonly LostNonceRow[], height: bigint): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       if (!(await isQuarantine(trx, height))) return;

@@ -16,13 +16,12 @@ export interface SettlementRow {
   readonly subjectId: string;
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
-  /** A node has shown it in a confirmed block, so callers may have been answered; a fork may have taken that back. */
+  /** A node has shown it in a confirmed block, so callers may have been answered. A fork may have reverted that. */
   readonly wasConfirmed: boolean;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** The row as the database gives it, in the shape of this program. */
 export function toSettlementRow(stored: Selectable<Tables['settlement']>): SettlementRow {
   const { position: _position, reasonCode, reasonMessage, ...rest } = stored;
   return { ...rest, reason: reasonOf({ reasonCode, reasonMessage }) };
@@ -36,8 +35,8 @@ function reasonOf({
 }
 
 /**
- * Locks the settlement until the transaction ends. Everything that changes a settlement, its subject, its attempts or its reservations
- * takes this lock first and in a statement of its own, so that what is read afterwards includes what the lock waited for.
+ * Locks the settlement. Everything that changes a settlement, its subject, its attempts or its reservations takes
+ * this lock first, in a separate statement: later reads then include the commits that it waited for.
  */
 export async function lockSettlement(trx: Transaction<Tables>, id: string): Promise<SettlementRow> {
   const row = await lockIfKnown(trx, id);
@@ -45,7 +44,7 @@ export async function lockSettlement(trx: Transaction<Tables>, id: string): Prom
   return row;
 }
 
-/** {@link lockSettlement}; undefined where no such settlement is on record. */
+/** {@link lockSettlement}; undefined if there is no such settlement. */
 export async function lockIfKnown(trx: Transaction<Tables>, id: string): Promise<SettlementRow | undefined> {
   const stored = await trx
     .selectFrom('settlement')
@@ -57,8 +56,8 @@ export async function lockIfKnown(trx: Transaction<Tables>, id: string): Promise
 }
 
 /**
- * Puts settlements on record where they are not. One that was dropped is wanted again: none of its attempts can land any more. One that
- * people ended as paid stays ended.
+ * Requests a dropped settlement again: none of its attempts can land any more. One that an operator ended as paid
+ * stays ended.
  */
 export async function requestSettlements(
   db: Database,
@@ -85,7 +84,6 @@ export async function requestSettlements(
     .execute();
 }
 
-/** The error for an id that was never reserved. */
 export function noSettlement(id: string): DomainError {
   return new DomainError('NotFound', `there is no settlement ${id}`, { settlementId: id });
 }

@@ -12,9 +12,9 @@ import { type SettlementRow, toSettlementRow } from './settlement-row.ts';
 import { alertTakenBack } from './taken-back.ts';
 
 /**
- * Compare-and-set of the status; throws IllegalTransition where the state machine forbids `to`, and for everything but a cancel where
- * a dead attempt has paid it, unless that `isDisproved`. Where the status or the code of its reason differs from before, its kind is told. The caller holds the
- * lock.
+ * Compare-and-set under the settlement's lock. Calls `changed` of the kind if the status or the reason code differs.
+ * Throws IllegalTransition if the state machine forbids `to`. A settlement that a dead attempt has paid can only be
+ * cancelled, unless that payment `isDisproved`.
  */
 export async function enterStatus(
   trx: Transaction<Tables>,

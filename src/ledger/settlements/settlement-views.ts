@@ -4,13 +4,11 @@ import type { Database } from '../database.ts';
 import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import { noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
-/** A settlement with its newest signature. */
 export interface SettlementViewRow extends SettlementRow {
   /** base58; null until an attempt is signed. */
   readonly signature: string | null;
 }
 
-/** Which settlements to list; all conditions must hold. */
 export interface SettlementFilter extends PageRequest {
   readonly kind?: string | undefined;
   readonly subject?: string | undefined;
@@ -19,7 +17,6 @@ export interface SettlementFilter extends PageRequest {
   readonly signature?: string | undefined;
 }
 
-/** Reads settlements of every kind. */
 export class SettlementViews {
   readonly #db: Database;
 
@@ -34,7 +31,7 @@ export class SettlementViews {
     return toView(stored);
   }
 
-  /** Newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: SettlementFilter): Promise<Page<SettlementViewRow>> {
     const { kind, subject, status, signature, limit } = filter;
     const position = sql.ref<bigint>('settlement.position');
@@ -58,7 +55,7 @@ export class SettlementViews {
     return { rows: rows.map(toView), nextCursor };
   }
 
-  /** Counts the unfinished settlements. A kind and status without settlements is not among them. */
+  /** The number of unfinished settlements by kind and status. Pairs without settlements are left out. */
   async countUnfinished(): Promise<readonly SettlementCount[]> {
     const rows = await this.#db
       .selectFrom('settlement')

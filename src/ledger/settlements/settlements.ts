@@ -25,7 +25,7 @@ import { doubtOf } from './stops.ts';
 
 export type { SettlementRow } from './settlement-row.ts';
 
-/** A slow step that found no payable attempt must not write over one that a faster step has prepared. */
+/** A slow step without a payable attempt must not overwrite one that a faster step has prepared. */
 const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
   'awaiting_confirmation',
   'awaiting_funds',
@@ -33,7 +33,7 @@ const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
 ];
 const UNFINISHED_AT_ONCE = 500;
 
-/** Obligations that must reach the chain at most once. Every step may be repeated and is then a success without effect. */
+/** Obligations that must reach the chain at most once. Every step is idempotent. */
 export class Settlements {
   readonly #db: Database;
   readonly #kinds: Kinds;
@@ -43,7 +43,7 @@ export class Settlements {
     this.#kinds = kinds;
   }
 
-  /** Which commitment the callers of a kind wait for. */
+  /** The commitment that callers of a kind wait for. */
   answersAt(kind: string): 'confirmed' | 'finalized' {
     return this.#kinds[kind]?.answersAt ?? 'finalized';
   }
@@ -64,7 +64,7 @@ export class Settlements {
     return row;
   }
 
-  /** Every settlement that has not ended, the oldest first, read some at a time. */
+  /** Every settlement that has not ended, oldest first, read in pages. */
   async *unfinished(): AsyncGenerator<SettlementRow> {
     for (let after = 0n; ; ) {
       const page = await this.#db
@@ -82,7 +82,7 @@ export class Settlements {
     }
   }
 
-  /** Those of `ids` that a dead attempt has paid, with the reasons that hold them; see {@link isPaidByDead}. */
+  /** The settlements among `ids` that a dead attempt has paid, with their reasons: see {@link isPaidByDead}. */
   async paidByDead(ids: readonly string[]): Promise<ReadonlyMap<string, StatusReason>> {
     const rows = await this.#db
       .selectFrom('settlement')
@@ -96,10 +96,12 @@ export class Settlements {
   }
 
   /**
-   * Compare-and-set along the table of states; throws IllegalTransition, also for a wait or an end without payment while an
-   * attempt may land, and RecordInDoubt for an end without payment while an attempt may be lost.
-   * Such an end, and a wait for the customer, releases what was reserved: nobody knows how long a customer thinks. A wait for
-   * funds keeps it. A repeated end keeps its first reason. One that a dead attempt has paid stays as it is.
+   * Compare-and-set along the table of states. Throws IllegalTransition, also for a wait or an end without payment
+   * while an attempt may land. Throws RecordInDoubt for an end without payment while a restore may have lost an
+   * attempt.
+   * An end without payment releases the reservations. So does a wait for the customer, which may never end; a wait
+   * for funds keeps them. A repeated end keeps its first reason. A settlement that a dead attempt has paid stays as
+   * it is.
    */
   async move(id: string, to: SettlementStatus, reason: StatusReason | null = null): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -117,8 +119,8 @@ export class Settlements {
   }
 
   /**
-   * Shows how its signed attempt is seen to stand. Does nothing, and answers false, where no attempt is signed any more, the
-   * state machine forbids the step, or a dead attempt has paid it: an observation that comes late must not undo a verdict.
+   * Stores what nodes show of the signed attempt. Returns false without effect if no attempt is signed, the state
+   * machine forbids it, or a dead attempt has paid. A late observation must not undo a verdict.
    */
   async note(
     id: string,
@@ -136,8 +138,8 @@ export class Settlements {
   }
 
   /**
-   * Ends one whose effect is there without it, so that nobody is told anything of money. One that a dead attempt has paid stays as it is.
-   * Throws IllegalTransition.
+   * Ends a needless settlement: its effect exists without it. No customer is told about a payment, so a restore need
+   * not be ruled out. One that a dead attempt has paid stays as it is. Throws IllegalTransition.
    */
   async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -152,9 +154,9 @@ export class Settlements {
   }
 
   /**
-   * Cancels for good. Throws NotCancellable while an attempt may land, and after the settlement has ended otherwise. An attempt that is proved
-   * dead, or failed in a block, does not count: the proof that permits a second payment permits a cancel. Throws RecordInDoubt while an attempt
-   * that the database does not have may have paid it.
+   * Cancels for ever. Throws NotCancellable while an attempt may land, and if the settlement has ended otherwise. An
+   * attempt proved dead, or failed in a block, does not count: the proof that permits a second payment permits a
+   * cancel. Throws RecordInDoubt while an attempt that a restore has lost may have paid it.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -168,8 +170,9 @@ export class Settlements {
   }
 
   /**
-   * Ends, on the word of somebody who has looked at the chain, one that an attempt not on record, or a dead one, has paid. Throws
-   * NotCancellable where an attempt lives, nothing says that it may be paid, or it has ended otherwise.
+   * Ends a settlement as paid: an operator has seen on chain that a dead attempt, or one missing from the database,
+   * has paid it. Throws NotCancellable if an attempt may land, if no alert or gap suggests such a payment, or if it
+   * has ended otherwise.
    */
   async endAsPaid(id: string, { who, why }: Word): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
@@ -183,7 +186,7 @@ export class Settlements {
     });
   }
 
-  /** See {@link judgeLandingFalse}: the other end than {@link endAsPaid}. */
+  /** The opposite of {@link endAsPaid}: see {@link judgeLandingFalse}. */
   async continueUnpaid(id: string, word: Word): Promise<boolean> {
     return this.#db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, word));
   }
@@ -204,7 +207,7 @@ async function endUnpaid(
   return ended;
 }
 
-/** What the customer is told to be unpaid must not be paid by what the record has lost. */
+/** A withdrawal must not be reported as unpaid while an attempt that a restore has lost may have paid it. */
 async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void> {
   const doubt = await doubtOf(trx, id);
   if (doubt === null) return;

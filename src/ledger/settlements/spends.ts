@@ -1,18 +1,18 @@
 import { sql } from 'kysely';
 import { anyOf, type Database } from '../database.ts';
 
-/** A finalized transaction that a hot wallet signed, as the scan saw it. */
+/** A finalized transaction that a hot wallet signed, as the scan found it. */
 export interface ScannedSpend {
   readonly signature: string;
   readonly slot: bigint;
-  /** On record for so long that nodes had the time to show it. */
+  /** Stored for so long that nodes have had the time to return it. */
   readonly isOverdue: boolean;
 }
 
-/** Nodes that lag, or are being restarted, are back by then. */
+/** Nodes that lag or restart are back by then. */
 const PATIENCE = sql`interval '10 minutes'`;
 
-/** What the scan saw the hot wallets sign, block by linked block. */
+/** Transactions that hot wallets signed, found by the scan in linked blocks. */
 export class Spends {
   readonly #db: Database;
 
@@ -20,7 +20,7 @@ export class Spends {
     this.#db = db;
   }
 
-  /** Those of the wallet that nobody has judged, the oldest first; what was before its history began is not ours to judge. */
+  /** Oldest first. Spends from before the wallet's history began are never judged. */
   async unjudged(wallet: string, limit: number): Promise<readonly ScannedSpend[]> {
     return this.#db
       .selectFrom('spend')
@@ -35,7 +35,7 @@ export class Spends {
       .execute();
   }
 
-  /** They are judged, and what they mean is on record. */
+  /** Marks spends whose results are stored. */
   async markJudged(wallet: string, signatures: readonly string[]): Promise<void> {
     await this.#db
       .updateTable('spend')

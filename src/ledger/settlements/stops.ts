@@ -9,9 +9,7 @@ import { gapOf, UNBROKEN } from '../operations/continuity.ts';
 import { lockPreparations, openPauses } from '../operations/pauses.ts';
 import type { NewAttempt } from './attempts.ts';
 
-/**
- * Why this attempt may not be prepared now; null where it may. Binds until the transaction ends: a pause waits for it.
- */
+/** Why this attempt may not be prepared now, or null. Valid until the transaction ends: a pause waits for it. */
 export async function stopOf(
   trx: Transaction<Tables>,
   kind: string,
@@ -28,8 +26,8 @@ export async function stopOf(
 }
 
 /**
- * Why this settlement may not be ended without a payment now: an attempt that the record does not know may have paid it, or be on its
- * way; null where none can be. Binds as {@link stopOf} does.
+ * Why this settlement may not end unpaid: an attempt that is missing from the database may have paid it or may land.
+ * Null if there can be none. Valid as long as {@link stopOf}.
  */
 export async function doubtOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
@@ -39,7 +37,7 @@ export async function doubtOf(trx: Transaction<Tables>, settlementId: string): P
     .selectFrom('alert')
     .select(['kind', 'message'])
     .where('kind', 'in', ['record_lost', 'unknown_spend'])
-    // What another key than a hot wallet's has signed pays no settlement of ours but its own.
+    // A transaction signed by another key than a hot wallet's pays no settlement of ours but its own.
     .where(PAUSED_SCOPE, '=', EVERYTHING)
     .where('closedAt', 'is', null)
     .orderBy('kind')
@@ -47,7 +45,7 @@ export async function doubtOf(trx: Transaction<Tables>, settlementId: string): P
   return alert === undefined ? restorationOf(trx) : { code: alert.kind, message: alert.message };
 }
 
-/** True where nothing at all is paused, missing or said of this settlement: the rule, for which one statement is enough. */
+/** True without any pause, gap or alert about this settlement: the usual case, checked by one statement. */
 async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<boolean> {
   const { rows } = await sql<{ readonly quiet: boolean }>`select
     not exists (select from alert where subject = ${settlementId})
@@ -56,7 +54,7 @@ async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<
   return rows[0]?.quiet === true;
 }
 
-/** True for the advance of a nonce that a lost attempt may carry: the gap does not end before it. */
+/** True for the advance of a nonce that a lost attempt may carry: the gap cannot end before it. */
 async function endsTheGap(
   trx: Transaction<Tables>,
   { bareAdvance, nonceAccount, blockhash }: NewAttempt,
@@ -79,9 +77,9 @@ async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | n
 const GRAVEST_FIRST: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];
 
 /**
- * What stops this one settlement although others go on. A dead attempt that has landed stops it until people judge that alert as
- * false; a resume that closes the alert is no such judgement. An attempt that only a workflow remembers stops it until that is in the
- * database again, whatever becomes of the alert. An alert of `whileOpen` stops it until people close it.
+ * What stops this settlement while others continue. A landed dead attempt does until an operator judges the alert as
+ * false; a resume that closes it is no such judgement. An attempt that only a workflow remembers does until the
+ * database has it again, even if the alert is closed. An alert of `whileOpen` does until it is closed.
  */
 async function suspicionOf(
   trx: Transaction<Tables>,

@@ -5,17 +5,14 @@ import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
 const KIND = 'confirmed_taken_back';
-/** What became of one that is confirmed no longer. */
+/** What happened to a settlement that is no longer confirmed, for the alert. */
 const NOW: Readonly<Partial<Record<SettlementStatus, string>>> = {
   sending: 'its bytes are sent again',
   failed: 'it has failed on another fork',
   dead: 'it is proved dead',
 };
 
-/**
- * Raises the alert where callers were answered at `confirmed` and a fork has taken that back, however it looked in between; closes it
- * once it is finalized.
- */
+/** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */
 export async function alertTakenBack(
   trx: Transaction<Tables>,
   { id: subject, status, wasConfirmed }: SettlementRow,

@@ -4,13 +4,12 @@ import type { Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
-/** A withdrawal by what an alert about its issuer names. */
 interface Held {
   readonly id: string;
   readonly asset: string;
 }
 
-/** Keeps an alert about an issuer open while a withdrawal waits for what it names. `oldCode`: the reason code before. */
+/** Keeps an issuer's alert open while a withdrawal waits for its condition. `oldCode`: reason code before. */
 export async function alertTokenHold(
   trx: Transaction<Tables>,
   { id, reason }: SettlementRow,
@@ -23,7 +22,8 @@ export async function alertTokenHold(
     .select(['id', 'asset'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  // Two that go on at once must not each count the other as waiting. A statement of its own, so that the next one reads what it waited for.
+  // Withdrawals that continue at once must not count each other as waiting. A separate statement, so that the next
+  // one reads the commits that it waited for.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/token-hold/${now.asset}`}, 0))`.execute(
     trx,
   );
@@ -34,7 +34,7 @@ export async function alertTokenHold(
   await raiseAlert(trx, { kind: after, subject, message: reason?.message ?? after, details });
 }
 
-/** Closes the alert, unless another withdrawal waits for the same. */
+/** Closes the alert, unless another withdrawal waits for the same condition. */
 async function endHold(trx: Transaction<Tables>, kind: TokenHold, withdrawal: Held): Promise<void> {
   const subject = holdSubject(kind, withdrawal);
   if (subject !== withdrawal.id && (await isAwaited(trx, kind, withdrawal.asset))) return;

@@ -12,11 +12,11 @@ export interface UnpaidWithdrawal {
   readonly id: string;
   readonly destination: string;
   readonly asset: string;
-  /** Rejected, cancelled or failed: the customer may have been given the money back. */
+  /** Rejected, cancelled or failed: the customer may have the money back. */
   readonly ended: boolean;
 }
 
-/** How far the history of each hot wallet is judged, and what the record knows of its signatures. */
+/** How far the history of each hot wallet is judged, and the attempts that the database has of its signatures. */
 export class WalletHistory {
   readonly #db: Database;
 
@@ -24,7 +24,7 @@ export class WalletHistory {
     this.#db = db;
   }
 
-  /** Every hot wallet whose history is judged, `configured` among them: one that was changed may still have paid. */
+  /** Every hot wallet with a judged history, and `configured`: earlier wallets may still have paid. */
   async wallets(configured: string): Promise<readonly string[]> {
     const rows = await this.#db
       .selectFrom('walletHistory')
@@ -35,7 +35,7 @@ export class WalletHistory {
     return [...new Set([configured, ...rows.map(({ wallet }) => wallet)])];
   }
 
-  /** Wallets that only pay fees of others' payments. A worker that holds their keys says so before it signs with any. */
+  /** Wallets that only pay fees for others. A worker with their keys stores them before it signs. */
   async addFeePayers(addresses: readonly string[]): Promise<void> {
     await this.#db
       .insertInto('feePayer')
@@ -50,8 +50,8 @@ export class WalletHistory {
   }
 
   /**
-   * What an address is to us: `hot` for a wallet whose history is judged and for a nonce account of any, too: no customer can be meant
-   * by one. Undefined for one that is nothing to us.
+   * The kind of an address, if it is ours. `hot` includes nonce accounts and every wallet with a judged history: no
+   * customer can have one.
    */
   async kindOf(address: string): Promise<WatchKind | undefined> {
     const hot = sql<WatchKind>`'hot'`.as('kind');
@@ -61,10 +61,7 @@ export class WalletHistory {
     return (await history.unionAll(nonce).unionAll(watched).executeTakeFirst())?.kind;
   }
 
-  /**
-   * The slot up to which every transaction of the wallet is judged. A wallet that is new here begins at its newest attempt on
-   * record, where there is one; null where there is none either.
-   */
+  /** The slot up to which the wallet is judged; without a history, that of its newest attempt; else null. */
   async judgedTo(wallet: string): Promise<bigint | null> {
     const row = await this.#db
       .selectFrom('walletHistory')
@@ -81,7 +78,7 @@ export class WalletHistory {
     return newest?.slot ?? null;
   }
 
-  /** Everything of the wallet up to `slot` is judged; never goes back. The first time, what was before is not ours to judge. */
+  /** The judged slot never decreases. The first call sets where the history begins. */
   async advance(wallet: string, slot: bigint): Promise<void> {
     await this.#db
       .insertInto('walletHistory')
@@ -94,7 +91,7 @@ export class WalletHistory {
       .execute();
   }
 
-  /** What is on record of these signatures, by signature. */
+  /** The stored attempts of these signatures, by signature. */
   async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
     const rows = await this.#db
       .selectFrom('attempt')
@@ -107,7 +104,7 @@ export class WalletHistory {
     );
   }
 
-  /** What is on record of a message that was signed, also where its signature was never stored; null where nothing is. */
+  /** The stored attempt of a signed message, even if its signature was never stored; null if there is none. */
   async recordOfMessage(messageHash: string): Promise<RecordedSpend | null> {
     const attempt = await this.#db
       .selectFrom('attempt')
@@ -119,9 +116,9 @@ export class WalletHistory {
   }
 
   /**
-   * Withdrawals that a transaction naming these addresses may have paid: to one of them as a wallet, or of one of them as a mint, or of
-   * any token where it hides who got its tokens. No attempt of theirs has landed or may land, and they are unfinished, or have ended since a day before
-   * the record was last known to be unbroken.
+   * Withdrawals that a transaction naming these addresses may have paid, as destination or mint. `anyToken`: the
+   * transaction hides who received its tokens. No attempt of theirs has landed or may land. They are unfinished, or
+   * ended no earlier than a day before the database was last known to be unbroken.
    */
   async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
     const { lately } = await this.#db
@@ -129,7 +126,7 @@ export class WalletHistory {
         sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
       )
       .executeTakeFirstOrThrow();
-    // Few are unfinished or have ended lately: an index leads to them first, and the addresses are compared afterwards.
+    // Few are unfinished or ended lately: an index finds these first, and the addresses are compared afterwards.
     const rows = await this.#db
       .with(
         (cte) => cte('unpaid').materialized(),
@@ -152,7 +149,7 @@ export class WalletHistory {
               .selectFrom('attempt')
               .select('n')
               .whereRef('attempt.settlementId', '=', 'withdrawal.id')
-              // A live attempt of an older generation comes from a backup: a later one, which is lost, may have paid.
+              // A live attempt of an older epoch comes from a backup: a later one, which is lost, may have paid.
               .where((of) =>
                 of.or([
                   of('attempt.state', '=', 'landed'),
@@ -166,7 +163,6 @@ export class WalletHistory {
     return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
   }
 
-  /** Withdrawals that are unfinished, or have ended unpaid after that time. */
   #unpaidSettlements(lately: Date) {
     return this.#db
       .selectFrom('settlement')

@@ -2,10 +2,10 @@ import type { Transaction } from 'kysely';
 import type { Database, Tables } from '../database.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 
-/** No statement may come near the time-out, nor hold its locks for long. */
+/** Keeps each statement far below its timeout, and its locks short. */
 export const MOST_AT_ONCE = 2_000;
 
-/** Has the dead letters of an endpoint wait again, or one event of them, and closes their alert where none is left. Answers how many. */
+/** Makes dead letters of an endpoint, or of one event, wait again. Returns their number. Closes their alert. */
 export async function replayDead(db: Database, endpoint: string, eventId?: string): Promise<number> {
   let replayed = 0;
   for (let after = 0n; ; ) {
@@ -50,7 +50,7 @@ async function revive(db: Database, endpoint: string, sequences: readonly bigint
   return Number(revived.numUpdatedRows);
 }
 
-/** One that is given up meanwhile waits for the alert, which is locked first, and raises a new one. */
+/** Locks the alert first: a delivery that dies meanwhile waits for this transaction, and raises a new alert. */
 async function closeWhereNoneIsLeft(trx: Transaction<Tables>, endpoint: string): Promise<void> {
   const open = await trx
     .selectFrom('alert')

@@ -11,19 +11,18 @@ import { tellOfLate } from './late-deliveries.ts';
 export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
   Readonly<Pick<Selectable<Tables['webhookEvent']>, 'id' | 'type' | 'createdAt'>>;
 
-/** A delivery that waits, with what must be sent where. */
 export interface Due {
   readonly id: string;
   readonly url: string;
   readonly type: WebhookEventType;
   readonly body: string;
-  /** Tries that failed. */
+  /** The number of failed tries. */
   readonly attempts: number;
-  /** Why the endpoint is told nothing any more; null where it is told. */
+  /** Why the endpoint is disabled; null if it is enabled. */
   readonly disabledBecause: string | null;
 }
 
-/** A line with events that its workflow was not told of, `upTo` the newest of them. */
+/** A line with events that its workflow does not know; `upTo` is the newest of them. */
 export interface Unhanded extends DeliveryLine {
   readonly upTo: bigint;
 }
@@ -35,12 +34,11 @@ export interface DeliveryFilter extends PageRequest {
 
 const HANDED_AT_ONCE = 500;
 /**
- * A line of which nothing was heard for so long has lost its workflow, or waits behind others of a slow endpoint: then one signal more
- * does no harm. The longest wait between two tries is an hour.
+ * A line without activity for so long has lost its workflow, or waits behind a slow endpoint, where one more signal
+ * does no harm. Two tries are at most an hour apart.
  */
 const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
 
-/** How far each endpoint has heard each event. */
 export class Deliveries {
   readonly #db: Database;
 
@@ -48,10 +46,7 @@ export class Deliveries {
     this.#db = db;
   }
 
-  /**
-   * Some of the lines whose workflow must be woken, the oldest first: nobody told it, or it was lost with all that Temporal knew.
-   * They are answered again until {@link markHanded}.
-   */
+  /** Lines whose workflow lacks an event or was lost, oldest first. Returned again until {@link markHanded}. */
   async unhanded(): Promise<readonly Unhanded[]> {
     const waiting = this.#db
       .selectFrom('webhookDelivery')
@@ -68,7 +63,7 @@ export class Deliveries {
     return [...lines.values()];
   }
 
-  /** Its workflow knows of the events up to that one. */
+  /** The workflow of the line knows its events up to `upTo`. */
   async markHanded({ endpoint, entity, upTo }: Unhanded): Promise<void> {
     await this.#db
       .updateTable('webhookDelivery')
@@ -80,7 +75,7 @@ export class Deliveries {
       .execute();
   }
 
-  /** The oldest event of the line that was neither delivered nor given up; null where there is none. */
+  /** The oldest waiting event of the line; null if there is none. */
   async nextOf({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
     const row = await this.#db
       .selectFrom('webhookDelivery as delivery')
@@ -95,7 +90,7 @@ export class Deliveries {
     return row === undefined ? null : { endpoint, event: row.id };
   }
 
-  /** What to send; null where it waits no more, or its endpoint is gone. */
+  /** What to send; null if the delivery does not wait any more, or its endpoint is deleted. */
   async due({ endpoint, event }: DeliveryKey): Promise<Due | null> {
     const row = await this.#db
       .selectFrom('webhookDelivery as delivery')
@@ -126,8 +121,8 @@ export class Deliveries {
   }
 
   /**
-   * Counts a try that failed, and answers how many did; null where it waits no more. Whoever tries is a workflow that lives: it has all
-   * events of the line that were handed over.
+   * Returns the number of tries; null if it does not wait any more. The caller is a live workflow, which knows all
+   * events that were handed over.
    */
   async failed({ endpoint, event }: DeliveryKey, error: string): Promise<number | null> {
     return this.#db.transaction().execute(async (trx) => {
@@ -152,7 +147,7 @@ export class Deliveries {
     });
   }
 
-  /** Tries it no more, and tells people, in one step; `error` takes the place of the last one. */
+  /** Gives up the delivery and raises an alert, in one transaction; `error` replaces the last one. */
   async giveUp({ endpoint, event }: DeliveryKey, error?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       const dead = await trx
@@ -179,12 +174,12 @@ export class Deliveries {
     });
   }
 
-  /** Dead ones wait again: all of the endpoint, or one event. Answers how many; where none is left, the alert is closed. */
+  /** See {@link replayDead}. */
   replay(endpoint: string, eventId?: string): Promise<number> {
     return replayDead(this.#db, endpoint, eventId);
   }
 
-  /** Deletes all of the endpoint, some at a time, so that none of them is locked for long. */
+  /** Deletes all deliveries of the endpoint in batches, so that none of them is locked for long. */
   async dropAll(endpoint: string): Promise<void> {
     for (let dropped = MOST_AT_ONCE; dropped === MOST_AT_ONCE; ) {
       const { numDeletedRows } = await this.#db
@@ -206,17 +201,17 @@ export class Deliveries {
     }
   }
 
-  /** What endpoints have not heard yet, by their ids; those that have heard all are left out. */
+  /** What endpoints have not received, by endpoint id; endpoints that have received everything are left out. */
   standings(): Promise<ReadonlyMap<string, Standing>> {
     return readStandings(this.#db);
   }
 
-  /** Keeps the alert about each endpoint in step with how long events have waited for it. */
+  /** Raises or closes the alert about each endpoint by how long events have waited for it. */
   tellOfLate(): Promise<void> {
     return tellOfLate(this.#db);
   }
 
-  /** The newest first. Throws InvalidRequest for a cursor that no page gave out. */
+  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: DeliveryFilter): Promise<Page<DeliveryRow>> {
     let query = this.#db
       .selectFrom('webhookDelivery as delivery')
@@ -235,7 +230,7 @@ export class Deliveries {
     );
   }
 
-  /** Forgets events that are older than `days` and that nobody waits for. Answers how many. */
+  /** Deletes events older than `days` without a waiting or dead delivery. Returns their number. */
   async forget(days: number): Promise<number> {
     return this.#db.transaction().execute(async (trx) => {
       const old = await trx

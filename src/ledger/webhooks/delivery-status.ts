@@ -1,21 +1,21 @@
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-/** What an endpoint has not heard yet. */
+/** What an endpoint has not received yet. */
 export interface Standing {
-  /** Events that wait for it; so many at most are counted: {@link COUNTED}. */
+  /** Events that wait for it, counted up to {@link COUNTED}. */
   readonly waiting: number;
   readonly dead: number;
-  /** What the newest failed try came to of those that wait or are dead; null where none has failed. */
+  /** The error of the newest failed try among waiting and dead deliveries; null if none has failed. */
   readonly lastError: string | null;
 }
 
 export const NOTHING_WAITS: Standing = { waiting: 0, dead: 0, lastError: null };
 
-/** An endpoint that is down for a day has millions of events: nobody needs their exact number. */
+/** An endpoint that is down for a day has millions of events: their exact number is of no use. */
 const COUNTED = 100_000;
 
-/** Of every endpoint that has not received all events. Each part of it is read by an index, and bounded. */
+/** For every endpoint that has not received all events. Each part is a bounded read of an index. */
 export async function readStandings(db: Database): Promise<ReadonlyMap<string, Standing>> {
   const { rows } = await sql<Standing & { readonly endpoint: string }>`
     select endpoint.id as endpoint, waiting.count as waiting, dead.count as dead, newest.error as "lastError"

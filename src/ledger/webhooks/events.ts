@@ -10,11 +10,11 @@ import type { SettlementRow } from '../settlements/settlement-row.ts';
 import type { OutboxEvent } from './outbox.ts';
 
 /**
- * What customers are told of our rows: the public form, field by field, so that no column is told by being there. Public words: add
- * fields, never rename or take away one. See docs/webhooks.md.
+ * The public form of our rows, field by field, so that no new column is published unnoticed. Add fields, never
+ * rename or remove one. See docs/webhooks.md.
  */
 
-/** A withdrawal has come to where its settlement is now. `signature`: of its transaction, null before it. */
+/** The settlement of a withdrawal has a new status. `signature`: of its transaction, null before there is one. */
 export function withdrawalNews(
   type: WebhookEventType,
   { id, status, reason, updatedAt }: SettlementRow,
@@ -36,13 +36,12 @@ export function withdrawalNews(
   return { type, entity: `withdrawal/${id}`, data };
 }
 
-/** What became of a deposit: each event of the feed is one. */
 export function depositNews({ sequence, kind, deposit }: Omit<DepositEvent, 'at'>): OutboxEvent {
   const facts = publicDeposit(deposit);
   return { type: `deposit.${kind}`, entity: `deposit/${facts.id}`, data: { sequence, ...facts } };
 }
 
-/** A deposit as API and webhooks show it, but for the links that are made where it is told. */
+/** A deposit as API and webhooks show it, without the links, which the caller adds. */
 export function publicDeposit(deposit: DepositRow) {
   const { slot, blockhash, time, account, wallet, userRef, asset, amount, state, reason } = deposit;
   return {
@@ -61,7 +60,6 @@ export function publicDeposit(deposit: DepositRow) {
   };
 }
 
-/** An alert was raised, or closed. */
 export function alertNews(
   type: 'alert.raised' | 'alert.closed',
   alert: Selectable<Tables['alert']>,

@@ -4,21 +4,17 @@ import type { Database, Tables } from '../database.ts';
 import { keepOnlyAlerts } from '../operations/alerts.ts';
 import { NOTHING_WAITS, readStandings, type Standing } from './delivery-status.ts';
 
-/**
- * The first tries of an event are over within minutes: whoever has not heard it by then is down, refuses it, or is too slow for all that
- * waits.
- */
+/** First tries take minutes: an endpoint without the event by then is down, refuses it, or is too slow. */
 const LATE_AFTER_MINUTES = 15;
 const BEHIND = 'webhook_behind' as const;
 
-/** An endpoint that is told, and the oldest event that waits for it. */
 interface Late {
   readonly id: string;
   readonly url: string;
   readonly since: Date;
 }
 
-/** Raises an alert about each endpoint whose oldest event has waited for too long, and closes those of all others. */
+/** Raises an alert about each endpoint whose oldest event has waited for too long; closes all others. */
 export async function tellOfLate(db: Database): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const late = await lateIn(trx);
@@ -31,7 +27,7 @@ export async function tellOfLate(db: Database): Promise<void> {
   });
 }
 
-/** Those that are told nothing any more have an alert of their own. */
+/** Disabled endpoints have an alert of their own. */
 async function lateIn(trx: Transaction<Tables>): Promise<readonly Late[]> {
   return trx
     .selectFrom('webhookEndpoint as endpoint')
@@ -58,7 +54,7 @@ function alarmOf({ id, url, since }: Late, standing: Standing): Alarm {
   const { waiting, dead, lastError } = standing;
   const why =
     lastError === null ? 'no try has failed: they wait for one another, or no worker runs' : lastError;
-  // Other endpoints hear of alerts, and a URL may be all that a receiver asks for.
+  // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
   const message = `${waiting} events wait for the webhook ${id} at ${new URL(url).host}, the oldest since ${since.toISOString()}: ${why}`;
   return { kind: BEHIND, subject: id, message, details: { waiting, dead, since: since.toISOString() } };
 }

@@ -4,16 +4,15 @@ import { topicsOf, type WebhookEventType } from '../../domain/webhook.ts';
 import type { Tables } from '../database.ts';
 import { toJson } from '../to-json.ts';
 
-/** Something that happened, as the endpoints hear of it. */
 export interface OutboxEvent {
   readonly type: WebhookEventType;
-  /** The thing that it happened to, as `withdrawal/<id>`: its events are told in the order in which they were written. */
+  /** The changed object, as `withdrawal/<id>`; its events are delivered in the order of their writes. */
   readonly entity: string;
   /** JSON; bigint becomes a decimal string. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** Whether an endpoint asks for events of any of these types: where none does, nothing need be read for them. */
+/** True if an enabled endpoint subscribes to any of these types; else their data need not be read. */
 export async function isAskedFor(
   trx: Transaction<Tables>,
   types: readonly WebhookEventType[],
@@ -29,15 +28,14 @@ export async function isAskedFor(
   return asking !== undefined;
 }
 
-/** As {@link writeEvents}, of one event. */
 export async function writeEvent(trx: Transaction<Tables>, event: OutboxEvent): Promise<void> {
   await writeEvents(trx, [event]);
 }
 
 /**
- * Puts events out, in their order, for every endpoint that asks for them, in the transaction of what they tell: both are there, or
- * neither. Where no endpoint asks, nothing is written. The transaction must hold a lock on each entity, so that its events are
- * numbered as they commit.
+ * Writes events, in their order, for every subscribed endpoint, in the transaction of the change: both are
+ * committed, or neither. The transaction must hold a lock on each entity, so that its events are numbered as they
+ * commit.
  */
 export async function writeEvents(trx: Transaction<Tables>, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
@@ -51,7 +49,7 @@ export async function writeEvents(trx: Transaction<Tables>, events: readonly Out
     body: toJson({ type, timestamp, data }),
   }));
   const topics = [...new Set(given.flatMap((event) => event.topics))];
-  // The lock on the endpoint's key waits for one who deletes it, who else would break this transaction.
+  // The lock on the endpoint's key waits for a transaction that deletes it, which would otherwise break this one.
   await sql`
     with given as materialized (
       select * from jsonb_to_recordset(${toJson(given)}::jsonb)

@@ -4,24 +4,23 @@ import type { Tables } from '../database.ts';
 import type { AttemptOutcome, AttemptRow } from '../settlements/attempt-row.ts';
 import type { SettlementRow } from '../settlements/settlement-row.ts';
 
-/** Where a settlement was before a change: its status, and the code of its reason. */
 export interface Before {
   readonly status: SettlementStatus;
   readonly code: string | null;
 }
 
-/** What happens to the subject of a settlement, each in the transaction that changes the settlement and under its lock. */
+/** Callbacks of a kind, in the transaction that changes the settlement and under its lock. */
 export interface SubjectEvents {
   /**
-   * `confirmed`: callers are answered, and served, as soon as a node shows a settlement confirmed. An alert is raised where a fork takes
-   * that back. Default: they wait for `finalized`.
+   * `confirmed`: callers are served once a node shows the settlement confirmed; an alert is raised if a fork reverts
+   * that. Default: they wait for `finalized`.
    */
   readonly answersAt?: 'confirmed';
-  /** Its status, or the code of its reason, is another one than before. From `confirmed` to `sending`: a fork has taken it back. */
+  /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted it. */
   changed?(trx: Transaction<Tables>, settlement: SettlementRow, before: Before): Promise<void>;
-  /** An attempt is on record, and may be signed as soon as this transaction ends. */
+  /** An attempt is stored, and may be signed as soon as this transaction has committed. */
   prepared?(trx: Transaction<Tables>, settlement: SettlementRow, attempt: AttemptRow): Promise<void>;
-  /** Its attempt has landed, failed or died; what the settlement makes of that follows. */
+  /** An attempt has landed, failed or died; the settlement is moved after this. */
   ended?(
     trx: Transaction<Tables>,
     settlement: SettlementRow,
@@ -30,5 +29,5 @@ export interface SubjectEvents {
   ): Promise<void>;
 }
 
-/** By kind. One that is not among them has nothing to do for its subject. */
+/** By kind. A kind that is not among them has no callbacks. */
 export type Kinds = Readonly<Partial<Record<string, SubjectEvents>>>;

@@ -6,7 +6,7 @@ interface WebhookEndpointTable {
   position: Generated<bigint>;
   url: string;
   events: readonly WebhookTopic[];
-  /** As the seal gives it. */
+  /** Sealed. */
   secret: string;
   previousSecret: string | null;
   previousSecretUntil: Date | null;
@@ -20,7 +20,7 @@ interface WebhookEventTable {
   id: string;
   type: WebhookEventType;
   entity: string;
-  /** JSON, the very bytes that are signed. */
+  /** JSON, exactly the bytes that are signed. */
   body: string;
   createdAt: Generated<Date>;
 }
@@ -32,12 +32,11 @@ interface WebhookDeliveryTable {
   state: Generated<DeliveryState>;
   attempts: Generated<number>;
   lastError: string | null;
-  /** When its workflow was last known to have it; null where nobody told one. */
+  /** When its workflow was last known to have it; null if no workflow was signalled. */
   handedAt: Date | null;
   settledAt: Date | null;
 }
 
-/** Endpoints, the outbox, and how far each endpoint has heard it. */
 export interface WebhookTables {
   webhookEndpoint: WebhookEndpointTable;
   webhookEvent: WebhookEventTable;

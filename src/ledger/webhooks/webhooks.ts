@@ -6,13 +6,12 @@ import type { Database, Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { Deliveries } from './deliveries.ts';
 
-/** An endpoint without its secrets. */
 export type WebhookRow = Readonly<Omit<Selectable<Tables['webhookEndpoint']>, 'secret' | 'previousSecret'>>;
 
-/** A new secret, to be shown once: afterwards it can only be used. */
+/** A new secret. It is shown once: afterwards it can only be used. */
 export interface FreshSecret {
   readonly row: WebhookRow;
-  /** `whsec_` and base64 of 32 bytes; null where the endpoint was there already. */
+  /** `whsec_` and base64 of 32 bytes; null if the endpoint existed already. */
   readonly secret: string | null;
 }
 
@@ -29,7 +28,6 @@ const SHOWN = [
   'createdAt',
 ] as const;
 
-/** The endpoints that are told, and the secrets that sign what they are told. */
 export class Webhooks {
   readonly #db: Database;
   readonly #seal: Seal;
@@ -39,7 +37,7 @@ export class Webhooks {
     this.#seal = seal;
   }
 
-  /** One endpoint a URL: the same URL again changes its events, and gives no secret. Events that are older are not told. */
+  /** The same URL again replaces its events, and returns no secret. Older events are not delivered. */
   async put(url: string, events: readonly WebhookTopic[]): Promise<FreshSecret> {
     const id = `wh_${randomUUID()}`;
     const secret = newSecret();
@@ -64,8 +62,8 @@ export class Webhooks {
   }
 
   /**
-   * With all that it was not told, and its alerts. Told nothing any more first: whoever tells the others must not wait until what may
-   * be a million deliveries are deleted. Throws NotFound.
+   * Also deletes undelivered events and alerts. Disabled first, so that writers of events do not wait for the
+   * deletion of up to a million deliveries. Throws NotFound.
    */
   async remove(id: string): Promise<WebhookRow> {
     const removed = await this.get(id);
@@ -81,8 +79,8 @@ export class Webhooks {
   }
 
   /**
-   * Gives a new secret. The one that the receiver has signs along for `keepPreviousHours`, also where this is called again before
-   * they are over: only the newest is replaced then, which nobody may have seen. With 0 the old ones end at once. Throws NotFound.
+   * The secret that the receiver has also signs for `keepPreviousHours`. A second call within that time replaces
+   * only the newest secret, which the receiver may not have yet. With 0 the old ones end at once. Throws NotFound.
    */
   async rotate(id: string, keepPreviousHours: number): Promise<FreshSecret> {
     const secret = newSecret();
@@ -102,7 +100,7 @@ export class Webhooks {
     return { row: row ?? refuse(id), secret };
   }
 
-  /** Told again from now on; the alert is closed. Throws NotFound. */
+  /** Enables the endpoint from now on, and closes its alert. Throws NotFound. */
   async enable(id: string): Promise<WebhookRow> {
     return this.#db.transaction().execute(async (trx) => {
       const query = trx
@@ -118,18 +116,18 @@ export class Webhooks {
     });
   }
 
-  /** Told nothing any more, and people hear why. Does nothing where it is so already, or gone. */
+  /** Disables the endpoint and raises an alert. Does nothing if it is disabled already, or deleted. */
   async disable(id: string, because: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       const url = await turnOff(trx, id, because);
       if (url === null) return;
-      // Other endpoints hear of alerts, and a URL may be all that a receiver asks for.
+      // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
       const message = `the webhook ${id} at ${new URL(url).host} is told nothing any more: ${because}`;
       await raiseAlert(trx, { kind: 'webhook_disabled', subject: id, message });
     });
   }
 
-  /** The secrets that sign now, the newest first. Throws NotFound. */
+  /** The secrets that sign now, newest first. Throws NotFound. */
   async secretsOf(id: string): Promise<readonly string[]> {
     const row = await this.#db
       .selectFrom('webhookEndpoint')
@@ -144,7 +142,7 @@ export class Webhooks {
   }
 }
 
-/** The URL of the one that was on; null where none was. */
+/** The URL of the endpoint if it was enabled, else null. */
 async function turnOff(db: Database, id: string, because: string): Promise<string | null> {
   const off = await db
     .updateTable('webhookEndpoint')

@@ -1,7 +1,7 @@
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import type { WithdrawalRow } from './withdrawal-row.ts';
 
-/** The terms that a row was reserved with: what its workflow must be started with. */
+/** The terms with which the id was reserved: its workflow must start with them. */
 export function termsOf(row: WithdrawalRow): WithdrawalTerms {
   return {
     id: row.id,

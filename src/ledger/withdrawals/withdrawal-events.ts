@@ -8,7 +8,7 @@ import { withdrawalNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvent } from '../webhooks/outbox.ts';
 import type { SubjectEvents } from '../webhooks/subject-events.ts';
 
-/** What withdrawals have beside their settlements: the amount that arrived, and the news for webhooks. */
+/** What withdrawals have beside their settlements: the amount that arrived, and webhook events. */
 export const withdrawalEvents: SubjectEvents = {
   changed: async (trx, settlement, { code }) => {
     await alertTokenHold(trx, settlement, code);
@@ -20,7 +20,7 @@ export const withdrawalEvents: SubjectEvents = {
   },
 };
 
-/** Tells that the withdrawal has come to where it is now. Where no endpoint asks for that, its terms are not even read. */
+/** Writes the event for the new status. If no endpoint subscribes to it, the terms are not even read. */
 async function tellWithdrawal(trx: Transaction<Tables>, settlement: SettlementRow): Promise<void> {
   const { id, status } = settlement;
   const type = isWithdrawalStatus(status) ? eventOfStatus(status) : null;
@@ -28,7 +28,7 @@ async function tellWithdrawal(trx: Transaction<Tables>, settlement: SettlementRo
   const withdrawal = await trx
     .selectFrom('withdrawal')
     .selectAll()
-    // Null where no attempt is signed yet, the newest not among them.
+    // Null while the newest attempt is not signed.
     .select(
       sql<
         string | null

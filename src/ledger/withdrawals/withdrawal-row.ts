@@ -4,7 +4,6 @@ import { isWithdrawalStatus, type WithdrawalStatus } from '../../domain/withdraw
 import type { Database, Tables } from '../database.ts';
 import { type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
 
-/** A withdrawal as it stands on record: the terms, and its settlement. */
 export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status' | 'wasConfirmed'> {
   readonly status: WithdrawalStatus;
   readonly asset: string;
@@ -15,11 +14,10 @@ export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' 
   readonly memo: string | null;
   readonly fingerprint: string;
   readonly confirmedByCustomer: boolean;
-  /** What reaches the destination, where it differs by a transfer fee or is known at all. */
+  /** What reached the destination, after a transfer fee; null while it is not known. */
   readonly amountReceived: bigint | null;
 }
 
-/** The rows of both tables as the database gives them, in the shape of this program. */
 export function toWithdrawalRow(
   stored: Selectable<Tables['withdrawal']> & Selectable<Tables['settlement']>,
 ): WithdrawalRow {
@@ -32,7 +30,6 @@ export function toWithdrawalRow(
   return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }
 
-/** Withdrawals with their settlements, for {@link toWithdrawalRow}. */
 export function selectWithdrawals(db: Database) {
   return db
     .selectFrom('withdrawal')
@@ -40,7 +37,6 @@ export function selectWithdrawals(db: Database) {
     .selectAll(['settlement', 'withdrawal']);
 }
 
-/** The error for an id that was never reserved. */
 export function noWithdrawal(id: string): DomainError {
   return new DomainError('NotFound', `there is no withdrawal ${id}`, { id });
 }

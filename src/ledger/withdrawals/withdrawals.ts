@@ -11,7 +11,6 @@ import { noWithdrawal, selectWithdrawals, toWithdrawalRow, type WithdrawalRow } 
 
 export type { WithdrawalRow } from './withdrawal-row.ts';
 
-/** Which withdrawals to list; all conditions must hold. */
 export interface WithdrawalFilter extends PageRequest {
   readonly status?: WithdrawalStatus | undefined;
   readonly asset?: string | undefined;
@@ -29,7 +28,7 @@ const COLUMNS = [
   'position',
 ] as const;
 
-/** Customers' requests: one row an id for ever, beside the settlement that says what became of it. */
+/** Customers' requests: one row for each id for ever, beside the settlement that has its status. */
 export class Withdrawals {
   readonly #db: Database;
 
@@ -37,7 +36,7 @@ export class Withdrawals {
     this.#db = db;
   }
 
-  /** Takes the id for these terms, or finds the row that has it. Throws TermsConflict for other terms. */
+  /** Takes the id for these terms, or returns the row that has it. Throws TermsConflict for other terms. */
   async reserve(terms: WithdrawalTerms): Promise<{ row: WithdrawalRow; created: boolean }> {
     const { id, asset, amount, destination, acceptEmptyWallet = false, memo = null } = terms;
     const stored = await this.#db
@@ -90,11 +89,11 @@ export class Withdrawals {
     return row;
   }
 
-  /** Throws InvalidRequest for a cursor that no page gave out. */
+  /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: WithdrawalFilter): Promise<Page<WithdrawalRow>> {
     const { status, asset, destination, limit } = filter;
     const isOfTerms = asset !== undefined || destination !== undefined;
-    // Both tables have the same position, and each orders by the index of its filter.
+    // Both tables have the same position; each orders by the index of its own filter.
     const order = isOfTerms
       ? negative('withdrawal.position')
       : (status === undefined ? negative : negated)('settlement.position');
@@ -109,7 +108,7 @@ export class Withdrawals {
     return { rows: rows.map(toWithdrawalRow), nextCursor };
   }
 
-  /** Records that the customer wants it paid as it is. Throws NotAwaitingConfirmation where nothing waits for that. */
+  /** The customer accepts the destination. Throws NotAwaitingConfirmation if nothing waits for that. */
   async confirmDestination(id: string): Promise<WithdrawalRow> {
     return this.#db.transaction().execute(async (trx) => {
       const { status } = await lockSettlement(trx, id);

@@ -4,7 +4,7 @@ import type { Seal } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
 import { enterPayment } from './payment-row.ts';
 
-/** A request that is bought, as the upstream gets it. */
+/** A bought request, as it is sent to the upstream. */
 export interface BoughtRequest {
   readonly method: string;
   /** Absolute URL of the upstream. */
@@ -12,7 +12,7 @@ export interface BoughtRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** base64. */
   readonly body: string;
-  /** Whether the upstream may get it twice, as after a crash during the first question. */
+  /** Whether the upstream may receive it twice, as after a crash during the first call. */
   readonly isRepeatable: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface StoredAnswer {
   readonly body: string;
 }
 
-/** Who serves an obligation, and for how long before somebody else may. */
+/** The process that serves an obligation, and for how many milliseconds no other may. */
 export interface Lease {
   readonly holder: string;
   readonly ms: number;
@@ -32,17 +32,17 @@ export interface Lease {
 
 /** A caller of the facilitator that asks for the success of a payment. */
 export interface Claim extends Lease {
-  /** Hash of the caller's own Idempotency-Key; null where it sends none. */
+  /** Hash of the caller's own Idempotency-Key; null if it sends none. */
   readonly key: string | null;
 }
 
 /**
- * `yours`: the caller gets the success. `wait`: another caller holds the lease, and may fail to deliver. `taken`: the payment has no success
- * to give now, because it was delivered to another caller, or the payment is not paid.
+ * `yours`: the caller receives the success. `wait`: another caller has the lease, and may fail to deliver. `taken`:
+ * another caller has received it, or the payment is not paid.
  */
 export type Claimed = 'yours' | 'wait' | 'taken';
 
-/** What buyers have paid for and were not given yet. Every step may be repeated and is then a success without effect. */
+/** What buyers have paid for and have not received yet. Every step is idempotent. */
 export class Obligations {
   readonly #db: Database;
   readonly #seal: Seal;
@@ -53,8 +53,8 @@ export class Obligations {
   }
 
   /**
-   * Takes the obligation for so long, where it is owed and no other holder has its lease; the request that is to be served. `again`: the upstream may
-   * have been asked before. Null where it is not to be served now.
+   * Leases an owed obligation, unless another holder has its lease, and returns the request. `again`: the upstream
+   * may have been called before. Null if it is not to be served now.
    */
   async take(
     id: string,
@@ -83,7 +83,7 @@ export class Obligations {
     return { request: this.#opened<BoughtRequest>(taken.request, id), again: taken.again };
   }
 
-  /** Gives an obligation back that was taken and not served, so that somebody else may try at once. */
+  /** Returns an obligation that was leased and not served, so that another process may try at once. */
   async giveBack(id: string, holder: string): Promise<void> {
     await this.#db
       .updateTable('payment')
@@ -93,7 +93,7 @@ export class Obligations {
       .execute();
   }
 
-  /** Ends the obligation: the upstream has answered 2xx or 3xx. `answer` is null where it is too large to keep. */
+  /** Ends the obligation: the upstream has answered 2xx or 3xx. `answer` is null if it is too large to keep. */
   served(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
     return this.#end(
       id,
@@ -102,21 +102,21 @@ export class Obligations {
     );
   }
 
-  /** Ends the obligation without a served resource: the upstream has answered 4xx, or may not be asked again. */
+  /** Ends the obligation without a resource: the upstream has answered 4xx, or may not be called again. */
   refused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
     const status = answer?.status ?? null;
     return this.#end(id, { kind: 'refused' }, { reason, answerStatus: status, ...this.#kept(id, answer) });
   }
 
-  /** Less arrived than was asked for. */
+  /** Ends the obligation: less arrived than the terms require. */
   short(id: string, received: bigint, reason: string): Promise<void> {
     return this.#end(id, { kind: 'short' }, { reason, received });
   }
 
   /**
-   * Gives the success of a payment of the facilitator to one caller, for as long as the lease. With the same key it is given any number
-   * of times; a new claim replaces the key, so that an earlier caller does not get a second success. Without a key it is given for ten
-   * minutes after it was paid: later callers may have the bytes from the chain.
+   * Gives the success of a payment to one caller, for the time of the lease. A caller with the same key receives it
+   * any number of times; a new claim replaces the key, so that an earlier caller receives no second success. Without
+   * a key it is given for ten minutes after the payment: later callers may have the bytes from the chain.
    */
   async claim(id: string, { holder, key, ms }: Claim): Promise<Claimed> {
     return this.#db.transaction().execute(async (trx) => {
@@ -143,7 +143,7 @@ export class Obligations {
     });
   }
 
-  /** Keeps the answer of an upstream that was asked before the payment is settled: it is given once that is paid. */
+  /** Keeps the answer of an upstream that was called before settlement, for the buyer once it is paid. */
   async hold(id: string, answer: StoredAnswer): Promise<void> {
     await this.#db
       .updateTable('payment')
@@ -153,7 +153,6 @@ export class Obligations {
       .execute();
   }
 
-  /** The stored answer; null where there is none. */
   async answerOf(id: string): Promise<StoredAnswer | null> {
     const stored = await this.#db
       .selectFrom('payment')
@@ -184,7 +183,7 @@ export class Obligations {
 
 const NOW = sql<Date>`now()`;
 
-/** The time so many milliseconds from now, by the clock of the database. */
+/** The time in `ms` milliseconds, by the clock of the database. */
 export function inMs(ms: number) {
   return sql<Date>`now() + ${ms} * interval '1 millisecond'`;
 }

@@ -5,7 +5,7 @@ import type { OfferedTerms } from './payment-tables.ts';
 
 export type { OfferedTerms } from './payment-tables.ts';
 
-/** What buyers were asked for, by route: a quote stays valid for a set time after another one has replaced it. */
+/** Offered terms by route: an offer stays valid for a set time after another one has replaced it. */
 export class Offers {
   readonly #db: Database;
 
@@ -13,7 +13,7 @@ export class Offers {
     this.#db = db;
   }
 
-  /** Says that this process asks for these terms now. Repeat it more often than quotes are valid. */
+  /** Records that this process offers these terms now. Repeat it more often than offers are valid. */
   async offer(route: string, terms: OfferedTerms): Promise<void> {
     const json = JSON.stringify(terms);
     const hash = createHash('sha256').update(json).digest('hex');
@@ -26,7 +26,7 @@ export class Offers {
       .execute();
   }
 
-  /** What any process asked for on this route within the last `validMs`, newest first. */
+  /** Terms that any process offered on this route within the last `validMs`, newest first. */
   async valid(route: string, validMs: number): Promise<readonly OfferedTerms[]> {
     const rows = await this.#db
       .selectFrom('offer')

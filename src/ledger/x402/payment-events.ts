@@ -3,14 +3,14 @@ import { raiseAlert } from '../operations/alerts.ts';
 import type { SubjectEvents } from '../webhooks/subject-events.ts';
 import { enterPayment, type StoredPayment } from './payment-row.ts';
 
-/** What payments of x402 have beside their settlements: what they have bought. */
+/** What x402 payments have beside their settlements: what they have bought. */
 export const paymentEvents: SubjectEvents = {
   answersAt: 'confirmed',
   changed: async (trx, { id, status }, before) => {
     if (status === 'confirmed' || status === 'finalized') await enterPayment(trx, id, { kind: 'paid' });
     if (before.status === 'confirmed' && status === 'sending')
       await enterPayment(trx, id, { kind: 'taken-back' });
-    // A settlement that was rejected before any attempt has nothing else that ends its payment.
+    // Nothing else ends the payment of a settlement that was rejected before any attempt.
     if (status === 'rejected' || status === 'cancelled' || status === 'dead' || status === 'failed')
       await enterPayment(trx, id, { kind: 'unpaid' }, { request: null });
   },
@@ -29,7 +29,7 @@ export const paymentEvents: SubjectEvents = {
   },
 };
 
-/** What was given stays given: the operator decides what follows. */
+/** A served resource cannot be taken back: the operator decides what follows. */
 function shortAlarm({ id, route, payer, terms: { asset, amount } }: StoredPayment, received: bigint): Alarm {
   const message = `the payment ${id} was served for ${amount} base units of ${asset}, but ${received} arrived: settle the difference with ${payer}, then close this alert`;
   return {

@@ -25,17 +25,17 @@ export type NewPayment = Pick<
 > & {
   readonly terms: PaymentTerms;
   readonly caller: Caller;
-  /** Null where nothing is to be asked, as for the facilitator. */
+  /** Null if no upstream is to be called, as for the facilitator. */
   readonly request: BoughtRequest | null;
-  /** Where the upstream was asked before the payment. */
+  /** Set if the upstream was called before the payment. */
   readonly answer: StoredAnswer | null;
-  /** Who serves it, for how long before somebody else may. */
+  /** The process that serves it, and for how long no other may. */
   readonly lease: Lease;
 };
 
 /**
- * Puts a payment and its settlement on record where they are not; one that was listed and is bound to nothing is replaced by its buyer.
- * Undefined where it is on record. One statement.
+ * One statement. An unmatched row that is bound to no settlement is replaced by its buyer's payment. Undefined if
+ * the payment is stored already.
  */
 export async function putPayment(
   db: Database,
@@ -43,7 +43,7 @@ export async function putPayment(
   input: NewPayment,
 ): Promise<StoredPayment | undefined> {
   const values = valuesOf(seal, input);
-  // Only its buyer has the token of its memo; anybody may have shown the bytes before, from the chain.
+  // Only its buyer has the token of its memo. Any client may have submitted the bytes before, from the chain.
   const claims = input.dialect === 'submitted';
   return db
     .with('opened', (open) =>
@@ -94,10 +94,9 @@ function valuesOf(seal: Seal, input: NewPayment) {
   };
 }
 
-/** It was on the chain before it was shown, and no settlement is bound to it. */
+/** It was on the chain before it was submitted, and no settlement is bound to it. */
 const UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;
 
-/** What the id of a settlement says beside its kind. */
 function subjectOf(id: string): string {
   return id.slice(X402.length + 1);
 }

@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { PaymentState } from '../../domain/payment.ts';
 
-/** What the buyer was asked for, as the row has it: base units as decimal text, addresses base58. */
+/** Terms of a payment, as stored: base units as decimal strings, addresses base58. */
 export interface PaymentTerms {
   /** CAIP-2. */
   readonly network: string;
@@ -14,15 +14,15 @@ export interface PaymentTerms {
   readonly memo: string | null;
 }
 
-/** What a buyer may be asked for; see {@link PaymentTerms}. */
+/** Terms that a buyer may be offered: see {@link PaymentTerms}. */
 export interface OfferedTerms extends PaymentTerms {
   readonly feePayer: string;
   readonly maxTimeoutSeconds: number;
 }
 
-/** What a caller shows that the chain does not: hashes, and the client's address; null where he shows none. */
+/** What a caller shows that the chain does not: hashes, and the client's address; null for what it does not send. */
 export interface Caller {
-  /** Of the extension payment-identifier. */
+  /** From the extension payment-identifier. */
   readonly identifier: string | null;
   readonly authorization: string | null;
   readonly cookie: string | null;
@@ -33,25 +33,25 @@ interface PaymentTable {
   id: string;
   position: Generated<bigint>;
   state: PaymentState;
-  /** Why it is refundable or unmatched, for people. */
+  /** Why it is refundable or unmatched, for display. */
   reason: string | null;
   seller: 'gateway' | 'facilitator';
   dialect: 'v2' | 'v1' | 'example' | 'submitted';
-  /** The owner of the money. */
+  /** The owner of the funds. */
   payer: string;
   feePayer: string;
-  /** The most that the fee payer may lose by it. */
+  /** The maximum that the fee payer may lose by it. */
   feeLamports: bigint;
   computeUnitLimit: number;
   computeUnitPriceMicroLamports: bigint;
   terms: ColumnType<PaymentTerms, string, never>;
-  /** base64 of the transaction as the buyer gave it. */
+  /** base64 of the transaction as the buyer sent it. */
   wire: string;
-  /** base58, where the buyer has made the signature that names the transaction; else that of its attempt counts. */
+  /** base58, if the buyer has made the transaction's first signature; else the attempt has it. */
   signature: string | null;
-  /** The slot in which a node accepted its blockhash, or showed it in a block. */
+  /** The slot in which a node accepted its blockhash, or returned it in a block. */
   acceptedSlot: bigint;
-  /** Base units that reached the token account, by the outcome of the landed transaction; null until that was read. */
+  /** Base units that the landed transaction brought to the token account; null until that is read. */
   received: bigint | null;
   route: string;
   requestHash: string;
@@ -59,11 +59,11 @@ interface PaymentTable {
   answer: string | null;
   answerStatus: number | null;
   caller: ColumnType<Caller, string, never>;
-  /** The Idempotency-Key to which the facilitator has bound its success. */
+  /** Hash of the Idempotency-Key to which the facilitator has bound its success. */
   claim: string | null;
   leaseHolder: string | null;
   leaseUntil: Date | null;
-  /** When the upstream was first asked. */
+  /** When the upstream was first called. */
   askedAt: Date | null;
   paidAt: Date | null;
   servedAt: Date | null;
@@ -72,13 +72,12 @@ interface PaymentTable {
 
 interface OfferTable {
   route: string;
-  /** Of the terms. */
+  /** Hash of the terms. */
   hash: string;
   terms: ColumnType<OfferedTerms, string, never>;
   lastOfferedAt: Generated<Date>;
 }
 
-/** Payments of x402, what they have bought, and what buyers were asked for. */
 export interface PaymentTables {
   payment: PaymentTable;
   offer: OfferTable;

@@ -13,17 +13,16 @@ export type { PaymentRow } from './payment-row.ts';
 export type { Caller, PaymentTerms } from './payment-tables.ts';
 
 /**
- * `known`: this payment is on record. `busy`: the same payer has another payment for the same request, which is undecided or not
- * served yet. `identifier-taken`: the payer has used the payment identifier for another payment.
+ * `busy`: the same payer has another payment for the same request, which is undecided or not served yet.
+ * `identifier-taken`: the payer has used the payment identifier for another payment.
  */
 export type Opened =
   | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
 
-/** Why a payment is shown as unmatched, and what is known of it. */
 export type Unmatched = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
 
-/** Payments of x402. Every step may be repeated and is then a success without effect. */
+/** x402 payments. Every step is idempotent. */
 export class Payments {
   readonly #db: Database;
   readonly #seal: Seal;
@@ -33,7 +32,7 @@ export class Payments {
     this.#seal = seal;
   }
 
-  /** Puts the payment and its settlement on record, in one statement: from then on it may be settled, and the buyer is served. */
+  /** Inserts payment and settlement in one statement: from then on it may be settled, and the buyer is served. */
   async open(input: NewPayment): Promise<Opened> {
     try {
       const opened = await putPayment(this.#db, this.#seal, input);
@@ -46,7 +45,7 @@ export class Payments {
     return { kind: 'known', payment: await this.get(input.id) };
   }
 
-  /** Which payment keeps this one from the record: itself, where it was opened at the same moment, else the payer's other one. */
+  /** The payment that prevents this one: itself, if it was opened at the same moment, else the payer's other one. */
   async #instead(input: NewPayment): Promise<Opened> {
     const known = await this.find(input.id);
     if (known !== undefined) return { kind: 'known', payment: known };
@@ -58,7 +57,7 @@ export class Payments {
     );
   }
 
-  /** Puts a payment on record that has bought nothing here, so that people see it. No effect where it is on record. */
+  /** Stores a payment that has bought nothing here, for operators to see. No effect if it is stored already. */
   async listUnmatched(input: Unmatched): Promise<void> {
     const values = {
       ...input,
@@ -85,7 +84,7 @@ export class Payments {
     throw new DomainError('NotFound', `there is no payment ${id}`, { id });
   }
 
-  /** By its id, by the hash of its message (hex), or by the signature of its transaction (base58). */
+  /** By its id, the hash of its message (hex), or the signature of its transaction (base58). */
   async findNamed(name: string): Promise<PaymentRow | undefined> {
     // The ids are found first, each by an index: an `or` over two tables would read all payments.
     const ids = this.#db
@@ -103,8 +102,8 @@ export class Payments {
   }
 
   /**
-   * The newest buyers of a route since `since` whose fees were ours, each with its newest payment: how many there are, and how many of
-   * these payments failed on chain. Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
+   * Counts the newest buyers of a route whose fees were ours, and how many of their newest payments failed on chain.
+   * Reads at most `limits.payments` payments, and counts at most `limits.buyers` buyers.
    */
   async failuresOf(
     route: string,
@@ -143,7 +142,7 @@ export class Payments {
       .executeTakeFirstOrThrow();
   }
 
-  /** Owed by the gateway for longer than `olderMs`, the oldest first, at most `limit`. */
+  /** Payments that the gateway has owed for longer than `olderMs`, oldest first, at most `limit`. */
   async overdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
     const rows = await this.#db
       .selectFrom('payment')
@@ -178,7 +177,7 @@ export class Payments {
     return pageOf(found.map(toPaymentRow), { limit });
   }
 
-  /** What our fee payer, and this buyer's payments, may have cost since `since`, in lamports: void ones that landed included. */
+  /** Lamports that payments since `since` may have cost, including void ones that landed. */
   async spentSince(
     since: Date,
     of: { readonly feePayer: string } | { readonly payer: string },

@@ -1,4 +1,4 @@
-/** What a wallet that we pay from held when its balances were first held against its movements. */
+/** Balances of a hot wallet at its first comparison with the database. */
 export interface WalletBaseline {
   readonly slot: string;
   readonly takenAt: string;
@@ -9,6 +9,6 @@ export interface WalletBaseline {
 /** A wallet that we pay from, or have paid from. */
 export interface HotWallet {
   readonly address: string;
-  /** Null until the reconciliation has looked for the first time. */
+  /** Null until the first reconciliation. */
   readonly baseline: WalletBaseline | null;
 }

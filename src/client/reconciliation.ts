@@ -1,4 +1,4 @@
-/** What a pass through all wallets has compared with the record. Times are ISO-8601. */
+/** Result of one pass over all wallets. Times are ISO-8601. */
 export interface ReconciledWallets {
   readonly begunAt: string;
   /** Number of comparisons; a wallet that was compared again counts again. */
@@ -7,16 +7,16 @@ export interface ReconciledWallets {
   readonly accounts: number;
   /** Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference`. */
   readonly differences: number;
-  /** The lowest and the highest finalized slot at which a wallet was compared, decimal strings; null where none was. */
+  /** Lowest and highest finalized slot of a comparison, decimal strings; null if there was none. */
   readonly slots: { readonly from: string; readonly to: string } | null;
 }
 
-/** The last pass that came to its end. */
+/** The last completed pass. */
 export interface EndedReconciliation extends ReconciledWallets {
   readonly endedAt: string;
 }
 
-/** The pass under way, over as many hourly rounds as it takes. */
+/** The pass in progress. It may take several hourly rounds. */
 export interface OpenReconciliation extends ReconciledWallets {
   /** Last wallet of the previous round; the next round starts after it. Null before the first round. */
   readonly after: string | null;
@@ -24,7 +24,7 @@ export interface OpenReconciliation extends ReconciledWallets {
   readonly haltedBecause: string | null;
 }
 
-/** A wallet of which no quorum of nodes shows what it holds: it is asked for again in each round. */
+/** A wallet whose balances no quorum of nodes confirms. Each round retries it. */
 export interface UnreadWallet {
   readonly wallet: string;
   readonly why: string;
@@ -34,7 +34,10 @@ export interface UnreadWallet {
   readonly askedAt: string;
 }
 
-/** How far the balances of our wallets are held against the record; `last` and `open` are both null where that was never begun. */
+/**
+ * Progress of the comparison of wallet balances with the database. `last` and `open` are null before the first
+ * pass.
+ */
 export interface Reconciliation {
   /** Null until the first pass has ended. */
   readonly last: EndedReconciliation | null;
@@ -44,6 +47,6 @@ export interface Reconciliation {
   readonly watched: number;
   /** Number of wallets whose last comparison failed. */
   readonly unread: number;
-  /** Up to 100 of them, those that wait for the longest time first. */
+  /** Up to 100 of them, longest wait first. */
   readonly longestUnread: readonly UnreadWallet[];
 }

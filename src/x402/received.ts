@@ -9,7 +9,10 @@ export interface Credited {
   readonly terms: Pick<PaymentTerms, 'tokenAccount'>;
 }
 
-/** Base units that the seller's token account gained, by the outcome of the landed transaction; null where that does not say. */
+/**
+ * Base units that the seller's token account gained in the landed transaction; null if the result does not contain
+ * it.
+ */
 export function receivedBy(
   { wire, terms }: Credited,
   { tokenChanges }: Pick<Spending, 'tokenChanges'>,

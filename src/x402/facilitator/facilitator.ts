@@ -3,7 +3,7 @@ import type { FacilitatorDeps } from './deps.ts';
 import { Examiner } from './examiner.ts';
 import { Simulations } from './simulations.ts';
 
-/** What `/verify` and `/settle` share. */
+/** Dependencies shared by `/verify` and `/settle`. */
 export interface Facilitator {
   readonly deps: FacilitatorDeps;
   readonly examiner: Examiner;

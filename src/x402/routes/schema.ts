@@ -64,7 +64,7 @@ const upstream = z
 
 const method = z.enum(METHODS);
 
-/** One entry of `routes`. Which keys go together is not in these types: see read-routes.ts. */
+/** One entry of `routes`. read-routes.ts checks which keys may be combined. */
 export const RouteEntry = z
   .strictObject({
     path,
@@ -127,7 +127,7 @@ export const RoutesFile = z.strictObject({
   routes: z.array(RouteEntry).min(1),
 });
 
-/** The JSON schema of a routes file, as editors read it. */
+/** JSON schema of a routes file, for editors. */
 export function routesJsonSchema(): object {
   return z.toJSONSchema(RoutesFile, { io: 'input' });
 }

@@ -1,5 +1,6 @@
 /**
- * Does `work` now and every `everyMs`. A failure is told to `onFailure` and left to the next time. Call the answer to stop.
+ * Runs `work` now and every `everyMs`. `onFailure` receives errors; the next interval retries. Returns a function
+ * that stops it.
  */
 export function keepDoing(
   everyMs: number,

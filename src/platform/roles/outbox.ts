@@ -8,12 +8,13 @@ const FORGOTTEN_EVERY_MS = 3_600_000;
 const KEPT_DAYS = 30;
 const AT_ONCE = 16;
 
-/** Wakes or starts the workflow of a line. */
+/** Signals the workflow of a line, or starts it. */
 export type Wake = (line: DeliveryLine) => Promise<void>;
 
 /**
- * Hands every event that waits in the outbox to its workflow, and answers to how many lines that was. A line is marked only after its
- * workflow was woken: a process that ends between the two leaves it to the next one, which wakes a run that finds nothing to do.
+ * Wakes the workflow of each line with pending events, and returns the number of lines. A line is marked after its
+ * workflow was woken. If the process stops between the two, the next one wakes the workflow again, which is
+ * harmless.
  */
 export async function handOver(deliveries: Deliveries, wake: Wake): Promise<number> {
   const lines = await deliveries.unhanded();
@@ -25,8 +26,8 @@ export async function handOver(deliveries: Deliveries, wake: Wake): Promise<numb
 }
 
 /**
- * {@link handOver} on a rhythm, one round after the other, and once an hour forgets what all have heard long ago. Failures are told to
- * `onFailure` and left to the next round. Call the answer to stop.
+ * Runs {@link handOver} periodically, one round at a time, and deletes old delivered events once an hour.
+ * `onFailure` receives errors; the next round retries. Returns a function that stops it.
  */
 export function keepHandingOver(
   deliveries: Deliveries,

@@ -36,7 +36,7 @@ export function registerAudit(addresses: Command): void {
     );
 }
 
-/** The API does not know whether a worker runs, so a long wait is explained. */
+/** Explains a long wait: the API does not know whether a worker is running. */
 async function reportingTheWait<T>(audit: Promise<T>): Promise<T> {
   const timer = setTimeout(() => process.stderr.write(`${STILL_WAITING}\n`), SILENT_MS);
   return audit.finally(() => clearTimeout(timer));

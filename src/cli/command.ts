@@ -38,7 +38,7 @@ export function apiCommand(parent: Command, name: string, description: string) {
 
 export type ApiOptions = OutputOptions & Connection;
 
-/** Calls the API once and prints its answer. */
+/** Calls the API once and prints the result. */
 export function call<Answer extends object>(
   options: ApiOptions,
   ask: (sluice: SluiceClient) => Promise<Answer>,
@@ -52,10 +52,10 @@ export function call<Answer extends object>(
   });
 }
 
-/** The columns of a table: the heading of each, and its cell of an entry. */
+/** Table columns: each heading, and the function that renders its cell. */
 export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string>>;
 
-/** The entries as a table below headings, or that there are none of this `name`. */
+/** Renders entries as a table with headings, or a line that says there are none. */
 export function table<Entry>(name: string, columns: Columns<Entry>, entries: readonly Entry[]): string {
   if (entries.length === 0) return `no ${name} found`;
   const cells = Object.values(columns);
@@ -67,7 +67,7 @@ type Page<Name extends string, Entry> = Readonly<Record<Name, readonly Entry[]>>
   readonly nextCursor: string | null;
 };
 
-/** Prints up to `limit` entries of a list, over as many pages as they take, and where the list continues. */
+/** Prints up to `limit` entries of a list, from as many pages as needed, and the cursor at which it continues. */
 export function list<Name extends string, Entry>(
   options: ApiOptions & { readonly limit: number; readonly cursor?: string | undefined },
   name: Name,
@@ -93,7 +93,6 @@ export function list<Name extends string, Entry>(
   });
 }
 
-/** The fields that are set. */
 export function defined<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   const set = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(set) as { [Key in keyof T]?: Exclude<T[Key], undefined> };

@@ -1,7 +1,7 @@
 import { SluiceError } from '../client/client.ts';
 import { ERROR_KINDS, isDomainError } from '../domain/errors.ts';
 
-/** The exit codes of `sluice`, for scripts. */
+/** Exit codes of `sluice`, for scripts. */
 export const EXIT = {
   ok: 0,
   /** An unexpected failure. */

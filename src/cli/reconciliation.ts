@@ -17,7 +17,7 @@ export function registerReconciliation(program: Command): void {
   );
 }
 
-/** 5 if no pass has ended, or a wallet could not be compared. */
+/** Exit code 5 if no pass has completed, or if a wallet could not be compared. */
 function exitOf({ last, open, unread }: Reconciliation): number {
   if ((last?.differences ?? 0) + (open?.differences ?? 0) > 0) return EXIT.differs;
   return last === null || unread > 0 ? EXIT.unavailable : EXIT.ok;

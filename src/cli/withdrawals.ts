@@ -75,7 +75,7 @@ interface CreateOptions extends Connection {
   readonly memo?: string | undefined;
 }
 
-/** Commander would name only the first of several options that are missing. */
+/** Checked here, because Commander names only the first missing option. */
 async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   const { id, asset, amount, units, to, acceptEmptyWallet, memo } = options;
   const chosen = amount ?? units;

@@ -43,7 +43,7 @@ function settings() {
   }
 }
 
-/** A route with amounts as decimal strings, and without the bytes of a static answer. */
+/** A route with amounts as decimal strings, without the body of a static response. */
 function toJson(route: Route): object {
   const { answer, segments, ...rest } = route;
   const path = `/${segments.join('/')}`;

@@ -68,7 +68,8 @@ const JudgedBody = z.object({
 });
 
 /**
- * `GET /v1/alerts`, `POST /v1/alerts/seen` and `POST /v1/alerts/close`. The name of the API key is stored with each action.
+ * `GET /v1/alerts`, `POST /v1/alerts/seen` and `POST /v1/alerts/close`. The API key's name is stored with each
+ * action.
  */
 export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {

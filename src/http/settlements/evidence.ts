@@ -11,7 +11,7 @@ import type {
 import { type AnyAttempt, isExpiring } from '../../solana/proof/examine.ts';
 import { lastHeight } from './missing-evidence.ts';
 
-/** Evidence as the API shows it. */
+/** Converts evidence to the API's format. */
 export function presentEvidence(
   attempt: AnyAttempt,
   evidence: Evidence | NonceEvidence,

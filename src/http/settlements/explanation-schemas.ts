@@ -47,7 +47,6 @@ const facts = {
     .describe('Attempt that may still land, else the last attempt; null if there is none'),
 };
 
-/** The response about a withdrawal. */
 export const ExplanationBody = z
   .object({
     id: z.string().describe('Your id of the withdrawal'),
@@ -57,7 +56,6 @@ export const ExplanationBody = z
   })
   .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
 
-/** The response about a settlement of any kind. */
 export const SettlementExplanationBody = z
   .object({
     terms: z

@@ -52,7 +52,6 @@ export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod 
   };
 }
 
-/** A settlement as the API shows it. */
 export function presentSettlement(row: SettlementViewRow): SettlementView {
   const { subjectId: subject, createdAt, updatedAt, ...rest } = row;
   return {

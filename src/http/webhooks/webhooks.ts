@@ -22,7 +22,7 @@ import {
 
 export interface WebhookRouteDeps {
   readonly ledger: Ledger;
-  /** Private addresses and plain http may be given. @default false */
+  /** Allows private addresses and plain http. @default false */
   readonly allowPrivateWebhooks?: boolean;
 }
 

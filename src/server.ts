@@ -82,10 +82,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
 }
 
-/**
- * Checks every minute for conditions that no other process reports: few free addresses, late webhooks, a silent
- * scan.
- */
+/** Checks every minute what no other process reports: few free addresses, late webhooks, a silent scan. */
 function keepLooking(
   { addressLowWater, cluster }: Config<'api'>,
   ledger: Ledger,

@@ -5,10 +5,7 @@ import { apiCommand, call } from './command.ts';
 import { renderEvidence } from './evidence.ts';
 import { renderAttempt, renderStatus } from './render.ts';
 
-/**
- * `explain <id>` of a noun: the API asks the nodes about a live attempt, or returns the stored evidence of an ended
- * one. Read-only.
- */
+/** `explain <id>` of a noun: asks the nodes about a live attempt, or shows the proof of an ended one. Read-only. */
 export function registerExplain(parent: Command, what: string, id: string): void {
   apiCommand(
     parent,

@@ -3,10 +3,7 @@ import { isDomainError, messageOf } from '../domain/errors.ts';
 import { exitCodeOf } from './exit.ts';
 import { failureLine } from './last-word.mjs';
 
-/**
- * Output of a command. In JSON format progress goes to stderr, and stdout ends with one JSON object, with `ok:
- * false` for a failure.
- */
+/** Output of a command. In JSON format progress goes to stderr, and stdout ends with one JSON object. */
 export interface Output {
   progress(line: string): void;
   result(json: object, text: string): void;

@@ -14,10 +14,7 @@ export function createProgram(name: string, description: string): Command {
     .showHelpAfterError(`(add --help for the usage of ${name})`);
 }
 
-/**
- * Parses arguments and runs the command. Invalid arguments: exit code 2 and, in JSON format, one JSON object on
- * stdout.
- */
+/** Parses arguments and runs the command. Invalid arguments: exit code 2, in JSON format with a JSON object. */
 export async function runProgram(program: Command): Promise<void> {
   process.stdout.on('error', endUnheard);
   await runCommand(program, process.argv.slice(2));

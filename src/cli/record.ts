@@ -1,10 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 
-/**
- * Runs `work` directly on the database, for commands that must work while the API is down. Uses DATABASE_URL, or
- * the database of a running `npm run dev`. Throws DomainError Unavailable if PostgreSQL does not answer.
- */
+/** Runs `work` on the database, for commands that work without the API. Throws DomainError Unavailable. */
 export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const url = recordUrl();
   if (url === undefined) throw notSet('DATABASE_URL');

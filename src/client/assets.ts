@@ -28,10 +28,7 @@ export interface AssetChange {
   readonly minimumDeposit?: string;
   /** @default true for a new asset */
   readonly depositsOn?: boolean;
-  /**
-   * Accepts deposits of a token with a transfer hook that `SLUICE_TOKEN_POLICY` refuses to pay out. For this call
-   * only.
-   */
+  /** Accepts deposits of a hook token that `SLUICE_TOKEN_POLICY` refuses to pay out. For this call only. */
   readonly acceptTransferHook?: true;
 }
 

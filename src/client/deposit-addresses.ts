@@ -34,10 +34,7 @@ export interface AddressManifest {
 }
 
 export interface ImportOptions extends CallOptions {
-  /**
-   * First slot (decimal string) of possible earlier deposits. The addresses are audited from it before they can be
-   * assigned.
-   */
+  /** First slot (decimal string) of possible deposits. Addresses are audited from it before they are assignable. */
   readonly since?: string;
   /**
    * Watch new addresses, but assign none before {@link DepositAddressCalls.release}. For addresses that users

@@ -5,10 +5,7 @@ import { type CallOptions, delay, type PollOptions, untilAnswered } from './wait
 
 export type { DepositState, NotCreditedReason };
 
-/**
- * An amount that one transaction added to one account of a watched wallet. Amounts and slots: decimal strings;
- * times: ISO-8601.
- */
+/** A deposit by one transaction to one account. Amounts and slots are decimal strings, times ISO-8601. */
 export interface Deposit {
   /** Permanent id of the deposit. Use it as the idempotency key of your booking. */
   readonly id: string;
@@ -20,20 +17,14 @@ export interface Deposit {
   /** Account that received the deposit: the wallet for SOL, otherwise its token account. */
   readonly account: string;
   readonly wallet: string;
-  /**
-   * User of the wallet when the deposit arrived; null if it was unassigned. Such a deposit may be final, but has no
-   * user.
-   */
+  /** User of the wallet when the deposit arrived; null if it was unassigned. A final deposit may have no user. */
   readonly userRef: string | null;
   /** `SOL` or the address of a mint. */
   readonly asset: string;
   /** Base units received. */
   readonly amount: string;
   readonly state: DepositState;
-  /**
-   * Why it is not credited. Null if it is credited. While it is pending, the reason of one node, which a quorum
-   * must confirm.
-   */
+  /** Why it is not credited, otherwise null. While pending, the reason is from one node, to be confirmed. */
   readonly reason: NotCreditedReason | null;
   /** URL of the transaction in a block explorer. */
   readonly explorerUrl: string;

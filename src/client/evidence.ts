@@ -39,10 +39,7 @@ export interface AttemptEvidence {
   /** The last block height at which the attempt could land; null for a durable nonce. */
   readonly lastHeight: string | null;
   readonly finalizedHeights: readonly (Answered & { readonly height: string })[];
-  /**
-   * Nodes whose finalized bank still accepts the blockhash, whatever height they report: their heights do not
-   * count.
-   */
+  /** Nodes whose finalized bank still accepts the blockhash: the heights that they report do not count. */
   readonly stillTaking: readonly string[];
   /** The block of its blockhash, if a quorum returns it. For a buyer's message, the first block that was searched. */
   readonly blockhashBlock: ShownBlock | null;
@@ -64,10 +61,7 @@ export interface AttemptEvidence {
   } | null;
   /** The value of its durable nonce account in each node's finalized bank. */
   readonly finalizedNonces: readonly (Answered & { readonly nonce: string })[];
-  /**
-   * The finalized transaction that consumed its nonce, or that advanced the account past it (linked blocks then
-   * show the user).
-   */
+  /** The finalized transaction that consumed its nonce, or that advanced the account past it. */
   readonly nonceUsedBy: {
     readonly signature: string;
     readonly slot: string;

@@ -34,10 +34,7 @@ export interface UnreadWallet {
   readonly askedAt: string;
 }
 
-/**
- * Progress of the comparison of wallet balances with the database. `last` and `open` are null before the first
- * pass.
- */
+/** Progress of the comparison of balances with the database. `last` and `open` are null before the first pass. */
 export interface Reconciliation {
   /** Null until the first pass has ended. */
   readonly last: EndedReconciliation | null;

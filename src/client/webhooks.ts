@@ -60,10 +60,7 @@ export class WebhookCalls {
     this.#transport = transport;
   }
 
-  /**
-   * Creates an endpoint, or sets the events of the endpoint with that URL. Only a new endpoint has a secret in the
-   * result.
-   */
+  /** Creates an endpoint, or sets the events of an existing one. Only a new endpoint has a secret in the result. */
   put(url: string, events: readonly WebhookTopic[], options?: CallOptions): Promise<WebhookWithSecret> {
     return this.#transport.call({ method: 'POST', path: '/v1/webhooks', body: { url, events } }, options);
   }

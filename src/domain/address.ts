@@ -8,10 +8,7 @@ const ADDRESS_BYTES = 32;
  */
 export const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
-/**
- * True for base58 text of exactly 32 bytes. Whether the address can receive a payment:
- * `solana/tokens/addresses.ts`.
- */
+/** True for base58 text of exactly 32 bytes. Whether it can be paid: `solana/tokens/addresses.ts`. */
 export function isAddress(text: string): boolean {
   if (!ADDRESS_TEXT.test(text)) return false;
   const digits = text.replace(/^1*/, '');

@@ -4,24 +4,15 @@
  * for the whole system.
  */
 export const ALERT_KINDS = [
-  /**
-   * The hot wallet signed a transaction without an attempt: a restored database, or a leaked key. Subject: the
-   * signature.
-   */
+  /** The hot wallet signed a transaction without an attempt: a restore, or a leaked key. Subject: the signature. */
   'unknown_spend',
   /** A settlement may have been paid by a transaction that is not in the database. Subject: the settlement. */
   'maybe_paid',
   /** Two nodes return a landed transaction for an attempt that was proved dead. Subject: the settlement. */
   'dead_attempt_landed',
-  /**
-   * The nodes do not prove the outcome of an attempt yet. Sluice signs nothing until they do. Subject: the
-   * settlement.
-   */
+  /** The nodes do not prove the outcome of an attempt yet: nothing is signed until then. Subject: the settlement. */
   'evidence_missing',
-  /**
-   * Attempts of a settlement keep failing on chain. No attempt follows until the alert is closed. Subject: the
-   * settlement.
-   */
+  /** Attempts keep failing on chain: none follows until the alert is closed. Subject: the settlement. */
   'payment_keeps_failing',
   /** A fork removed a settlement that was reported at `confirmed`. Closes when it is final. Subject: the settlement. */
   'confirmed_taken_back',
@@ -43,10 +34,7 @@ export const ALERT_KINDS = [
   'hot_account_frozen',
   /** The issuer paused all transfers of a token: withdrawals of it wait. Subject: the mint. */
   'mint_paused',
-  /**
-   * New accounts of the token start frozen, and the receiver has no account: the withdrawal waits. Subject: the
-   * withdrawal.
-   */
+  /** New accounts of the token start frozen, and the receiver has none: it waits. Subject: the withdrawal. */
   'default_frozen',
   /** The issuer froze the receiver's token account: the withdrawal waits. Subject: the withdrawal. */
   'account_frozen',
@@ -56,19 +44,13 @@ export const ALERT_KINDS = [
   'asset_changed',
   /** A listed mint was closed, or recreated with another program or decimals: it is not paid. Subject: the mint. */
   'mint_changed',
-  /**
-   * Withdrawals cannot be prepared: nodes disagree or fail, or our own check refuses the transaction. Subject: the
-   * asset.
-   */
+  /** Withdrawals cannot be prepared: nodes disagree or fail, or our own check refuses. Subject: the asset. */
   'cannot_prepare',
   /** The lowest fee is above `SLUICE_MAX_FEE_LAMPORTS`: withdrawals of the asset wait. Subject: the asset. */
   'fee_above_bound',
   /** A transaction that the owner did not sign moved tokens out of one of our accounts. Subject: the token account. */
   'tokens_seized',
-  /**
-   * Blocks that the chain links to are returned by no node: later deposits are not credited. Subject: first slot of
-   * the gap.
-   */
+  /** No node returns blocks that the chain links to: later deposits wait. Subject: first slot of the gap. */
   'scan_gap',
   /** The scan is stopped until an operator acts, or has waited for nodes for more than a minute. Subject: `sluice`. */
   'scan_stopped',
@@ -80,10 +62,7 @@ export const ALERT_KINDS = [
   'deposit_unconfirmed',
   /** A second read returned another amount than the recorded one, or no deposit. Subject: the signature. */
   'deposit_mismatch',
-  /**
-   * A deposit reached an address before the address was assigned: it is credited to no user. Subject: the deposit
-   * id.
-   */
+  /** A deposit preceded the assignment of its address: it is credited to no user. Subject: the deposit id. */
   'deposit_unowned',
   /** An audit or a rescan found a deposit that was not recorded. Subject: its signature. */
   'deposit_missed',
@@ -134,8 +113,8 @@ export function runbookOf(kind: AlertKind): string {
 }
 
 /**
- * Alerts about an event, not about a state. They are open until an operator acknowledges them; a few close when the
- * cause is resolved. Every other alert closes with its cause, or by the order that resolves it.
+ * Alerts about an event, not about a state. An operator acknowledges them; a few close when the cause is resolved.
+ * Every other alert closes with its cause, or by the order that resolves it.
  */
 export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'workflow_failed',
@@ -148,10 +127,7 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'payment_short',
 ];
 
-/**
- * Alerts that stop a settlement. Only an order with the settlement and a reason closes one, because Sluice may then
- * pay.
- */
+/** Alerts that stop a settlement. Only an order with a reason closes one, because Sluice may then pay. */
 export const CLOSED_BY_ORDER = [
   'maybe_paid',
   'dead_attempt_landed',

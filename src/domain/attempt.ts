@@ -39,10 +39,7 @@ export type Sighting =
   | {
       readonly kind: 'absent';
       readonly atSlot: bigint | null;
-      /**
-       * First block of a node's history that also lacks the transaction in getTransaction; null if none was
-       * searched.
-       */
+      /** First block of a node's history that lacks the transaction in getTransaction; null if none was searched. */
       readonly historyFrom: bigint | null;
     }
   | {
@@ -96,15 +93,9 @@ export type SequencedCoverage = Coverage & { readonly sequence: number };
 export interface OutcomeEvidence {
   readonly quorum: number;
   readonly statuses: readonly NodeTestimony<Sighting>[];
-  /**
-   * Nodes other than the first source whose getTransaction (finalized), or our own linked scan, has the same
-   * outcome.
-   */
+  /** Nodes other than the first source that return the same finalized outcome, or our own linked scan. */
   readonly outcomeConfirmedBy: readonly string[];
-  /**
-   * Those of them that show a fee: it ran. A transaction that is only included pays no fee and uses no nonce
-   * (SIMD-0290).
-   */
+  /** Those that show a fee: it ran. An included transaction without a fee uses no nonce (SIMD-0290). */
   readonly chargedBy: readonly string[];
 }
 
@@ -132,10 +123,7 @@ export interface NonceAttemptFacts {
   readonly nonceAccount: string;
   /** The value that the transaction carries in place of a blockhash. */
   readonly nonce: string;
-  /**
-   * A quorum's finalized banks had that nonce at this slot or later: no transaction with it ran at or before this
-   * slot.
-   */
+  /** A quorum's finalized banks had the nonce at this slot or later: no transaction with it ran up to this slot. */
   readonly nonceSlot: bigint;
 }
 

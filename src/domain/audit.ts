@@ -9,10 +9,7 @@ import type { ScanRange } from './scan.ts';
  */
 export type AuditOrder = GapAuditOrder | ImportAuditOrder | OperatorAuditOrder;
 
-/**
- * Audits every watched wallet over a closed gap. `record` is the id of the waiting row; only that row is marked
- * done.
- */
+/** Audits every watched wallet over a closed gap. `record`: id of the waiting row, the only one marked done. */
 export interface GapAuditOrder extends ScanRange {
   readonly cause: 'gap';
   readonly address: null;
@@ -20,10 +17,7 @@ export interface GapAuditOrder extends ScanRange {
   readonly record: string;
 }
 
-/**
- * Deposits found are no alert: the scan could not have seen them. The address may be assigned in `record` at the
- * end.
- */
+/** Found deposits raise no alert: the scan could not see them. The address is then assignable in `record`. */
 export interface ImportAuditOrder extends ScanRange {
   readonly cause: 'import';
   readonly address: string;

@@ -3,10 +3,7 @@
  * blockhash. If they are not, attempts die, and {@link unsentAllowed} lowers the limit.
  */
 export const USUAL_UNSENT = 32;
-/**
- * One attempt that dies for another reason must not stop all others; nor must a few that wait for a signer for
- * days.
- */
+/** Single attempts that die for other reasons, or wait for a signer for days, must not stop all others. */
 const FEWEST_UNSENT = 2;
 /** Limits how many attempts die if the signer stops. */
 const MOST_UNSENT = 2_048;

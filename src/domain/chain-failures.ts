@@ -12,10 +12,7 @@ const WAITS_MS = [5_000, 20_000, 80_000, 300_000] as const;
 /** After this many failures an operator decides whether as many more attempts follow. */
 export const FAILURES_PER_REVIEW = WAITS_MS.length + 1;
 
-/**
- * Delay in ms before the next attempt after this many failures. After every fifth failure the alert holds the
- * settlement.
- */
+/** Delay in ms before the next attempt. After every fifth failure the alert holds the settlement. */
 export function waitAfter(failures: number): number {
   return WAITS_MS[(failures - 1) % FAILURES_PER_REVIEW] ?? 0;
 }

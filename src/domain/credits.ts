@@ -72,10 +72,7 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
   return { inflows, outflows, spends };
 }
 
-/**
- * The change of one account of a wallet. A change of owner is two: the whole balance leaves one wallet and enters
- * the other.
- */
+/** The change of one account. A change of owner is two: the whole balance leaves one wallet, enters the other. */
 interface Change {
   readonly account: string;
   readonly wallet: string;
@@ -167,10 +164,7 @@ function isRemade({ program, decimals }: Change, terms: AssetTerms): boolean {
   return isOther(program, terms.program) || isOther(decimals, terms.decimals);
 }
 
-/**
- * True for SOL, for an associated token account under the mint's current program, and for an allowed change of
- * owner.
- */
+/** True for SOL, an associated token account under the mint's current program, and an allowed change of owner. */
 function isInItsPlace(change: Change, terms: AssetTerms | undefined, ours: Ours): boolean {
   const { account, wallet, asset, ownerChanged } = change;
   const program = change.program ?? terms?.program ?? null;

@@ -73,10 +73,7 @@ export interface AccountChange {
   readonly after: bigint;
 }
 
-/**
- * A token account's balance in base units. `program` is null in early ledgers; `owner` is null only in failed
- * transactions.
- */
+/** Balance in base units. `program` is null in early ledgers, `owner` only in failed transactions. */
 export interface TokenHolding {
   readonly owner: string | null;
   readonly program: string | null;

@@ -10,10 +10,7 @@ export const LANDING_TASK_QUEUE = 'sluice-landing';
 /** Task queue of chain, node and database monitoring. Its load is independent of payments, and no payment delays it. */
 export const WATCH_TASK_QUEUE = 'sluice-watch';
 
-/**
- * Task queue of audits and rescans, which may take hours and number as many as addresses. Few run at once; none
- * delays monitoring.
- */
+/** Task queue of audits and rescans, which may take hours. Few run at once; none delays monitoring. */
 export const AUDIT_TASK_QUEUE = 'sluice-audit';
 
 /** Task queue of settlements whose callers wait for a response. Its workers sign, send and respond themselves. */

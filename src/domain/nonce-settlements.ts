@@ -4,10 +4,7 @@ export const NONCE_CREATE = 'nonce-create';
 /** Kind of settlements that consume one nonce with an advance instruction only; see {@link advanceSubject}. */
 export const NONCE_ADVANCE = 'nonce-advance';
 
-/**
- * A nonce account and the nonce to consume. Any other nonce is left alone, so that a late request harms no later
- * attempt.
- */
+/** A nonce account and the nonce to consume. Only that nonce, so that a late request harms no later attempt. */
 export interface UsedUp {
   readonly address: string;
   readonly nonce: string;

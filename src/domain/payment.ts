@@ -34,10 +34,7 @@ export type PaymentEvent =
   /** It is final, and the amount received is below the price. */
   | { readonly kind: 'short' };
 
-/**
- * The state after an event; unchanged if the event does not apply. `served` is permanent: a resource cannot be
- * taken back.
- */
+/** The state after an event; unchanged if the event does not apply. `served` is permanent. */
 export function paymentAfter(state: PaymentState, event: PaymentEvent): PaymentState {
   switch (event.kind) {
     case 'paid':

@@ -32,10 +32,7 @@ export interface RangeEnd {
   readonly why: string | null;
 }
 
-/**
- * Number of blocks joined to the cursor, and the scan's status after it. `status` is null if `why` names an
- * obstacle.
- */
+/** Number of blocks joined to the cursor, and the status after it; null if `why` names an obstacle. */
 export interface JoinEnd {
   readonly joined: number;
   readonly status: ScanStatus | null;
@@ -102,10 +99,7 @@ export function sinceOf(status: ScanStatus): string | null {
 
 export const GAP_STATES = ['open', 'filled', 'closed'] as const;
 
-/**
- * Slots whose blocks no node returned. `filled`: a node did later; `closed`: an operator skipped them. Times:
- * ISO-8601.
- */
+/** Slots whose blocks no node returned. `filled`: found later; `closed`: skipped by an operator. ISO-8601 times. */
 export interface ScanGap extends ScanRange {
   readonly state: (typeof GAP_STATES)[number];
   readonly openedAt: string;

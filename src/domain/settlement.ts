@@ -48,16 +48,10 @@ export const EXPIRED: StatusReason = {
     'its transaction is proved dead: it did not land before its blockhash expired, and only its buyer can make another one',
 };
 
-/**
- * Reason code of a `cancelled` settlement that an operator marked as paid without a recorded attempt: nothing is
- * refunded.
- */
+/** Reason code of a `cancelled` settlement that an operator marked as paid: nothing is refunded. */
 export const PAID_ALREADY = 'paid_already';
 
-/**
- * Reason code of a hold: two nodes return a landed transaction for an attempt that was proved dead. Also its alert
- * kind.
- */
+/** Reason code of a hold, and its alert kind: two nodes return an attempt that was proved dead as landed. */
 export const PAID_BY_DEAD = 'dead_attempt_landed';
 
 /**

@@ -18,10 +18,7 @@ export const TIMEOUTS = {
   heartbeatMs: 10_000,
   /** Interval between two heartbeats. */
   heartbeatEveryMs: 3_000,
-  /**
-   * Minimum interval of landing signals to one workflow: each costs about five history events, and evidence may
-   * change for days.
-   */
+  /** Minimum interval of landing signals: each costs about five history events, and a wait may take days. */
   landingSignalMs: 30_000,
   /** Maximum interval between two tries of a step. */
   longestRetryMs: 15_000,

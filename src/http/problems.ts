@@ -70,10 +70,7 @@ function send(
   return reply.code(status).header('content-type', MEDIA_TYPE).send(body);
 }
 
-/**
- * True for a client error that Fastify found: body too large, wrong media type, invalid JSON. Its message is safe
- * to return.
- */
+/** True for client errors of Fastify, such as a body that is too large. Their messages are safe to return. */
 function isRefusalOfFastify(error: unknown): error is FastifyError & { statusCode: number } {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
   const { code, statusCode } = error;

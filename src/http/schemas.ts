@@ -77,10 +77,7 @@ export const assetParam = z
 /** The route checks whether the id exists. */
 export const idParam = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters');
 
-/**
- * The longest settlement id consists of a kind, two addresses and slashes. A withdrawal id has up to 128
- * characters.
- */
+/** The longest id has a kind, two addresses and slashes; a withdrawal's has up to 128 characters. */
 export const settlementId = z
   .string()
   .regex(/^[\x21-\x7e]{1,256}$/, 'must be 1 to 256 visible ASCII characters');

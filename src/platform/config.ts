@@ -60,10 +60,7 @@ function checkTogether(settings: Settings, role: Role): void {
   }
 }
 
-/**
- * True if third parties can read and change the traffic. Only IP addresses can be private: a host name may resolve
- * anywhere.
- */
+/** True if third parties can read and change the traffic. A host name may resolve anywhere, so only IPs count. */
 function isReadable(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol !== 'https:' && !isLoopback(url) && !isPrivateAddress(hostname);

@@ -1,7 +1,4 @@
-/**
- * Runs `work` now and every `everyMs`. `onFailure` receives errors; the next interval retries. Returns a function
- * that stops it.
- */
+/** Runs `work` now and every `everyMs`. `onFailure` receives errors. Returns a function that stops it. */
 export function keepDoing(
   everyMs: number,
   work: () => Promise<void>,

@@ -233,10 +233,7 @@ export const SETTINGS = {
     name: 'SLUICE_PRIORITY_CAP_MICRO_LAMPORTS',
     schema: microLamports.default(5_000_000n),
   },
-  /**
-   * Limit of a transaction's total fee, base and priority. The chain worker composes within its own; the signer
-   * enforces its own.
-   */
+  /** Limit of a transaction's total fee. The chain worker composes within its own; the signer enforces its own. */
   maxFeeLamports: { name: 'SLUICE_MAX_FEE_LAMPORTS', schema: lamports.default(500_000n) },
   /** Solana plans to retire durable nonces: docs/decisions/0011-transaction-lifetimes.md. */
   lifetime: {

@@ -50,10 +50,7 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/**
- * Settles like `work`, or rejects with the reason of `signal` if it aborts first. The caller must stop the work
- * itself.
- */
+/** Settles like `work`, or rejects when `signal` aborts first. The caller must stop the work itself. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   const settled = new AbortController();

@@ -9,10 +9,7 @@ export interface Credited {
   readonly terms: Pick<PaymentTerms, 'tokenAccount'>;
 }
 
-/**
- * Base units that the seller's token account gained in the landed transaction; null if the result does not contain
- * it.
- */
+/** Base units that the seller's token account gained; null if the landed transaction does not show it. */
 export function receivedBy(
   { wire, terms }: Credited,
   { tokenChanges }: Pick<Spending, 'tokenChanges'>,

@@ -18,10 +18,7 @@ import { type Missing, missingOf, missingOfNonce } from './missing-evidence.ts';
 /** Calls within this time share one examination by the nodes; each call reads the database. */
 const SHARED_MS = 1_000;
 
-/**
- * Explains the live attempt by current node answers, otherwise the last ended one by its stored proof; null without
- * attempts.
- */
+/** Explains the live attempt by node answers, otherwise the last one by its proof; null without attempts. */
 export type ExplainAttempt = (attempts: readonly AttemptRow[]) => Promise<ExplainedAttempt | null>;
 
 export function attemptExplainer(chain: () => Promise<Chain>): ExplainAttempt {

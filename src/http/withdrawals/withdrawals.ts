@@ -138,10 +138,7 @@ function operatorRoutes(deps: WithdrawalRouteDeps, app: App): void {
   });
 }
 
-/**
- * PostgreSQL first, Temporal second: every 2xx has a committed row, and a repeated request starts a missing
- * workflow.
- */
+/** PostgreSQL first, then Temporal: every 2xx has a committed row, and a retry starts a missing workflow. */
 async function ask(
   deps: WithdrawalRouteDeps,
   body: unknown,

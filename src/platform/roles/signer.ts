@@ -10,10 +10,7 @@ import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
 
-/**
- * Worker with the keys; needs neither chain nor database. The x402 worker may have the fee payer keys. `decorate`
- * wraps the hot key.
- */
+/** Worker with the keys. It needs neither chain nor database. `decorate` wraps the hot key. */
 export async function signerWorker(
   config: Config<'signer'>,
   connection: NativeConnection,

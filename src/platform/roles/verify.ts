@@ -90,10 +90,7 @@ async function* openRuns(
   }
 }
 
-/**
- * Null if there is nothing to replay: no workflow task has completed, or Temporal deleted the workflow after the
- * listing.
- */
+/** Null if there is nothing to replay: no completed workflow task, or deleted since the listing. */
 async function historyOf(client: Client, { workflowId, runId }: OpenRun) {
   try {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();

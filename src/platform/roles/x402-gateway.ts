@@ -43,10 +43,7 @@ const FEE_PAYERS_EVERY_MS = 60_000;
 const QUOTES_VALID_MS = 3_600_000;
 const ANSWER_WITHIN_MS = 20_000;
 
-/**
- * Serves `x402Routes` and the facilitator; returns its URL. Throws DomainError InvalidRequest for an invalid routes
- * file.
- */
+/** Serves `x402Routes` and the facilitator; returns its URL. Throws DomainError InvalidRequest. */
 export async function serveGateway(
   config: Config<'api'> & { readonly x402Routes: string },
   parts: GatewayParts,

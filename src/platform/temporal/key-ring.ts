@@ -3,10 +3,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/**
- * The 32-byte keys of SLUICE_PAYLOAD_KEY: the first encrypts, all decrypt. AES-256-GCM, a fresh nonce for each
- * encryption.
- */
+/** The 32-byte AES-256-GCM keys of SLUICE_PAYLOAD_KEY: the first encrypts with a fresh nonce, all decrypt. */
 export class KeyRing {
   /** Id of the encrypting key: hex of the beginning of its SHA-256. */
   readonly current: string;

@@ -12,10 +12,7 @@ interface Wait {
   readonly endMs: number;
 }
 
-/**
- * Payment workflows. Callers in this process share a wait that is long enough for each: a workflow accepts ten
- * updates at a time.
- */
+/** Payment workflows. Callers in this process share waits: a workflow accepts ten updates at a time. */
 export class PaymentRuns {
   readonly #client: Client;
   readonly #waits = new Map<string, Wait>();

@@ -41,10 +41,7 @@ export async function startWithdrawal(
   }
 }
 
-/**
- * Summary in the Web UI's list: `withdraw 1.5 SOL to 9xQe…VFin`. Tokens in base units: only the chain knows the
- * decimals.
- */
+/** `withdraw 1.5 SOL to 9xQe…VFin`. Tokens in base units: only the chain knows the decimals. */
 function summaryOf(terms: WithdrawalTerms): string {
   return `withdraw ${describeAmount(terms, shorten(terms.asset))} to ${shorten(terms.destination)}`;
 }

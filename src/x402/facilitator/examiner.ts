@@ -20,10 +20,7 @@ export type Examined =
 /** Becomes `unexpected_verify_error` or `unexpected_settle_error`: nothing was done, and the caller may retry. */
 export const UNAVAILABLE = 'unavailable';
 
-/**
- * Mint extensions, such as the transfer fee, can change. The check of the received amount does not depend on this
- * cache.
- */
+/** Mint extensions can change. The check of the received amount does not depend on this cache. */
 const MINT_KEPT_MS = 180_000;
 /** 1232 bytes in base64. */
 const LONGEST_TRANSACTION = 1_644;

@@ -20,10 +20,7 @@ const LOOK_MS = 100;
 /** Minimum timeout of the first `reach` call: a recorded payment needs a workflow even if the caller's time is over. */
 const FIRST_MS = 1_000;
 
-/**
- * Waits, until `end` at most, for the payment to be confirmed and for its success to be claimed by this caller or
- * delivered to another one.
- */
+/** Waits, until `end`, for a confirmed payment whose success is claimed here or delivered to another caller. */
 export async function follow(
   deps: FacilitatorDeps,
   opened: PaymentRow,

@@ -70,10 +70,7 @@ async function again(
   return { ...refusal, kind: 'failed', signature: await signatureOf(deps.ledger, known) };
 }
 
-/**
- * Another call may have settled the payment. Otherwise the bytes may be copied from the chain: it is recorded as
- * unmatched.
- */
+/** Another call may have settled it. Otherwise the bytes may be copied from the chain: recorded as unmatched. */
 async function landedBefore(
   facilitator: Facilitator,
   order: CheckedPayment,

@@ -16,10 +16,7 @@ class NotAccepted extends Error {
   }
 }
 
-/**
- * Calls with one message share a simulation: concurrent calls, and those within two seconds after a node accepted
- * it.
- */
+/** Shares simulations of one message: among concurrent calls, and for two seconds after a node accepted it. */
 export class Simulations {
   readonly #deps: TrialDeps;
   readonly #accepted = new TtlCache<Accepted>(REUSED_MS, 1_000, 'answered');

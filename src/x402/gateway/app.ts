@@ -17,10 +17,7 @@ export interface RawRequest {
   /** The request target, byte for byte. */
   readonly target: string;
   readonly headers: FastifyRequest['headers'];
-  /**
-   * Reads the whole body, once. Rejects with status 413 above 1 MiB, 408 after 30 seconds, 400 if the client
-   * disconnects.
-   */
+  /** Reads the whole body, once. Rejects with 413 above 1 MiB, 408 after 30 s, 400 if the client disconnects. */
   readonly body: () => Promise<Uint8Array>;
   readonly peer: string;
 }

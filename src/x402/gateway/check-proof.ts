@@ -13,10 +13,7 @@ import type { Outcome } from './outcome.ts';
 import { receivedOf } from './received.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
-/**
- * Why a landed transaction buys nothing: its quote expired, or it breaks a rule although `received` base units
- * arrived.
- */
+/** Why a landed transaction buys nothing: an expired quote, or a broken rule although tokens arrived. */
 export type Flaw =
   | { readonly kind: 'late' }
   | { readonly kind: 'broken'; readonly received: bigint; readonly refusal: Of<'refused'> };
@@ -36,10 +33,7 @@ export interface CheckedProof {
   readonly identifier: string | null;
 }
 
-/**
- * Checks a payment against current and recently valid terms. Calls nodes only for a transaction that its buyer
- * sent.
- */
+/** Checks a payment against current and recent terms. Only a transaction that its buyer sent needs node calls. */
 export async function checkProof(
   deps: SaleDeps,
   sale: Sale,

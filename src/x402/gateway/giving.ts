@@ -10,10 +10,7 @@ const LOOK_MS = 100;
 /** For this long after serving, the upstream is called again for a response that was too large to store. */
 const ASKED_AGAIN_MS = 600_000;
 
-/**
- * The outcome of a settled payment: its response, first from the upstream, then from the database. `holder`: owner
- * of the lease.
- */
+/** The response for a settled payment, from the upstream or the database. `holder`: owner of the lease. */
 export async function give(
   deps: PurchaseDeps,
   order: Ask,
@@ -116,10 +113,7 @@ function isOfBuyer({ dialect }: PaymentRow): boolean {
   return dialect === 'example' || dialect === 'submitted';
 }
 
-/**
- * docs/interface.md, Payment-protected endpoint 5 and 6: the landed transaction shows the amount received. Null if
- * it is enough.
- */
+/** docs/interface.md, Payment-protected endpoint 5 and 6: checks the received amount. Null if it is enough. */
 async function shortfall(
   { chain, ledger }: PurchaseDeps,
   payment: PaymentRow,

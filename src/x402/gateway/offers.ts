@@ -58,10 +58,7 @@ export class RouteOffers {
     });
   }
 
-  /**
-   * Reads mints and token accounts from the chain, and stores the current terms. Call it at the start and
-   * periodically.
-   */
+  /** Reads mints and token accounts, and stores the current terms. Call it at the start and periodically. */
   async look(): Promise<void> {
     for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
   }

@@ -4,10 +4,7 @@ import type { UpstreamAnswer } from '../upstream.ts';
 /** The upstream's response: complete, or with a streamed body. */
 export type Delivered = Exclude<UpstreamAnswer, { kind: 'none' }>;
 
-/**
- * Outcome of a payment that was presented with a request. `signature` is base58; null before the fee payer has
- * signed.
- */
+/** Outcome of a presented payment. `signature` is base58; null before the fee payer has signed. */
 export type Outcome =
   /** It buys this response. */
   | {

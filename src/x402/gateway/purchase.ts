@@ -57,10 +57,7 @@ async function first(
   return outcome;
 }
 
-/**
- * Waits for the request that calls the upstream first. False if it is still in progress. If it has stopped, the
- * payment is settled first.
- */
+/** Waits for the request that calls the upstream first. False if it is still running at the end of the wait. */
 async function isAskedFirst({ ledger, answerWithinMs }: PurchaseDeps, known: PaymentRow): Promise<boolean> {
   const end = performance.now() + answerWithinMs;
   for (let payment = known; ; payment = await ledger.payments.get(known.id)) {

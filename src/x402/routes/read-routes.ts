@@ -20,10 +20,7 @@ export interface RoutesPlace extends OwnPaths {
   readonly network: Network;
 }
 
-/**
- * Parses a routes file. Throws DomainError InvalidRequest with all faults and their places in the file, one per
- * line.
- */
+/** Parses a routes file. Throws DomainError InvalidRequest with each fault and its place, one per line. */
 export function readRoutesFile(path: string, place: RoutesPlace): readonly Route[] {
   let text: string;
   try {

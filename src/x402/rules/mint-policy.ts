@@ -29,10 +29,7 @@ export function mintRefusal(mint: MintInfo, policy: TokenPolicy = {}): StatusRea
   return rules['transferFeeConfig'] === 'allow' ? null : feeRefusal(mint);
 }
 
-/**
- * Why `payTo` cannot receive this mint at its associated token account; null if it can. `account` is null if it
- * does not exist.
- */
+/** Why `payTo` cannot receive this mint at its associated token account (`account`); null if it can. */
 export function recipientRefusal(
   mint: MintInfo,
   account: TokenAccountInfo | null,

@@ -16,10 +16,7 @@ export interface WireTransaction {
 const MAX_WIRE_BYTES = 1232;
 const SIGNATURE_BYTES = 64;
 
-/**
- * Reads the wire bytes and runs `check`. Converts a broken rule to a refusal, with the payer if the bytes contain
- * one.
- */
+/** Reads the wire bytes and runs `check`. Converts a broken rule to a refusal, with the payer if known. */
 export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => ExactPayment): Checked {
   let payer: string | null = null;
   try {

@@ -12,7 +12,6 @@ import { run } from './output.ts';
 /** The API counts free addresses up to this number. */
 const MOST_COUNTED = 10_000;
 
-/** `sluice addresses`: deposit addresses, from their offline generation to their assignment. */
 export function registerAddresses(program: Command): void {
   const addresses = program
     .command('addresses')

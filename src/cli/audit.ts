@@ -13,7 +13,6 @@ const STILL_WAITING =
   'sluice: the audit has not ended: the history is long, or no worker runs it; still waiting';
 const CONTINUES = 'interrupted; the audit continues, and the same command finds it';
 
-/** `sluice addresses audit`. */
 export function registerAudit(addresses: Command): void {
   apiCommand(
     addresses,

@@ -29,7 +29,6 @@ export function localCommand(parent: Command, name: string, description: string)
     );
 }
 
-/** A {@link localCommand} that calls the API. */
 export function apiCommand(parent: Command, name: string, description: string) {
   return localCommand(parent, name, description)
     .addOption(new Option('--url <url>', 'URL of the API (default: SLUICE_API_URL)').helpGroup('Connection:'))
@@ -38,7 +37,6 @@ export function apiCommand(parent: Command, name: string, description: string) {
 
 export type ApiOptions = OutputOptions & Connection;
 
-/** Calls the API once and prints the result. */
 export function call<Answer extends object>(
   options: ApiOptions,
   ask: (sluice: SluiceClient) => Promise<Answer>,

@@ -31,7 +31,6 @@ const COLUMNS: Columns<Deposit> = {
   signature: ({ signature }) => signature,
 };
 
-/** `sluice deposits`. */
 export function registerDeposits(program: Command): void {
   const deposits = program.command('deposits').description('List, follow and reject deposits');
   filtered(deposits, 'list', 'List deposits, newest first')

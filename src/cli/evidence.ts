@@ -19,7 +19,6 @@ export function renderEvidence(evidence: AttemptEvidence): readonly string[] {
   ];
 }
 
-/** Renders the proof of a dead attempt in one line. */
 export function renderDeath(proof: AttemptEvidence): string {
   const { lastHeight, finalizedHeights, nonceUsedBy, linkedBlocks, displacedBy, statuses } = proof;
   const silent = statuses.filter(({ seen }) => seen === 'absent').length;

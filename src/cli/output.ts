@@ -23,7 +23,6 @@ export interface OutputOptions {
 }
 
 export const JSON_OPTION = ['--json', 'Print one JSON object'] as const;
-/** For commands that print progress. */
 export const JSON_AND_PROGRESS_OPTION = [
   '--json',
   'Print progress to stderr, and one JSON object as the last line of stdout',

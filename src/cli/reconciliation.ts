@@ -7,7 +7,6 @@ import { EXIT } from './exit.ts';
 const SHOWN = 10;
 const NEVER = 'never ran: check the chain workers, and the schedule `reconciliation` in the Temporal Web UI';
 
-/** `sluice reconciliation`. */
 export function registerReconciliation(program: Command): void {
   const reconciliation = program
     .command('reconciliation')

@@ -16,7 +16,6 @@ const COLOR: Readonly<Partial<Record<SettlementStatus, (text: string) => string>
   awaiting_funds: colors.yellow,
 };
 
-/** Progress in one line: state, reason and signature. */
 export function renderStep(withdrawal: Withdrawal): string {
   const signature = withdrawal.attempts.at(-1)?.signature;
   const parts = [renderStatus(withdrawal.status)];

@@ -24,7 +24,6 @@ const COLUMNS: Columns<Rescan> = {
   reason: ({ why }) => why,
 };
 
-/** `sluice scan rescan` and `sluice scan list-rescans`. */
 export function registerRescans(scan: Command): void {
   apiCommand(scan, 'rescan', 'Read committed blocks again and add what was missed; removes nothing')
     .requiredOption(...FROM_OPTION)
@@ -45,7 +44,6 @@ function renderStarted({ from, to, who, begunAt }: Rescan): string {
   return `rescan of ${from} to ${to} by ${who} since ${begunAt}: workflow ${workflow}; see \`sluice scan list-rescans\``;
 }
 
-/** An unfinished rescan, for the status of the scan. */
 export function renderOpenRescan(rescan: Rescan): string {
   const { from, to, who, why, begunAt, blocks, found } = rescan;
   return `${from} to ${to} by ${who} since ${begunAt}: ${why}; ${stateOf(rescan)}; ${blocks} blocks, ${found} deposits found`;

@@ -31,7 +31,6 @@ const CALLS: readonly (readonly [
   ['cancel', 'Cancel a withdrawal that has no attempt yet', (sluice, id) => sluice.cancel(id)],
 ];
 
-/** `sluice withdrawals`. */
 export function registerWithdrawals(program: Command): void {
   const withdrawals = program
     .command('withdrawals')

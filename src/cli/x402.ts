@@ -9,7 +9,6 @@ import { run } from './output.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
 
-/** `sluice x402`: commands for sellers of HTTP resources. */
 export function registerX402(program: Command, addTo: (x402: Command) => void): void {
   const x402 = program.command('x402').description('Check the routes of the x402 gateway');
   localCommand(x402, 'check', 'Check a routes file and list its routes')

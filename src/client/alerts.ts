@@ -27,7 +27,6 @@ export interface AlertFilter {
   readonly open?: boolean;
 }
 
-/** One page of a list, newest first. */
 export interface AlertPage {
   readonly alerts: readonly Alert[];
   /** Pass it as `cursor` for the next page; null on the last one. */

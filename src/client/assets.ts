@@ -9,7 +9,6 @@ export interface Asset {
   /** Token program of the mint; null for SOL. */
   readonly program: string | null;
   readonly decimals: number;
-  /** Names of the Token-2022 extensions of the mint. */
   readonly extensions: readonly string[];
   /** Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none. */
   readonly freezeAuthority: string | null;

@@ -13,7 +13,6 @@ export interface AuditQuestion {
   readonly repair?: boolean;
 }
 
-/** A requested audit with the state of its newest run. */
 export interface Audit extends Required<AuditQuestion> {
   readonly state: 'running' | 'done' | 'failed';
   /** Result; null while the audit runs and after a failure. */

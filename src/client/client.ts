@@ -109,14 +109,12 @@ const PAGE_SIZE = 100;
 export class SluiceClient {
   /** Settlements of every kind, withdrawals included. */
   readonly settlements: SettlementCalls;
-  /** x402 payments. */
   readonly payments: PaymentCalls;
   readonly depositAddresses: DepositAddressCalls;
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
   readonly scan: ScanCalls;
   readonly audits: AuditCalls;
-  /** Webhook endpoints and their deliveries. */
   readonly webhooks: WebhookCalls;
   readonly alerts: AlertCalls;
   readonly pauses: PauseCalls;
@@ -161,7 +159,6 @@ export class SluiceClient {
     return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` }, options);
   }
 
-  /** Hot wallets and their baseline balances. */
   async hotWallets(options?: CallOptions): Promise<readonly HotWallet[]> {
     const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>(
       {

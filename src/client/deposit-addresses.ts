@@ -57,7 +57,6 @@ export interface AddressRelease {
   readonly free: number;
 }
 
-/** The account that receives a token for a deposit address. */
 export interface TokenAccount {
   readonly address: string;
   readonly mint: string;
@@ -65,7 +64,6 @@ export interface TokenAccount {
   readonly program: string | null;
   /** Associated token account that receives the token; null for SOL, which the address receives directly. */
   readonly tokenAccount: string | null;
-  /** Whether deposits of the asset are credited. */
   readonly depositsOn: boolean;
 }
 

@@ -21,12 +21,10 @@ export interface Deposit {
   readonly userRef: string | null;
   /** `SOL` or the address of a mint. */
   readonly asset: string;
-  /** Base units received. */
   readonly amount: string;
   readonly state: DepositState;
   /** Why it is not credited, otherwise null. While pending, the reason is from one node, to be confirmed. */
   readonly reason: NotCreditedReason | null;
-  /** URL of the transaction in a block explorer. */
   readonly explorerUrl: string;
 }
 
@@ -36,7 +34,6 @@ export interface Deposit {
  */
 export interface DepositEvent {
   readonly sequence: string;
-  /** State that the deposit entered. */
   readonly kind: DepositState;
   readonly at: string;
   /** Its state at the time of the event. */
@@ -45,7 +42,6 @@ export interface DepositEvent {
 
 /** All conditions must match. */
 export interface DepositFilter {
-  /** Address of the wallet. */
   readonly address?: string;
   readonly userRef?: string;
   readonly state?: DepositState;
@@ -53,7 +49,6 @@ export interface DepositFilter {
   readonly asset?: string;
 }
 
-/** One page of deposits, newest first. */
 export interface DepositPage {
   readonly deposits: readonly Deposit[];
   /** Pass it as `cursor` to get the next page; null on the last page. */

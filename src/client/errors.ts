@@ -31,7 +31,6 @@ export class SluiceError extends Error {
     this.problem = problem;
   }
 
-  /** True if the same call may succeed later. */
   get retryable(): boolean {
     return this.status === 0 || RETRYABLE_STATUS.has(this.status);
   }

@@ -14,7 +14,6 @@ export interface Answered {
   readonly order: number;
 }
 
-/** One node's status of a signature. */
 export interface StatusAnswer extends Answered {
   readonly seen: 'absent' | 'processed' | 'confirmed' | 'finalized' | 'unreadable';
   readonly slot: string | null;
@@ -34,7 +33,6 @@ export interface AttemptEvidence {
   /** Time of the first request; null for evidence stored without times. */
   readonly askedAt: string | null;
   readonly judgedAt: string | null;
-  /** Number of nodes that must agree. */
   readonly quorum: number;
   /** The last block height at which the attempt could land; null for a durable nonce. */
   readonly lastHeight: string | null;

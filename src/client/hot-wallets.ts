@@ -6,7 +6,6 @@ export interface WalletBaseline {
   readonly balances: readonly { readonly account: string; readonly asset: string; readonly amount: string }[];
 }
 
-/** A wallet that we pay from, or have paid from. */
 export interface HotWallet {
   readonly address: string;
   /** Null until the first reconciliation. */

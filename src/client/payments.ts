@@ -16,7 +16,6 @@ export interface Payment {
   readonly signature: string | null;
   readonly seller: 'gateway' | 'facilitator';
   readonly dialect: 'v2' | 'v1' | 'example' | 'submitted';
-  /** Wallet of the buyer. */
   readonly payer: string;
   /** Network as a CAIP-2 id. */
   readonly network: string;
@@ -36,7 +35,6 @@ export interface Payment {
   readonly createdAt: string;
 }
 
-/** One page of a list, newest first. */
 export interface PaymentPage {
   readonly payments: readonly Payment[];
   /** Pass it as `cursor` to get the next page; null on the last page. */

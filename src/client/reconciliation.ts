@@ -11,7 +11,6 @@ export interface ReconciledWallets {
   readonly slots: { readonly from: string; readonly to: string } | null;
 }
 
-/** The last completed pass. */
 export interface EndedReconciliation extends ReconciledWallets {
   readonly endedAt: string;
 }
@@ -30,7 +29,6 @@ export interface UnreadWallet {
   readonly why: string;
   /** Time since which the wallet could not be compared. */
   readonly since: string;
-  /** Time of the last try. */
   readonly askedAt: string;
 }
 
@@ -42,7 +40,6 @@ export interface Reconciliation {
   readonly open: OpenReconciliation | null;
   /** Number of watched wallets: hot wallets and deposit addresses. An estimate above 100,000. */
   readonly watched: number;
-  /** Number of wallets whose last comparison failed. */
   readonly unread: number;
   /** Up to 100 of them, longest wait first. */
   readonly longestUnread: readonly UnreadWallet[];

@@ -13,19 +13,16 @@ export interface SettlementView {
   /** The id of the withdrawal; for every other kind `<kind>/<subject>`. */
   readonly id: string;
   readonly kind: string;
-  /** Unique within the kind. */
   readonly subject: string;
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
   /** Signature of the newest signed attempt in base58; null until one is signed. */
   readonly signature: string | null;
-  /** Id of the Temporal workflow of the settlement. */
   readonly workflowId: string;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** One page of a list, newest first. */
 export interface SettlementPage {
   readonly settlements: readonly SettlementView[];
   /** Pass it as `cursor` to get the next page; null on the last page. */

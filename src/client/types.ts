@@ -48,20 +48,16 @@ export interface WithdrawalSummary {
   readonly acceptEmptyWallet: boolean;
   readonly memo: string | null;
   readonly confirmedByCustomer: boolean;
-  /** Id of the Temporal workflow that pays the withdrawal. */
   readonly workflowId: string;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Paths on this API. */
   readonly links: { readonly self: string; readonly confirm: string; readonly cancel: string };
 }
 
-/** A withdrawal with its attempts, oldest first. */
 export interface Withdrawal extends WithdrawalSummary {
   readonly attempts: readonly Attempt[];
 }
 
-/** One page of a list, newest first. */
 export interface WithdrawalPage {
   readonly withdrawals: readonly WithdrawalSummary[];
   /** Pass it as `cursor` to get the next page; null on the last page. */

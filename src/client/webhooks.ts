@@ -25,7 +25,6 @@ export interface WebhookWithSecret extends Webhook {
 export interface WebhookStanding extends Webhook {
   /** Number of events not delivered yet. */
   readonly waiting: number;
-  /** Number of deliveries in state `dead`. */
   readonly dead: number;
   /** Error of the newest failed try among waiting and dead events; null if none failed. */
   readonly lastError: string | null;
@@ -45,7 +44,6 @@ export interface WebhookDelivery {
   readonly settledAt: string | null;
 }
 
-/** One page of deliveries, newest first. */
 export interface WebhookDeliveryPage {
   readonly deliveries: readonly WebhookDelivery[];
   /** Pass it as `cursor` to get the next page; null on the last page. */

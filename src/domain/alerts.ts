@@ -28,7 +28,6 @@ export const ALERT_KINDS = [
   'fee_payer_low',
   /** An x402 payment was served, and final blocks show a smaller amount than the price. Subject: the settlement. */
   'payment_short',
-  /** The workflow of a settlement failed. Subject: the settlement. */
   'workflow_failed',
   /** The issuer froze the hot wallet's token account: withdrawals of the token wait. Subject: the mint. */
   'hot_account_frozen',
@@ -107,7 +106,6 @@ export const ALERT_KINDS = [
 
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
-/** Path of the runbook for this kind of alert. */
 export function runbookOf(kind: AlertKind): string {
   return `docs/runbooks/${kind}.md`;
 }

@@ -33,7 +33,6 @@ export function describeAmount(
   return asset === 'SOL' ? `${formatLamports(BigInt(amount))} SOL` : `${amount} base units of ${mint}`;
 }
 
-/** Formats lamports as SOL. Exact; no trailing zeros. */
 export function formatLamports(lamports: bigint): string {
   return formatUnits(lamports, LAMPORT_DECIMALS);
 }

@@ -105,7 +105,6 @@ export interface InvestigationTimes {
   readonly judgedAt: Date;
 }
 
-/** All evidence about an attempt with a blockhash. */
 export interface Evidence extends OutcomeEvidence {
   readonly finalizedHeights: readonly NodeTestimony<bigint>[];
   /** Nodes whose finalized bank still accepts the blockhash, whatever height they report. */
@@ -117,11 +116,9 @@ export interface Evidence extends OutcomeEvidence {
   readonly coverage: SequencedCoverage | null;
 }
 
-/** The facts about a transaction with a durable nonce that a verdict needs. */
 export interface NonceAttemptFacts {
   readonly signature: string | null;
   readonly nonceAccount: string;
-  /** The value that the transaction carries in place of a blockhash. */
   readonly nonce: string;
   /** A quorum's finalized banks had the nonce at this slot or later: no transaction with it ran up to this slot. */
   readonly nonceSlot: bigint;
@@ -153,7 +150,6 @@ export interface NonceBypass {
   readonly sequence: number;
 }
 
-/** All evidence about an attempt with a durable nonce. */
 export interface NonceEvidence extends OutcomeEvidence {
   /** The value of its nonce account in each node's finalized bank. */
   readonly finalizedNonces: readonly NodeTestimony<string>[];

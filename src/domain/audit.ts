@@ -40,7 +40,6 @@ const IMPORTS_SINCE = 'since ';
 /** Matches {@link importsSubject} in SQL and JavaScript; its group is the slot. */
 export const IMPORTS_SUBJECT = `^${IMPORTS_SINCE}([0-9]+)$`;
 
-/** The subject of the one alert about all imports since a slot. */
 export function importsSubject(since: string): string {
   return `${IMPORTS_SINCE}${since}`;
 }
@@ -65,7 +64,6 @@ export interface AuditDifference {
   readonly signature: string;
   readonly slot: string;
   readonly account: string;
-  /** `SOL`, or the address of a mint. */
   readonly asset: string;
   /** Null if the chain has no such arrival. */
   readonly chain: string | null;
@@ -154,7 +152,6 @@ export function auditWorkflowId({ address, cause, from, to, repair }: AuditOrder
   return `address-audit/${cause}/${address ?? 'all'}/${from}-${to}${repair ? '' : '/look'}`;
 }
 
-/** True for the workflow id of a gap audit. */
 export function isOfGap(workflowId: string): boolean {
   return workflowId.startsWith('address-audit/gap/');
 }

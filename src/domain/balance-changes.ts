@@ -1,7 +1,6 @@
 import { findingOfTransaction, type Ours } from './credits.ts';
 import type { Movement, ScannedTransaction } from './deposit.ts';
 
-/** One account and asset of one wallet. */
 export type Place = Pick<Movement, 'wallet' | 'account' | 'asset'>;
 
 /** Base units that a transaction added, under any asset rules; 0 if none. */

@@ -9,7 +9,6 @@ export function highest([first, ...others]: Some): bigint {
   return others.reduce((high, value) => (value > high ? value : high), first);
 }
 
-/** Comparator for an ascending sort. */
 export function ascending(a: bigint, b: bigint): number {
   return a < b ? -1 : Number(a > b);
 }

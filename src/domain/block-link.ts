@@ -1,9 +1,7 @@
 import type { BlockHeader } from './deposit.ts';
 
-/** Identifies one block. */
 export type BlockName = Pick<BlockHeader, 'slot' | 'blockhash' | 'height'>;
 
-/** The header fields that link a block to its parent. */
 export type Link = Pick<BlockHeader, 'slot' | 'height' | 'parentSlot' | 'previousBlockhash'>;
 
 /**

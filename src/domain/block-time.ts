@@ -1,7 +1,6 @@
 /** End of the year 9999 in Unix seconds. ISO-8601 readers disagree about later dates. */
 const END = 253_402_300_800n;
 
-/** True for a valid block time in Unix seconds. */
 export function isBlockTime(seconds: bigint): boolean {
   return seconds >= 0n && seconds < END;
 }

@@ -17,7 +17,6 @@ export function waitAfter(failures: number): number {
   return WAITS_MS[(failures - 1) % FAILURES_PER_REVIEW] ?? 0;
 }
 
-/** True if the settlement must be held with an alert. */
 export function keepsFailing(failures: number): boolean {
   return failures > 0 && failures % FAILURES_PER_REVIEW === 0;
 }

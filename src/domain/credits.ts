@@ -11,7 +11,6 @@ import {
 } from './deposit.ts';
 import { type AssetTerms, SOL } from './deposit-asset.ts';
 
-/** The facts about our wallets and assets that deposit rules need. */
 export interface Ours {
   /** The kind of a watched wallet; undefined if we do not watch it. */
   kindOf(address: string): WatchKind | undefined;

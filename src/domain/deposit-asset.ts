@@ -1,6 +1,5 @@
 import { DomainError } from './errors.ts';
 
-/** Deposit terms of SOL or of a mint. */
 export interface AssetTerms {
   /** {@link SOL} or the address of the mint. */
   readonly asset: string;

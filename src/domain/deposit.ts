@@ -107,7 +107,6 @@ export interface ScannedBlock {
   readonly transactions: readonly ScannedTransaction[];
 }
 
-/** The change of one account of a watched wallet by one transaction. */
 export interface Movement {
   readonly signature: string;
   /** The wallet itself for SOL, else the token account. */
@@ -131,7 +130,6 @@ export interface Spend {
   readonly error: string | null;
 }
 
-/** All effects of one block on watched wallets. */
 export interface BlockFinding {
   readonly inflows: readonly Inflow[];
   /** Decreases: by a sweep, by a permanent delegate, or as a transaction fee, also of a failed one. */

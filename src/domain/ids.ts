@@ -19,7 +19,6 @@ export const QUICK_TASK_QUEUE = 'sluice-x402';
 /** Task queue of the signer, the only process with hot-wallet and deposit keys. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';
 
-/** Task queue of webhook deliveries, which may be slow. */
 export const WEBHOOK_TASK_QUEUE = 'sluice-webhooks';
 
 /** The one workflow id under which a withdrawal may run: `withdrawal/<id>`. */
@@ -43,7 +42,6 @@ export function webhookWorkflowId({ endpoint, entity }: DeliveryLine): string {
   return `webhook/${endpoint}/${entity}`;
 }
 
-/** The only workflow that scans a cluster for deposits. */
 export function depositScanWorkflowId(cluster: string): string {
   return `deposit-scan/${cluster}`;
 }

@@ -5,7 +5,6 @@ export const LANDING_REPORT = 'landingReport';
 
 /** Progress of a landing wait. For display only: a lost, late or repeated report changes no decision. */
 export interface LandingReport {
-  /** Number of the attempt. */
   readonly n: number;
   readonly status: 'sending' | 'confirmed' | 'held';
   readonly reason: StatusReason | null;

@@ -15,7 +15,6 @@ export function advanceSubject({ address, nonce }: UsedUp): string {
   return `${address}/${nonce}`;
 }
 
-/** Parses the result of {@link advanceSubject}. */
 export function readAdvanceSubject(subject: string): UsedUp {
   const [address = '', nonce = ''] = subject.split('/');
   return { address, nonce };

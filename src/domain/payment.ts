@@ -1,6 +1,5 @@
 import { settlementId } from './settlement.ts';
 
-/** Settlement kind of x402 payments. */
 export const X402 = 'x402';
 
 /**
@@ -19,7 +18,6 @@ export const PAYMENT_STATES = ['settling', 'owed', 'served', 'refundable', 'unma
 
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
-/** An event of a payment, on chain or at the upstream. */
 export type PaymentEvent =
   /** A node returns it as confirmed, or it is final. */
   | { readonly kind: 'paid' }

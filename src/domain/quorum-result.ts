@@ -9,9 +9,7 @@ export interface Testimony {
   readonly arrival: Told | null;
 }
 
-/** The arrival on which a quorum agrees. */
 export interface Verdict extends Told {
-  /** Nodes that return it. */
   readonly by: readonly string[];
 }
 
@@ -37,7 +35,6 @@ export function verdictOn(onRecord: Told, testimonies: readonly Testimony[], quo
   return null;
 }
 
-/** True if both are equal on chain. */
 export function isAlike(one: Told, other: Told): boolean {
   return (
     one.wallet === other.wallet &&

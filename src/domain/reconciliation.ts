@@ -8,7 +8,6 @@ export interface Holding {
   readonly amount: bigint;
 }
 
-/** The balance of a token account in base units. */
 export interface TokenPlace {
   readonly account: string;
   readonly mint: string;
@@ -86,7 +85,6 @@ export interface View {
   readonly differences: readonly Difference[];
   /** Token accounts with pending confidential transfers. */
   readonly pending: readonly string[];
-  /** Token accounts frozen by the issuer. */
   readonly frozen: readonly TokenPlace[];
   /** Non-empty token accounts whose owner is a token account of the wallet. */
   readonly nested: readonly TokenPlace[];
@@ -122,13 +120,11 @@ function wordOf({ differences, pending, frozen, nested }: View): string {
   return [...excess.toSorted(), '', ...pending.toSorted(), ...lists].join('\n');
 }
 
-/** Progress of the comparison of all wallets. */
 export interface Standing {
   /** Since then every watched wallet was compared, or is among the unread. */
   readonly comparedSince: Date;
   /** The wallet after which the current pass continues; null at its beginning, or if there is none. */
   readonly after: string | null;
-  /** Wallets whose last comparison failed. */
   readonly unread: number;
   /** The wallet that has waited the longest, since when, and why. */
   readonly longest: { readonly wallet: string; readonly since: Date; readonly why: string } | null;

@@ -57,7 +57,6 @@ export function rescanWorkflowId({ from, to }: ScanRange): string {
   return `deposit-rescan/${from}-${to}`;
 }
 
-/** Arguments and display texts of a rescan workflow. */
 export function rescanRun(order: RescanOrder) {
   return {
     workflowId: rescanWorkflowId(order),

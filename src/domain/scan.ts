@@ -1,4 +1,3 @@
-/** States in which the scan makes progress. */
 export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
 
 /** States in which the scan waits for nodes or operators. */
@@ -52,13 +51,11 @@ export interface ScanCursor {
   readonly height: string;
 }
 
-/** How far the scan is. Slots are decimal strings. */
 export interface ScanPosition {
   /** Null before the first block. */
   readonly cursor: ScanCursor | null;
   /** The newest slot that a quorum has finalized, by the last worker report; null without one. */
   readonly tip: string | null;
-  /** Slots from the cursor to the tip. */
   readonly lag: string | null;
   /** From the newest report; null before the first one, and while the scan is paused. */
   readonly blocksPerSecond: number | null;

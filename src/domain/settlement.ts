@@ -103,7 +103,6 @@ const NEXT: Readonly<Record<SettlementStatus, readonly SettlementStatus[]>> = {
   dead: [],
 };
 
-/** Terminal states in which nothing was paid. */
 export const UNPAID_ENDS: readonly SettlementStatus[] = ['rejected', 'cancelled', 'failed', 'dead'];
 
 export function isTerminal(status: SettlementStatus): boolean {

@@ -3,7 +3,6 @@ export interface RecordedSpend {
   readonly settlementId: string;
   readonly n: number;
   readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
-  /** True for a message that the buyer composed. */
   readonly isAdopted: boolean;
   /** `slot`: block of a landed or failed attempt. `error`: of a failed one. */
   readonly slot: bigint | null;

@@ -30,7 +30,6 @@ export interface Standing {
 /** The displayed state of a settlement. A wait with an equal value is not reported again. */
 export interface Shown {
   readonly status: SettlementStatus;
-  /** The code of its reason. */
   readonly code: string | null;
 }
 
@@ -75,7 +74,6 @@ export interface SigningTask {
   readonly terms: Readonly<Record<string, string | boolean | null>>;
 }
 
-/** How a settlement ended. */
 export interface SettlementEnd {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;

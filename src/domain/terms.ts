@@ -9,7 +9,6 @@ export const MEMO_MAX_BYTES = 200;
 export const WITHDRAWAL_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
 
 const REQUIRED = ['id', 'asset', 'amount', 'destination'] as const;
-/** The required form of each field, for error messages. */
 const WANTED: Readonly<Record<keyof WithdrawalTerms, string>> = {
   id: '1 to 128 characters of A-Z a-z 0-9 . _ : -, and neither . nor ..',
   asset: 'SOL or the address of a mint, 32 bytes in base58',

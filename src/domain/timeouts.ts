@@ -12,15 +12,11 @@ export const TIMEOUTS = {
   prepareMs: 30_000,
   /** The part of a settlement that its caller waits for: a preparation, signatures in this process, and two seconds. */
   quickMs: 10_000,
-  /** One request to the upstream of a paid route. */
   serveMs: 120_000,
-  /** Heartbeat timeout of an activity. */
   heartbeatMs: 10_000,
-  /** Interval between two heartbeats. */
   heartbeatEveryMs: 3_000,
   /** Minimum interval of landing signals: each costs about five history events, and a wait may take days. */
   landingSignalMs: 30_000,
-  /** Maximum interval between two tries of a step. */
   longestRetryMs: 15_000,
   /** Delay before a waiting preparation is retried. The delay of the same wait grows up to sixfold. */
   prepareAgainMs: 5_000,

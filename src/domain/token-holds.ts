@@ -22,7 +22,6 @@ export function tokenHold(code: string | null): TokenHold | null {
   return code !== null && Object.hasOwn(TOKEN_HOLDS, code) ? (code as TokenHold) : null;
 }
 
-/** The subject of the alert for this withdrawal. */
 export function holdSubject(
   hold: TokenHold,
   withdrawal: { readonly id: string; readonly asset: string },

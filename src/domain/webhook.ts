@@ -43,7 +43,6 @@ export interface Patience {
   readonly attempts: number;
 }
 
-/** Delay in milliseconds after this many failed tries. */
 export function waitAfter(tries: number, { firstRetryMs, longestRetryMs }: Patience): number {
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.max(0, tries - 1));
 }
@@ -87,7 +86,6 @@ export interface Seal {
   open(sealed: string, of: string): string;
 }
 
-/** Prefix of every sealed text. */
 export const SEALED = 'sealed:';
 
 /** Used without a key: secrets are stored in plain text, and a sealed secret is refused. */
@@ -104,7 +102,6 @@ export function eventOfStatus(status: WithdrawalStatus): WebhookEventType | null
   return status === 'requested' || status === 'preparing' ? null : `withdrawal.${status}`;
 }
 
-/** The topics that include an event. */
 export function topicsOf(type: WebhookEventType): readonly WebhookTopic[] {
   return [type, `${familyOf(type)}.*`, '*'];
 }

@@ -37,7 +37,6 @@ export interface AppDeps extends ExplanationDeps, DepositAddressDeps, AssetDeps,
 }
 
 const BODY_LIMIT_BYTES = 64 * 1024;
-/** Timeout for a client to send its whole request. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Ids have up to 128 characters, and each may be percent-encoded. */
 const LONGEST_PATH_PARAMETER = 3 * 128;

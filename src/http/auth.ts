@@ -4,7 +4,6 @@ import type { ApiKeys } from '../ledger/operations/api-keys.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the API key of a request to a guarded route. */
     caller: string;
   }
 }

@@ -24,7 +24,6 @@ function withoutSlash(path: string): string {
   return path.replace(/\/$/, '');
 }
 
-/** `:name` matches one path segment, `*` the rest. */
 function patternOf(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+';

@@ -4,7 +4,6 @@ import { ADDRESS_TEXT } from '../domain/address.ts';
 import { U64_MAX } from '../domain/amount.ts';
 import { CURSOR } from '../ledger/page.ts';
 
-/** ISO-8601 time. */
 export const time = z.string().meta({ format: 'date-time' });
 
 /** A slot, height, sequence or amount as a decimal string. */
@@ -55,7 +54,6 @@ const POSITION_BYTES = 32;
 export const positions = z.array(position).max(MOST_POSITIONS);
 export const POSITIONS_BODY_LIMIT = MOST_POSITIONS * POSITION_BYTES;
 
-/** The reason for an operator's action. */
 export const why = z
   .string()
   .trim()
@@ -86,7 +84,6 @@ export const userRef = idParam.describe(
   'Your id of the user. It is permanent: the same id always has the same deposit address',
 );
 
-/** OpenAPI schema of {@link Warning}. */
 export const WarningBody = z
   .object({
     code: z.string().describe('Stable identifier of the warning, for programs'),
@@ -101,7 +98,6 @@ const problem = (description: string) => ({
   content: { [PROBLEM_TYPE]: { schema: ProblemBody } },
 });
 
-/** Error responses common to all routes. */
 export const problems = {
   '4xx': problem(
     'The request is refused. 400: it does not match the schema. 409: it matches the schema, but the database, the settings or the chain forbid it.',
@@ -109,13 +105,11 @@ export const problems = {
   '5xx': problem('The request may have taken effect: repeat it after `Retry-After` seconds.'),
 };
 
-/** Cursor field of every page. */
 export const nextCursor = z
   .string()
   .nullable()
   .describe('Pass it as `cursor` to get the next page; null on the last page');
 
-/** Query parameters that select a page. */
 export const pageQuery = {
   cursor: z
     .string()

@@ -21,7 +21,6 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Environment names of all settings. */
 export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(({ name }) => name);
 
 function refuseUnknown(env: NodeJS.ProcessEnv): void {

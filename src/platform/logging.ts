@@ -18,7 +18,6 @@ const REDACTED = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}
 
 export interface LoggingOptions {
   readonly level: Level | 'silent';
-  /** Name of the process, in every line. */
   readonly name: string;
   /** Default: stderr, so that stdout has only results. */
   readonly destination?: DestinationStream;
@@ -32,7 +31,6 @@ export function createLogger({ level, name, destination }: LoggingOptions): Logg
 
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
-/** Adapts the logger to the Temporal SDK. */
 export function temporalLogger(logger: Logger): TemporalLogger {
   const write = (level: Level) => (message: string, meta?: Record<string | symbol, unknown>) =>
     logger[level]({ ...meta }, message);

@@ -150,7 +150,6 @@ export const SETTINGS = {
       .pipe(z.array(z.string().min(32, 'must have at least 32 characters')))
       .optional(),
   },
-  /** Whether the facilitator serves callers without an API key. */
   x402FacilitatorOpen: { name: 'SLUICE_X402_FACILITATOR_OPEN', schema: flag.default(false) },
   x402TrustedProxies: { name: 'SLUICE_X402_TRUSTED_PROXIES', schema: list.default([]) },
   x402MaxFeeLamports: { name: 'SLUICE_X402_MAX_FEE_LAMPORTS', schema: lamports.default(15_000n) },

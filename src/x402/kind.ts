@@ -15,7 +15,6 @@ export interface X402KindDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
   readonly chain: Pick<Chain, 'pool'>;
   readonly lives: SharedLives;
-  /** Addresses of our fee payer keys. */
   readonly feePayers: readonly string[];
 }
 

@@ -1,4 +1,3 @@
-/** The names of a network in each dialect. */
 export interface Network {
   /** CAIP-2: `solana:` and the first 32 characters of the genesis hash. */
   readonly caip2: string;

@@ -15,7 +15,6 @@ export interface CheckedPayment {
 
 type Commitment = 'confirmed' | 'finalized';
 
-/** State of a payment's workflow; `signature`: base58. */
 export interface Reached {
   readonly status: SettlementStatus;
   readonly signature: string | null;

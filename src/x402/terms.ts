@@ -1,6 +1,5 @@
 import type { Network } from './networks.ts';
 
-/** The resource to buy, as versions 1 and 2 describe it. */
 export interface Resource {
   /** Absolute URL. */
   readonly url: string;
@@ -50,7 +49,6 @@ export type Proof =
       readonly network: string;
     };
 
-/** A transaction whose bytes pay the terms. */
 export interface ExactPayment {
   readonly message: Uint8Array;
   /** Hex sha256 of the message: the identity of the payment. */

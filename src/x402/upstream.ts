@@ -26,7 +26,6 @@ export type UpstreamAnswer =
 export interface UpstreamOptions {
   /** From the request to the last byte of a response that is stored. */
   readonly timeoutMs: number;
-  /** Larger responses are not stored. */
   readonly maxBytes: number;
 }
 

@@ -71,7 +71,6 @@ async function read(path: string): Promise<string> {
   }
 }
 
-/** Creates a new file and syncs it to disk. */
 async function write(path: string, text: string, mode: number): Promise<void> {
   try {
     const file = await open(path, 'wx', mode);

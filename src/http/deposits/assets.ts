@@ -77,7 +77,6 @@ const ChangeBody = z
 
 const params = z.object({ mint: assetParam });
 
-/** Routes of `/v1/assets`: the assets that users may deposit. */
 export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
@@ -158,7 +157,6 @@ async function put(
   return deps.ledger.assets.put(fresh, (known) => changeTerms(known, change, limits));
 }
 
-/** An asset as read from the chain, with default terms. */
 async function untouched(deps: AssetDeps, asset: string): Promise<NewAsset> {
   return (await readAsset(deps, asset)).fresh;
 }

@@ -22,7 +22,6 @@ import { addressParam, position, problems, time, u64, userRef, WarningBody, why 
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
 import { assertPast } from './scanned.ts';
 
-/** The trusted manifest key, and the threshold for a low pool. */
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
   /** Fewer free addresses than this raise `addresses_low`. */
   readonly lowWater: number;
@@ -99,7 +98,6 @@ const ReleasedBody = z
   })
   .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
 
-/** Routes of `/v1/deposit-addresses`. */
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;

@@ -26,7 +26,6 @@ export async function pause(deps: ScanDeps, order: Word): Promise<ScanOverview> 
   return overviewOf(deps);
 }
 
-/** Ends the stored pause. Returns the scan's status. */
 export async function resume(deps: ScanDeps, order: Word): Promise<ScanOverview> {
   await deps.ledger.scanPauses.end(order);
   return overviewOf(deps);

@@ -11,7 +11,6 @@ import type {
 import { type AnyAttempt, isExpiring } from '../../solana/proof/examine.ts';
 import { lastHeight } from './missing-evidence.ts';
 
-/** Converts evidence to the API's format. */
 export function presentEvidence(
   attempt: AnyAttempt,
   evidence: Evidence | NonceEvidence,

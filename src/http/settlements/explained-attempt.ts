@@ -46,7 +46,6 @@ function isEnded(row: AttemptRow): row is EndedRow {
   return !isLive(row);
 }
 
-/** The stored verdict and its evidence. */
 function explainEnded(row: EndedRow): ExplainedAttempt {
   const { state, error } = row;
   const proof = readProof(row.proof);

@@ -7,7 +7,6 @@ import { AttemptBody, Reason, Status, termsFields } from '../withdrawals/withdra
 import { EvidenceBody } from './evidence-schemas.ts';
 import { settlementFields } from './settlement-schemas.ts';
 
-/** Node answers and stored data about a settlement, and its next step. */
 const facts = {
   waitsFor: z.string().describe('What the settlement waits for, for display'),
   nextStep: z.string().describe('Next step, for display'),

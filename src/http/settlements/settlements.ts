@@ -12,7 +12,6 @@ import {
   SettlementViewBody,
 } from './settlement-schemas.ts';
 
-/** `GET /v1/settlements` and `POST /v1/settlements/paid?id=`: settlements of every kind. */
 export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod {
   const { ledger } = deps;
   return async (app) => {

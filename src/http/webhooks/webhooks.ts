@@ -28,7 +28,6 @@ export interface WebhookRouteDeps {
 
 const tags = ['webhooks'];
 
-/** `/v1/webhooks`: endpoints that receive events, and their deliveries. */
 export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
   const { webhooks } = deps.ledger;
   return async (app) => {

@@ -50,7 +50,6 @@ export const Reason = z
   .nullable()
   .describe('Reason for the current status; null if the status needs none');
 
-/** OpenAPI schema of {@link Attempt}. */
 export const AttemptBody = z
   .object({
     n: z

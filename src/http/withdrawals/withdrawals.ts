@@ -18,7 +18,6 @@ export interface WithdrawalRouteDeps extends CustomerWordDeps {
 
 const tags = ['withdrawals'];
 
-/** Routes of `/v1/withdrawals`. */
 export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

@@ -141,7 +141,6 @@ function chainActivities(
   };
 }
 
-/** The settlement kinds of this worker. */
 function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletWatch: WalletWatch): Kinds {
   const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {

@@ -8,7 +8,6 @@ const FORGOTTEN_EVERY_MS = 3_600_000;
 const KEPT_DAYS = 30;
 const AT_ONCE = 16;
 
-/** Signals the workflow of a line, or starts it. */
 export type Wake = (line: DeliveryLine) => Promise<void>;
 
 /**

@@ -30,7 +30,6 @@ export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal
   }
 }
 
-/** Options common to all workers. */
 export function workerOptions(
   config: Config,
   connection: NativeConnection,

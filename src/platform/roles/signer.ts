@@ -10,7 +10,7 @@ import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
 
-/** Worker with the keys. It needs neither chain nor database. `decorate` wraps the hot key. */
+/** Worker with the keys; no chain, no database. Fee payer keys may be on the x402 worker. `decorate` wraps the hot key. */
 export async function signerWorker(
   config: Config<'signer'>,
   connection: NativeConnection,
@@ -28,7 +28,6 @@ export async function signerWorker(
   });
 }
 
-/** Fee payer keys by name. */
 export function feePayerKeys(signers: readonly Signer[]): Readonly<Record<string, Signer>> {
   return Object.fromEntries(signers.map((signer) => [feePayerKey(signer.address), signer]));
 }

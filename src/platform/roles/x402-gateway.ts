@@ -79,7 +79,6 @@ export async function serveGateway(
   return url;
 }
 
-/** Dependencies shared by gateway and facilitator. */
 function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: GatewayParts) {
   return {
     ledger,
@@ -160,7 +159,6 @@ async function openOffers(
   return offers;
 }
 
-/** Reads the terms at once, then frequently until all routes are sold, then periodically. */
 async function keepOffers(offers: RouteOffers, logger: Logger, closers: Closers): Promise<void> {
   const warn = (err: unknown) => logger.warn({ err }, 'the terms of routes cannot be looked at now');
   await offers.look().catch(warn);

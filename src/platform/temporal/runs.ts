@@ -11,7 +11,6 @@ const RUNNING =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "depositRescan") AND ExecutionStatus = "Running"';
 const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
 
-/** Settlement, rescan and audit workflows in Temporal. */
 export class TemporalRuns {
   readonly #client: Client;
 
@@ -48,7 +47,6 @@ export class TemporalRuns {
     await startSettlement(this.#client, settlement, answersAt);
   }
 
-  /** Starts a rescan unless one of these slots is running. */
   async startRescan(order: RescanOrder): Promise<void> {
     await startRescan(this.#client, order);
   }
@@ -61,7 +59,6 @@ export class TemporalRuns {
     return since;
   }
 
-  /** Starts an audit unless one of this order is running. */
   async startAudit(order: AuditOrder): Promise<void> {
     await startAudit(this.#client, order);
   }

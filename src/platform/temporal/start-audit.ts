@@ -2,7 +2,6 @@ import type { Client } from '@temporalio/client';
 import { type AuditOrder, auditWorkflowId } from '../../domain/audit.ts';
 import { startJoined } from './start-joined.ts';
 
-/** Prefix of the summary in the Web UI's list. */
 const CAUSES = { operator: '', import: 'an import: ', gap: 'a closed gap: ' } as const;
 
 /**

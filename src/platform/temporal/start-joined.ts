@@ -10,9 +10,7 @@ interface Joined {
   readonly taskQueue?: string;
   readonly workflowId: string;
   readonly args: readonly unknown[];
-  /** One line for the Web UI's list. */
   readonly summary: string;
-  /** Longer text for the Web UI. */
   readonly details?: string;
 }
 

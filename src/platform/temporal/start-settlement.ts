@@ -33,7 +33,6 @@ export function startSettlement(
   });
 }
 
-/** {@link startSettlement}, then waits for the result. */
 export async function runSettlement(client: Client, named: NamedSettlement): Promise<SettlementEnd> {
   const handle = await startSettlement(client, named);
   return (await handle.result()) as SettlementEnd;

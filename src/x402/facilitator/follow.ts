@@ -6,7 +6,6 @@ import type { FacilitatorDeps } from './deps.ts';
 import { refusalOf } from './record.ts';
 import type { Settled } from './settle.ts';
 
-/** A resource server that calls `/settle`. */
 export interface Caller {
   /** Hash of its Idempotency-Key; null without one. */
   readonly key: string | null;

@@ -20,7 +20,6 @@ export type Settled =
   | { readonly kind: 'pending'; readonly payer: string; readonly signature: string | null }
   | ({ readonly kind: 'failed'; readonly signature: string | null } & Refused);
 
-/** Upper bound of the wait, if the requirements allow more. */
 const SETTLE_WITHIN_MS = 20_000;
 
 /** Settles a payment once, however often it is presented, and returns its success to one caller. */

@@ -1,7 +1,6 @@
 import { base64 } from '@scure/base';
 import { parse } from 'lossless-json';
 
-/** A parsed JSON object with unchecked values. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const MAX_HEADER_CHARACTERS = 64 * 1024;

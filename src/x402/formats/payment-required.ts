@@ -7,7 +7,6 @@ import { type BlockhashHint, type IdentifierUse, paymentRequiredV2 } from './v2.
 export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE';
 
 export interface PaymentRequired {
-  /** PAYMENT-REQUIRED, shorter than 8 KB. */
   readonly headers: Readonly<Record<string, string>>;
   /** Serialize it with `exactJson`: JSON.stringify rounds amounts above 2^53. */
   readonly body: object;

@@ -3,7 +3,6 @@ import { z } from 'zod';
 
 /** The content of a quote, signed by this server. No process stores it; only the token's holder can present it. */
 export interface QuoteClaims {
-  /** Route id, and request hash. */
   readonly route: string;
   readonly request: string;
   /** Base units. */

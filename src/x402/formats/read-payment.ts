@@ -3,7 +3,6 @@ import type { Proof } from '../terms.ts';
 import { at, readBase64, readHeaderJson, textAt } from './header-json.ts';
 import { readPaymentSignature } from './v2.ts';
 
-/** The payment in a request. */
 export type ShownPayment =
   | { readonly kind: 'none' }
   | { readonly kind: 'proof'; readonly proof: Proof }

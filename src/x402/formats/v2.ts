@@ -21,7 +21,6 @@ export interface SettleResult {
   readonly amount?: string;
 }
 
-/** Whether a route supports the extension payment-identifier. */
 export type IdentifierUse = 'off' | 'optional' | 'required';
 
 const MAX_ERROR_BYTES = 512;
@@ -117,7 +116,6 @@ export function echoesExtensions(extensions: JsonObject, identifier: IdentifierU
   return contains(infoOf(extensions), advertised);
 }
 
-/** True if the identifier has the form that the extension requires. */
 export function isPaymentIdentifier(text: string): boolean {
   return IDENTIFIER_TEXT.test(text);
 }

@@ -1,7 +1,6 @@
 import { exactJson } from '../formats/exact-json.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 
-/** A response of the gateway. A body of chunks is streamed. */
 export interface GatewayAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
@@ -16,7 +15,6 @@ export const ANY_ORIGIN = {
   'access-control-expose-headers': EXPOSED_HEADERS,
 };
 
-/** A JSON response with `cache-control: no-store`. */
 export function json(status: number, body: object, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
   return {
     status,

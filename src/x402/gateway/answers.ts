@@ -9,11 +9,9 @@ import type { Proof, Terms } from '../terms.ts';
 import { type GatewayAnswer, json, withHeaders } from './answer.ts';
 import type { Delivered, Outcome } from './outcome.ts';
 
-/** How to respond to a buyer. */
 export interface Asked {
   readonly dialect: Proof['dialect'];
   readonly network: Terms['network'];
-  /** Makes a 402 with fresh terms. */
   readonly ask: (error: string, fields?: object) => Promise<GatewayAnswer>;
   readonly explorerUrl: (signature: string) => string;
 }
@@ -23,7 +21,6 @@ const RETRY_AFTER = '2';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
-/** Converts an outcome to a response in the dialect of the payment. */
 export async function answerOutcome(outcome: Outcome, asked: Asked): Promise<GatewayAnswer> {
   switch (outcome.kind) {
     case 'served':
@@ -120,7 +117,6 @@ function exampleRefusal({ reason, message }: Of<'refused'>): [string, object] {
   return [error, { details }];
 }
 
-/** The upstream's response with the settlement header. */
 function served({ answer, signature, payment }: Of<'served'>, asked: Asked): GatewayAnswer {
   const headers = response(asked, settled(signature, payment));
   const isWrapped = wordsOf(asked).isExample && answer.kind === 'whole' && answer.answer.status < 300;
@@ -160,7 +156,6 @@ function settled(transaction: string, { payer, terms: { amount } }: PaymentRow):
   return { success: true, payer, transaction, amount };
 }
 
-/** The settlement header of the dialect. */
 function response({ dialect, network }: Asked, result: SettleResult): Record<string, string> {
   return dialect === 'v2'
     ? { 'payment-response': paymentResponseV2(result, network) }

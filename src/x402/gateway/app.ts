@@ -11,7 +11,6 @@ import { isDomainError } from '../../domain/errors.ts';
 import { databaseFault } from '../../ledger/connection.ts';
 import { ANY_ORIGIN, type GatewayAnswer, json } from './answer.ts';
 
-/** An unprocessed request. */
 export interface RawRequest {
   readonly method: string;
   /** The request target, byte for byte. */
@@ -132,7 +131,6 @@ function refusal(statusCode: number, message: string): Error {
   return Object.assign(new Error(message), { statusCode });
 }
 
-/** Closes the connection if the body is late. */
 function endIfLate(raw: IncomingMessage): void {
   const late = setTimeout(() => raw.complete || raw.destroy(), BODY_WITHIN_MS);
   raw.once('close', () => clearTimeout(late));

@@ -50,7 +50,6 @@ export class RouteOffers {
     return offered.map((terms) => toTerms(terms, this.#deps.network));
   }
 
-  /** Routes that cannot be sold now. */
   closed(): readonly { readonly routeId: string; readonly why: string }[] {
     return this.#routes.flatMap(({ id: routeId }) => {
       const offer = this.of(routeId);
@@ -63,7 +62,6 @@ export class RouteOffers {
     for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
   }
 
-  /** {@link look} for routes that cannot be sold now. */
   async lookAtClosed(): Promise<void> {
     for (const route of this.#routes)
       if (this.of(route.id).kind === 'closed') this.#offers.set(route.id, await this.#lookAt(route));

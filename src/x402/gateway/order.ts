@@ -23,7 +23,6 @@ export interface PurchaseDeps {
 
 export type Ask = Pick<Order, 'route' | 'requestHash' | 'request' | 'caller'>;
 
-/** A valid payment, and the request that it pays for. */
 export interface Order extends CheckedPayment {
   readonly route: PricedRoute;
   readonly requestHash: string;
@@ -34,10 +33,8 @@ export interface Order extends CheckedPayment {
   readonly shownIn: bigint | null;
 }
 
-/** Timeout of an upstream request while the buyer waits. */
 const UPSTREAM_MS = 30_000;
 
-/** Limits of a response that is stored. */
 export function boundsOf({ maxAnswerBytes }: PricedRoute): UpstreamOptions {
   return { timeoutMs: UPSTREAM_MS, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
 }

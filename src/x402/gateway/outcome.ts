@@ -6,7 +6,6 @@ export type Delivered = Exclude<UpstreamAnswer, { kind: 'none' }>;
 
 /** Outcome of a presented payment. `signature` is base58; null before the fee payer has signed. */
 export type Outcome =
-  /** It buys this response. */
   | {
       readonly kind: 'served';
       readonly payment: PaymentRow;
@@ -57,7 +56,6 @@ export type Outcome =
       readonly signature: string | null;
       readonly payer: string;
     }
-  /** The payment identifier was used for another payment. */
   | { readonly kind: 'conflict'; readonly message: string }
   /** The upstream was called first, and its response is not sold: the payment is not settled. */
   | { readonly kind: 'unsettled'; readonly why: string; readonly answer: Delivered | null }

@@ -19,7 +19,6 @@ export interface SaleDeps extends PurchaseDeps {
   readonly explorerUrl: (signature: string) => string;
 }
 
-/** A request for a priced route. */
 export interface Sale {
   readonly route: PricedRoute;
   readonly resource: Resource;

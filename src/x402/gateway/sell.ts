@@ -84,7 +84,6 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
   return 'extensions["payment-identifier"].info.id must be 16 to 128 letters, digits, - and _';
 }
 
-/** A 402 with fresh terms. */
 async function asked(
   { quoteSecrets, hints }: SaleDeps,
   { route, resource, requestHash }: Sale,

@@ -56,7 +56,6 @@ const ONLY_PRICED = [
 ];
 const ONLY_UPSTREAM = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
 
-/** Paths of the gateway's own endpoints. */
 export interface OwnPaths {
   /** Setting `x402FacilitatorPath`; `/` is the root. */
   readonly facilitatorPath: string;
@@ -101,7 +100,6 @@ function isIn(path: string, other: string): boolean {
   return `${path}/`.toLowerCase().startsWith(`${other}/`.toLowerCase());
 }
 
-/** A route and the index of its entry in the file. */
 export interface Placed {
   readonly index: number;
   readonly route: Route;

@@ -65,7 +65,6 @@ const NEVER_ANSWERED: ReadonlySet<string> = new Set([
 /** Shared caches prefer these to Cache-Control. */
 const OF_SHARED_CACHES = /^(.*-cache-control|edge-control|surrogate-control|x-accel-.*)$/;
 
-/** Client headers that are forwarded to the upstream. */
 export function askedHeaders(headers: Headers, isPaid: boolean): Record<string, string> {
   const asked: Record<string, string> = {};
   for (const [name, value] of passing(headers)) {
@@ -84,7 +83,6 @@ export function paymentHeaders(paymentId: string): Record<string, string> {
   return { 'idempotency-key': paymentId, 'x-sluice-payment': paymentId };
 }
 
-/** Upstream headers that are forwarded to the buyer. */
 export function answerHeaders(headers: Headers): Record<string, string | string[]> {
   const answered: Record<string, string | string[]> = {};
   for (const [name, value] of passing(headers)) {

@@ -1,4 +1,3 @@
-/** The path pattern of a route. */
 export interface Pattern {
   readonly segments: readonly string[];
 }

@@ -78,7 +78,6 @@ function isFaults(price: Price | readonly string[] | null): price is readonly st
   return Array.isArray(price);
 }
 
-/** One route for each method of the entry. */
 function routesOf(entry: RouteEntry, price: Price | null, payTo: string): readonly Route[] {
   const methods = entry.methods ?? [entry.method ?? 'GET'];
   return methods.map((method) => routeOf(entry, method, price, payTo));

@@ -24,7 +24,6 @@ export interface FreeRoute extends AnyRoute {
 
 export interface PricedRoute extends AnyRoute {
   readonly kind: 'priced';
-  /** Address of the mint. */
   readonly asset: string;
   /** Base units. */
   readonly amount: bigint;

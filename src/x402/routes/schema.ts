@@ -120,14 +120,12 @@ export const RouteEntry = z
   });
 export type RouteEntry = z.output<typeof RouteEntry>;
 
-/** `x402.routes.json`. */
 export const RoutesFile = z.strictObject({
   $schema: z.string().optional(),
   payTo: wallet.optional().describe('Wallet that is paid by every route without a payTo of its own'),
   routes: z.array(RouteEntry).min(1),
 });
 
-/** JSON schema of a routes file, for editors. */
 export function routesJsonSchema(): object {
   return z.toJSONSchema(RoutesFile, { io: 'input' });
 }

@@ -95,7 +95,6 @@ function isInDoubt(route: Route, other: Route): boolean {
   return shapeOf(route) !== shapeOf(other) && !isNarrower(route, other);
 }
 
-/** The routes with the narrowest pattern, one for each method. */
 function narrowest(matching: readonly Route[]): readonly Route[] {
   const sorted = matching.toSorted(narrowerFirst);
   const [first] = sorted;

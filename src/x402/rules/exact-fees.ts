@@ -4,7 +4,6 @@ import { COMPUTE_BUDGET_PROGRAM } from '../../solana/tx/programs.ts';
 import type { ExactPayment, Limits, Terms } from '../terms.ts';
 import { REASONS, refuse } from './reasons.ts';
 
-/** The fees of a transaction by its message. */
 export type Fees = Pick<ExactPayment, 'computeUnitLimit' | 'computeUnitPriceMicroLamports' | 'feeLamports'>;
 
 const SET_COMPUTE_UNIT_LIMIT = 2;

@@ -11,7 +11,6 @@ export type MessageTerms = Pick<
   'asset' | 'tokenProgram' | 'decimals' | 'amount' | 'payTo' | 'feePayer' | 'memo'
 >;
 
-/** Our fee payers, and the limits of a payment. */
 export interface ExactBounds {
   /** Addresses of all our fee payers, retired ones included. */
   readonly managed: readonly string[];

@@ -8,7 +8,6 @@ import { REASONS, refuse } from './reasons.ts';
 import { readTransfer, type TransferInstruction } from './transfers.ts';
 import { checkSignatures, checkWire, type WireTransaction } from './wire.ts';
 
-/** Error body of the interface's 402. */
 export interface ExampleError {
   readonly error: string;
   readonly details: string;
@@ -69,7 +68,6 @@ function findTransfer({ instructions }: DecodedMessage, terms: Terms): TransferI
   refuse(REASONS.amount, `Found transfer of ${most}, expected ${price}`);
 }
 
-/** Fees of a transaction whose buyer pays all of them. */
 export function feesIn(message: DecodedMessage): Fees {
   const { computeUnitLimit, computeUnitPriceMicroLamports, instructions, signers } = message;
   const units = computeUnitLimit ?? DEFAULT_UNITS * instructions.length;

@@ -12,7 +12,6 @@ export function checkOnlyMemo(instructions: readonly DecodedInstruction[], memo:
     refuse(REASONS.memo, `the memo of the transaction must be ${memo}`);
 }
 
-/** True if an instruction is a memo that equals `memo` in UTF-8 bytes. */
 export function hasMemo(instructions: readonly DecodedInstruction[], memo: string): boolean {
   const text = Buffer.from(memo, 'utf8');
   return instructions.some(({ program, data }) => program === MEMO_PROGRAM && text.equals(data));

@@ -48,7 +48,6 @@ export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
   }
 };
 
-/** Signing rules of fee payer keys for payments. */
 export const x402SigningRules: SigningRules = {
   [X402]: { roles: ['fee-payer'], policy: paymentPolicy },
 };

@@ -30,7 +30,7 @@ export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => Ex
   }
 }
 
-/** Decodes wire bytes of at most 1,232 bytes. @throws BrokenRule */
+/** @throws BrokenRule */
 export function readWire(wire: Uint8Array): WireTransaction {
   if (wire.length > MAX_WIRE_BYTES) undecodable(`it has ${wire.length} bytes; ${MAX_WIRE_BYTES} are allowed`);
   const signed = readSigned(wire);

@@ -45,10 +45,7 @@ export class AuditCalls {
     return this.#transport.call({ method: 'GET', path }, options);
   }
 
-  /**
-   * Calls {@link start} and waits for the result, without a time limit and across API restarts. Only `signal` ends
-   * it early.
-   */
+  /** {@link start}, then waits for the result, also across API restarts. Only `signal` ends the wait early. */
   async run(question: AuditQuestion, options: PollOptions = {}): Promise<Audit> {
     const { signal, onSilence, pollMs = 1_000 } = options;
     for (let audit = await this.start(question, { signal }); ; ) {

@@ -102,9 +102,10 @@ const PAGE_SIZE = 100;
  * Typed client of the Sluice API, without dependencies. Every call is idempotent. The client retries a call if the
  * API is unreachable or not ready; the `signal` in its last argument ends the retries.
  *
- * @example const sluice = new SluiceClient({ baseUrl: 'http://127.0.0.1:3402', apiKey }); await sluice.withdraw({
- * id: 'order-17', asset: 'SOL', amount: '1500000000', destination }); const paid = await
- * sluice.waitForFinal('order-17');
+ * @example
+ * const sluice = new SluiceClient({ baseUrl: 'http://127.0.0.1:3402', apiKey });
+ * await sluice.withdraw({ id: 'order-17', asset: 'SOL', amount: '1500000000', destination });
+ * const paid = await sluice.waitForFinal('order-17');
  */
 export class SluiceClient {
   /** Settlements of every kind, withdrawals included. */

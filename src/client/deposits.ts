@@ -83,11 +83,15 @@ export class DepositCalls {
    *
    * @throws SluiceError for errors that waiting cannot resolve; the reason of `signal`.
    *
-   * @example for await (const { sequence, kind, deposit } of sluice.deposits.events({ after: lastSequence })) {
-   * await yourDatabase.transaction(async (tx) => { if (kind === 'final' && deposit.userRef !== null) await
-   * tx.credit(deposit.id, deposit.userRef, deposit.asset, BigInt(deposit.amount)); // once for each id else if
-   * (kind === 'final') await tx.reviewUnassigned(deposit); // it arrived before the address was assigned await
-   * tx.rememberSequence(sequence); }); }
+   * @example
+   * for await (const { sequence, kind, deposit } of sluice.deposits.events({ after: lastSequence })) {
+   *   await yourDatabase.transaction(async (tx) => {
+   *     if (kind === 'final' && deposit.userRef !== null)
+   *       await tx.credit(deposit.id, deposit.userRef, deposit.asset, BigInt(deposit.amount)); // once for each id
+   *     else if (kind === 'final') await tx.reviewUnassigned(deposit); // it arrived before the address was assigned
+   *     await tx.rememberSequence(sequence);
+   *   });
+   * }
    */
   async *events(options: FollowOptions = {}): AsyncGenerator<DepositEvent, void, undefined> {
     const { after = '0', follow = true, signal, onSilence, pollMs = 1_000, ...filter } = options;

@@ -5,9 +5,8 @@ import type { Problem } from './types.ts';
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
 /**
- * Error codes of the API and of the client: `Unreachable` without a response, `BadAnswer` for a response that is
- * not from this API, `WebhookRefused` of {@link verifyWebhook}. A newer API may return other codes: handle those by
- * `status`.
+ * Codes of the API and of the client: `Unreachable` without a response, `BadAnswer` for a response of another server,
+ * `WebhookRefused` of {@link verifyWebhook}. A newer API may return other codes: handle those by `status`.
  */
 export type SluiceErrorCode = ProblemCode | 'Unreachable' | 'BadAnswer' | 'WebhookRefused';
 

@@ -1,7 +1,6 @@
 /**
- * Every kind of alert. Kinds are public: never rename or reuse one. The subject of an alert is one of: a settlement
- * id (for a withdrawal, its own id), a signature, a deposit id, a wallet, a node name, a webhook id, or `sluice`
- * for the whole system.
+ * Every kind of alert. Kinds are public: never rename or reuse one. The subject is the id of a settlement, deposit or
+ * webhook, a signature, a wallet, a node's name, or `sluice` for the whole system.
  */
 export const ALERT_KINDS = [
   /** The hot wallet signed a transaction without an attempt: a restore, or a leaked key. Subject: the signature. */
@@ -110,10 +109,7 @@ export function runbookOf(kind: AlertKind): string {
   return `docs/runbooks/${kind}.md`;
 }
 
-/**
- * Alerts about an event, not about a state. An operator acknowledges them; a few close when the cause is resolved.
- * Every other alert closes with its cause, or by the order that resolves it.
- */
+/** Alerts about events: an operator acknowledges them. All others close with their cause, or by an order. */
 export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'workflow_failed',
   'confirmed_taken_back',

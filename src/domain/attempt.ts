@@ -1,7 +1,6 @@
 /**
- * The lifetime of a transaction. `slot` is the slot of the read: no transaction with this lifetime is in an earlier
- * block. A durable nonce is valid until a transaction consumes it. Solana plans to retire nonces, so no feature
- * depends on them.
+ * The lifetime of a transaction. No transaction with it is in a block before `slot`, the slot of its read. A nonce
+ * is valid until a transaction consumes it; Solana plans to retire nonces, so no feature depends on them.
  */
 export type Lifetime =
   | {
@@ -136,10 +135,7 @@ export interface NonceUse {
   readonly sequence: number;
 }
 
-/**
- * A finalized transaction that advanced a nonce account without carrying its nonce. The nonce before it is unknown:
- * the attempt may have run before it, but not after it.
- */
+/** A finalized transaction that advanced a nonce account with another nonce: the attempt ran before it, or never. */
 export interface NonceBypass {
   readonly signature: string;
   readonly nonceAccount: string;

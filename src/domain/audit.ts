@@ -3,10 +3,7 @@ import type { BlockHeader, Movement } from './deposit.ts';
 import { depositKey } from './deposit-key.ts';
 import type { ScanRange } from './scan.ts';
 
-/**
- * Compares the transactions on chain of some addresses with the database, over slots that the scan has passed.
- * `repair`: also write missing deposits; otherwise only report them.
- */
+/** Compares transactions on chain with the database, over scanned slots. `repair`: also store missing deposits. */
 export type AuditOrder = GapAuditOrder | ImportAuditOrder | OperatorAuditOrder;
 
 /** Audits every watched wallet over a closed gap. `record`: id of the waiting row, the only one marked done. */

@@ -66,10 +66,7 @@ export function unsentServed(signings: Signings | null, msPerBlock: number, wait
   return Math.min(MOST_UNSENT, Math.max(USUAL_UNSENT, served));
 }
 
-/**
- * The limit of prepared, unsent attempts: `served`, reduced by the share of dead attempts among the newest ended ones.
- * It grows again as attempts land.
- */
+/** Limit of unsent attempts: `served`, reduced by the share of dead ones among the newest ended attempts. */
 export function unsentAllowed({ ended, dead }: Ends, served: number): number {
   if (ended === 0) return served;
   return Math.max(FEWEST_UNSENT, Math.round((served * (ended - dead)) / ended));

@@ -56,10 +56,7 @@ export function walkBack<Header extends BlockHeader>(
   }
 }
 
-/**
- * The blocks of an ascending list that continue from the cursor without a gap. No quorum agreed on them yet: they only
- * suggest where to find an agreed block below a gap.
- */
+/** Blocks that continue from the cursor without a gap. No quorum agreed on them: they only locate a candidate. */
 export function linkedPrefix<Header extends BlockHeader>(
   cursor: BlockName,
   blocks: readonly Header[],

@@ -21,8 +21,8 @@ export interface Ours {
   /** True for the signature of an attempt that we composed. A buyer's adopted payment is an ordinary deposit. */
   isAttempt(signature: string): boolean;
   /**
-   * Whether a token account whose ownership moved to a deposit wallet is credited with its whole balance. The
-   * account need not be the associated one. Default: no.
+   * Whether a token account that was handed over to a deposit wallet is credited. It need not be an ATA. Default:
+   * no.
    */
   readonly ownerChangeAllowed?: boolean;
   /**
@@ -45,10 +45,7 @@ export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, 
   };
 }
 
-/**
- * {@link findingOf} for one transaction. A failed transaction changes only the fee payer's balance by its fee, an
- * outflow. Inflows that a node returns for it are ignored.
- */
+/** {@link findingOf} for one transaction. A failed one has only its fee as outflow: reported inflows are ignored. */
 export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours): BlockFinding {
   const changes = changesOf(transaction)
     .flatMap((change) => ofWallet(change, ours))
@@ -116,10 +113,7 @@ function tokenChanges({ account, mint, before, after }: TokenChange): readonly C
   return change((after ?? before)?.owner, has - had, false);
 }
 
-/**
- * The assets that a signing wallet of ours lost. The fee does not count: it arrives in no account. The lamports of
- * a closed token account do count for its owner.
- */
+/** Assets that a signing wallet of ours lost. Fees do not count; lamports of a closed token account do. */
 function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): ReadonlySet<string> {
   const { accounts, tokens, feeLamports } = transaction;
   const signers = new Set(

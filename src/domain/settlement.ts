@@ -1,7 +1,6 @@
 /**
- * States of a settlement: one obligation that must reach the chain at most once. `finalized`, `rejected`,
- * `cancelled`, `failed` and `dead` are terminal. Only an adopted message, which is never composed anew, ends as
- * `dead`.
+ * States of a settlement: one obligation that must reach the chain at most once. `finalized`, `rejected`, `cancelled`,
+ * `failed` and `dead` are terminal. Only an adopted message, never composed anew, ends as `dead`.
  */
 export const SETTLEMENT_STATUSES = [
   'requested',

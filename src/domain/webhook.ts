@@ -18,10 +18,7 @@ export const WEBHOOK_EVENTS = [
   'alert.closed',
 ] as const;
 
-/**
- * Type of a webhook event: `deposit.` or `withdrawal.` and the new state, or `alert.` and whether it was raised or
- * closed. Types are public: never rename or reuse one.
- */
+/** `deposit.` or `withdrawal.` and the new state, or `alert.raised` or `alert.closed`. Public: never rename one. */
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
 export const WEBHOOK_TOPICS = [...WEBHOOK_EVENTS, 'deposit.*', 'withdrawal.*', 'alert.*', '*'] as const;

@@ -2,10 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { parse } from 'lossless-json';
 import { DomainError } from '../domain/errors.ts';
 
-/**
- * Accepts only JSON bodies. Refuses a key that occurs twice with different values: parsers disagree about which one
- * counts, and it may be an amount.
- */
+/** Accepts only JSON. Refuses a key with two values, such as two amounts: parsers disagree about which one counts. */
 export function acceptOnlyJson(app: FastifyInstance): void {
   const parseStrictly = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();

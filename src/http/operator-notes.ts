@@ -12,10 +12,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const PARTS: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' };
 
-/**
- * Message for an invalid value, to follow the field's name; undefined to use zod's own. Messages in a schema, such
- * as those of a pattern, have precedence.
- */
+/** Message for an invalid value, after the field's name. Messages in a schema have precedence. */
 export function plainWords(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -74,10 +74,7 @@ function describe(role: Role): string {
   return role === 'tool' ? 'this command' : `a worker of role ${role}`;
 }
 
-/**
- * Reads and checks the settings of a process. An empty value counts as not set. Throws {@link ConfigError} on the
- * first error.
- */
+/** Reads the settings of a process. An empty value counts as not set. Throws {@link ConfigError} on the first error. */
 export function readConfig<R extends Role>(env: NodeJS.ProcessEnv, role: R): Config<R> {
   refuseUnknown(env);
   const entries = Object.entries(SETTINGS).map(([key, { name, schema }]) => [
@@ -89,10 +86,7 @@ export function readConfig<R extends Role>(env: NodeJS.ProcessEnv, role: R): Con
   return { ...settings, keypair: keypairOf(settings) } as unknown as Config<R>;
 }
 
-/**
- * {@link readConfig} for the start of a program: an invalid setting ends it with one line on stderr and exit code
- * 2.
- */
+/** {@link readConfig} for the start of a program: exits with one line on stderr and code 2 on an invalid setting. */
 export function readConfigOrExit<R extends Role>(env: NodeJS.ProcessEnv, role: R): Config<R> {
   try {
     return readConfig(env, role);

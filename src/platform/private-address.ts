@@ -4,9 +4,8 @@ import ipaddr from 'ipaddr.js';
 const PRIVATE: ReadonlySet<string> = new Set(['private', 'loopback', 'uniqueLocal']);
 
 /**
- * True if a URL's hostname is an IP address of a private network or of this machine. An IPv4-mapped IPv6 address
- * counts as its IPv4 address. All other addresses and all names are refused, because callers may then send without
- * encryption.
+ * True if a URL's hostname is an IP address of a private network or this machine; IPv4-mapped IPv6 counts as IPv4.
+ * Other addresses and all names are refused, because callers may then send without encryption.
  */
 export function isPrivateAddress(hostname: string): boolean {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;

@@ -2,9 +2,8 @@ import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import { type Logger, temporalLogger } from './logging.ts';
 
 /**
- * Installs the Temporal SDK's runtime: our logger, and its Prometheus endpoint (which also has our own metrics) if
- * an address is given. Call it once, before any other SDK call. The SDK handles no signals: we control the
- * shutdown.
+ * Installs the Temporal SDK's runtime: our logger, and its Prometheus endpoint, with our own metrics, if an address is
+ * given. Call it once, before any other SDK call. The SDK handles no signals: we control the shutdown.
  */
 export function installRuntime(logger: Logger, metricsAddress: string | undefined): void {
   Runtime.install({

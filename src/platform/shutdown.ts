@@ -24,8 +24,8 @@ export class Closers {
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Aborts at the first SIGINT or SIGTERM, with the signal's name as reason. The second ends the process at once.
- * `release` restores the default behaviour of both signals.
+ * Aborts at the first SIGINT or SIGTERM, with its name as reason; the second exits. `release` restores the
+ * defaults.
  */
 export function shutdownSignal(): { readonly signal: AbortSignal; readonly release: () => void } {
   const controller = new AbortController();

@@ -10,9 +10,8 @@ export interface BudgetDeps {
 
 const HOUR_MS = 3_600_000;
 /**
- * A route is closed if half of its newest buyers (10 to 20 within ten minutes) had their newest payment fail: it
- * costs us fees and earns its seller nothing. A buyer counts once, so that payments of one wallet never close a
- * route.
+ * A route is closed if the newest payment of half of its newest buyers failed (10 to 20 buyers in ten minutes): it
+ * costs fees and earns nothing. A buyer counts once, so that one wallet never closes a route.
  */
 const LATELY_MS = 600_000;
 const LOOKED_AT = { payments: 1_000, buyers: 20 };

@@ -33,9 +33,8 @@ const DEFAULT_BOUNDS: UpstreamOptions = { timeoutMs: 60_000, maxBytes: MAX_ANSWE
 const LEASE_MARGIN_MS = 15_000;
 
 /**
- * Calls the upstream for a paid request, and stores the result before it is returned. A lease with a timeout
- * permits one holder at a time. 2xx and 3xx serve; 4xx makes the payment refundable; any other result leaves it
- * owed.
+ * Calls the upstream for a paid request, and stores the result before it is returned. A lease permits one holder at a
+ * time. 2xx and 3xx serve; 4xx makes the payment refundable; any other result leaves it owed.
  */
 export async function serveOwed(deps: ObligationDeps, id: string): Promise<Served> {
   const { obligations, upstream, holder, bounds = DEFAULT_BOUNDS } = deps;

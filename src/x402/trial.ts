@@ -23,9 +23,8 @@ export interface TrialDeps {
 const FEWEST_BLOCKS_LEFT = 20;
 
 /**
- * Simulates the transaction unchanged, on a node that has reached the newest known blockhash. An accepted blockhash
- * must also live long enough for the settlement. If no node returns its remaining life, the simulation alone
- * decides.
+ * Simulates the transaction unchanged, on a node at the newest known blockhash. The blockhash must live long enough
+ * for the settlement. If no node returns its remaining life, the simulation alone decides.
  */
 export async function tryPayment(
   { chain, blockhashes }: TrialDeps,

@@ -27,10 +27,7 @@ export interface ExplanationDeps {
 const description =
   'Read-only. No request can make Sluice sign another attempt before the last one is proved dead.';
 
-/**
- * `GET /v1/withdrawals/{id}/explain` and `GET /v1/settlements/explain?id=`: ask the nodes about a live attempt, or
- * return the stored proof of an ended one. Read-only.
- */
+/** Explains a live attempt by current node answers, or an ended one by its stored proof. Read-only. */
 export function explanationRoutes(
   deps: ExplanationDeps & { readonly explorer: ExplorerSettings },
 ): FastifyPluginAsyncZod {

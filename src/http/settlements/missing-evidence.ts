@@ -18,10 +18,7 @@ export function lastHeight(attempt: AttemptFacts, { origin }: Pick<Evidence, 'or
   return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
 
-/**
- * Missing evidence for a final verdict on an attempt with a blockhash, by node. `nodes`: all configured nodes. For
- * display only: the judge decides.
- */
+/** Missing evidence for a final verdict, by node. `nodes`: all configured. For display only: the judge decides. */
 export function missingOf(
   attempt: AttemptFacts,
   evidence: Evidence,

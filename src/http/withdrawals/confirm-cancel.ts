@@ -69,9 +69,8 @@ async function runTook(
 }
 
 /**
- * True if a running workflow accepted the update; false if there is none. A workflow that started during the
- * database write may have read the old row and now waits. So the update is sent again after the write; a repeated
- * update changes nothing.
+ * True if a running workflow accepted the update. A workflow that started during the database write may have read
+ * the old row and be waiting: so the update is sent again after the write. A repeated update changes nothing.
  */
 async function tellRun(
   deps: CustomerWordDeps,

@@ -64,9 +64,8 @@ export interface ChainRooms {
 export type Decorate = (rooms: ChainRooms) => ChainRooms;
 
 /**
- * Workers for workflows and every activity except signing. Each task queue has its own worker, so that long waits
- * take no slots from short activities. Endless activities end when `stop` is aborted. `decorate` wraps the
- * dependencies.
+ * Workers for workflows and all activities except signing, one for each task queue, so that long waits take no
+ * slots from short activities. Endless activities end when `stop` is aborted. `decorate` wraps the dependencies.
  */
 export async function chainWorkers(
   config: Config<'chain'>,

@@ -11,9 +11,8 @@ const AT_ONCE = 16;
 export type Wake = (line: DeliveryLine) => Promise<void>;
 
 /**
- * Wakes the workflow of each line with pending events, and returns the number of lines. A line is marked after its
- * workflow was woken. If the process stops between the two, the next one wakes the workflow again, which is
- * harmless.
+ * Wakes the workflow of each line with pending events; returns the number of lines. A line is marked after the
+ * wake-up: if the process stops between the two, the workflow is woken twice, which is harmless.
  */
 export async function handOver(deliveries: Deliveries, wake: Wake): Promise<number> {
   const lines = await deliveries.unhanded();
@@ -24,10 +23,7 @@ export async function handOver(deliveries: Deliveries, wake: Wake): Promise<numb
   return lines.length;
 }
 
-/**
- * Runs {@link handOver} periodically, one round at a time, and deletes old delivered events once an hour.
- * `onFailure` receives errors; the next round retries. Returns a function that stops it.
- */
+/** Periodic {@link handOver}; deletes old delivered events hourly. `onFailure` gets errors. Returns a stop function. */
 export function keepHandingOver(
   deliveries: Deliveries,
   wake: Wake,

@@ -10,7 +10,10 @@ import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
 
-/** Worker with the keys; no chain, no database. Fee payer keys may be on the x402 worker. `decorate` wraps the hot key. */
+/**
+ * Worker with the keys; no chain, no database. Fee payer keys may be on the x402 worker. `decorate`: for the hot
+ * key.
+ */
 export async function signerWorker(
   config: Config<'signer'>,
   connection: NativeConnection,

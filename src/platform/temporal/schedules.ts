@@ -23,10 +23,7 @@ const SCHEDULES = [
 ] as const;
 const ENSURED_EVERY_MS = 30_000;
 
-/**
- * Creates missing schedules, each with an immediate first run. Existing ones keep an operator's changes, except for
- * the summary that the Web UI shows.
- */
+/** Creates missing schedules, with an immediate first run. Existing ones keep an operator's changes, except texts. */
 export async function ensureSchedules(client: Client): Promise<void> {
   for (const { name, every, atMost, summary } of SCHEDULES) {
     try {

@@ -7,9 +7,9 @@ const MAX_HEADER_CHARACTERS = 64 * 1024;
 const MAX_DEPTH = 32;
 
 /**
- * Parses a header: standard base64 with padding, of a UTF-8 JSON object without byte order mark. Null for anything
- * else, and for an object in which a key has two values: parsers disagree about which one counts. Source: x402
- * specification, HTTP transport.
+ * Parses a header: padded standard base64 of a UTF-8 JSON object without byte order mark. Null for anything else,
+ * and for a key with two values: parsers disagree about which one counts. Source: x402 specification, HTTP
+ * transport.
  */
 export function readHeaderJson(header: string): JsonObject | null {
   if (header.length > MAX_HEADER_CHARACTERS) return null;

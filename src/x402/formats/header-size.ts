@@ -6,10 +6,7 @@ const MAX_DESCRIPTION_BYTES = 1_024;
 const MAX_MIME_TYPE_BYTES = 128;
 const ELLIPSIS = '…';
 
-/**
- * Shortens the resource to fit into a header. Buyers choose path and query, so a long URL loses first its query,
- * then its path. It stays absolute.
- */
+/** Shortens the resource to fit a header. A long URL loses first its query, then its path; it stays absolute. */
 export function shortResource({ url, description, mimeType }: Resource): Resource {
   return {
     url: shortUrl(url),

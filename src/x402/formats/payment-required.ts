@@ -12,10 +12,7 @@ export interface PaymentRequired {
   readonly body: object;
 }
 
-/**
- * One 402 for all clients: version 2 in the header, version 1 in `accepts`, the interface's quote in `payment`.
- * `more.fields`: further error fields, such as `details`.
- */
+/** One 402 for all clients: version 2 in the header, version 1 in `accepts`, the interface's quote in `payment`. */
 export function paymentRequired(
   terms: Terms,
   resource: Resource,

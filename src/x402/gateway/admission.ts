@@ -33,10 +33,7 @@ export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission
   }
 }
 
-/**
- * True if a node has seen a transaction that the buyer signed completely, at any commitment. It may be copied, and
- * is not yet final for the simulation.
- */
+/** True if a node has seen the buyer's complete transaction: it may be copied, and not final for the simulation. */
 async function isSent({ chain }: PurchaseDeps, { payment: { signature } }: Order): Promise<boolean> {
   if (signature === null) return false;
   const answers = await chain.pool.all((node) => getSignatureStatuses(node, [signature], false));
@@ -87,10 +84,7 @@ async function list(
   return { kind: 'duplicate', payment, signature: order.payment.signature };
 }
 
-/**
- * Calls the upstream before the payment is settled, and stores its response. Returns the outcome if there is nothing to
- * sell, otherwise null.
- */
+/** Calls the upstream before settlement, and stores its response. Null, or the outcome if nothing can be sold. */
 export async function askFirst(
   { upstream, ledger }: PurchaseDeps,
   { route, request }: Order,

@@ -13,10 +13,7 @@ export interface KnownProof {
   readonly identifier: string | null;
 }
 
-/**
- * The recorded payment of a proof, whatever the current terms are: an accepted payment is not judged by newer
- * terms. Null if no settlement is bound to it.
- */
+/** The recorded payment of a proof, judged by no newer terms. Null if no settlement is bound to it. */
 export async function knownPayment(deps: SaleDeps, sale: Sale, proof: Proof): Promise<KnownProof | null> {
   const payment = await rowOf(deps, proof);
   if (payment === undefined || isUnbound(payment)) return null;

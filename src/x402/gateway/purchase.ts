@@ -57,7 +57,7 @@ async function first(
   return outcome;
 }
 
-/** Waits for the request that calls the upstream first; false if it still runs. If it stopped, settlement comes first. */
+/** Waits for the request that calls the upstream first; false if it still runs. If it stopped, settlement is first. */
 async function isAskedFirst({ ledger, answerWithinMs }: PurchaseDeps, known: PaymentRow): Promise<boolean> {
   const end = performance.now() + answerWithinMs;
   for (let payment = known; ; payment = await ledger.payments.get(known.id)) {

@@ -19,9 +19,8 @@ export function readProxies(texts: readonly string[]): TrustedProxies {
 }
 
 /**
- * The client's address: the socket's, or behind trusted proxies the last entry of X-Forwarded-For that is not such
- * a proxy. Null if unknown: any other sender may invent forwarding headers, and a proxy's address belongs to all
- * its clients.
+ * The socket's address, or behind trusted proxies the last entry of X-Forwarded-For that is not such a proxy. Null if
+ * unknown: other senders may invent forwarding headers, and a proxy's address belongs to all its clients.
  */
 export function clientAddress(
   peer: string,

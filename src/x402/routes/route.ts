@@ -27,10 +27,7 @@ export interface PricedRoute extends AnyRoute {
   readonly asset: string;
   /** Base units. */
   readonly amount: bigint;
-  /**
-   * The decimals with which the file's decimal price was converted. If the mint has others, the amount is wrong.
-   * Null for a price in base units.
-   */
+  /** Decimals of the converted price: the mint must have the same. Null for a price in base units. */
   readonly decimals: number | null;
   readonly payTo: string;
   readonly description: string;

@@ -67,9 +67,8 @@ function namesMethod(query: string): boolean {
 }
 
 /**
- * Finds the route: the narrowest pattern that matches the path, for any method, and then the method. A path that a
- * lenient upstream could match to another priced route has no route, unless the pattern of its own route is
- * narrower.
+ * Finds the narrowest pattern that matches the path, and then the method. A path that a lenient upstream could match to
+ * another priced route has no route, unless its own pattern is narrower.
  */
 export function matchRoute(routes: readonly Route[], method: string, raw: string): Matched {
   const target = readTarget(raw);

@@ -4,10 +4,7 @@ import type { MintInfo } from '../../solana/tokens/mint.ts';
 import type { TokenAccountInfo } from '../../solana/tokens/token-account.ts';
 import { tokenPolicy } from '../../solana/tokens/token-policy.ts';
 
-/**
- * Stricter rules for sales than for withdrawals: a buyer pays an exact amount, and the paid amount must stay with
- * the seller. Wrapped SOL is an ordinary token here.
- */
+/** Stricter than for withdrawals: exactly the price must arrive and stay. Wrapped SOL is an ordinary token. */
 const SALE_RULES: TokenPolicy = {
   permanentDelegate: 'reject',
   pausableConfig: 'reject',

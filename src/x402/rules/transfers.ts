@@ -14,10 +14,7 @@ export interface TransferInstruction {
 const TRANSFER = 3;
 const TRANSFER_CHECKED = 12;
 
-/**
- * Decodes Transfer (3) or TransferChecked (12) of a token program; null for any other instruction. Trailing bytes are
- * allowed, as the token programs ignore them.
- */
+/** Decodes Transfer (3) or TransferChecked (12), otherwise null. Token programs ignore trailing bytes. */
 export function readTransfer({ program, accounts, data }: DecodedInstruction): TransferInstruction | null {
   if (!isTokenProgram(program)) return null;
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);

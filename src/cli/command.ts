@@ -16,7 +16,6 @@ export const CURSOR_OPTION = ['--cursor <cursor>', 'Continue a list from its `ne
 
 const LARGEST_PAGE = 200;
 
-/** A command that prints a table, or JSON with `-o json`. */
 export function localCommand(parent: Command, name: string, description: string) {
   return parent
     .command(name)
@@ -50,10 +49,8 @@ export function call<Answer extends object>(
   });
 }
 
-/** Table columns: each heading, and the function that renders its cell. */
 export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string>>;
 
-/** Renders entries as a table with headings, or a line that says there are none. */
 export function table<Entry>(name: string, columns: Columns<Entry>, entries: readonly Entry[]): string {
   if (entries.length === 0) return `no ${name} found`;
   const cells = Object.values(columns);

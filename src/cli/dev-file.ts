@@ -35,7 +35,6 @@ export function readDevFile(directory: string = process.cwd()): z.output<typeof 
   }
 }
 
-/** The error for a setting that no option, environment variable or dev file contains. */
 export function notSet(setting: string): UsageError {
   return new UsageError(
     `set ${setting}, or change to the directory of a running "npm run dev": it writes ${DEV_FILE}, which is not in ${process.cwd()}`,

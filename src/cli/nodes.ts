@@ -50,7 +50,6 @@ async function recorded(): Promise<Recorded> {
   return read.catch(() => nothing);
 }
 
-/** SLUICE_RPC_URLS, or the nodes of a running `npm run dev`. */
 function nodeUrls(): readonly string[] {
   const urls = settings().rpcUrls ?? readDevFile().rpcUrls;
   if (urls === undefined) throw notSet('SLUICE_RPC_URLS');
@@ -85,7 +84,6 @@ function belonging({ genesisHash, record }: Survey): string {
     : `the nodes belong to cluster ${genesisHash}, but the database to ${record.genesisHash}: no worker starts on it`;
 }
 
-/** One line for each node, then warnings, then whether there is a quorum. */
 function renderNodes(report: Survey): string {
   return [
     ...inColumns([HEADINGS, ...report.nodes.map(cells)]),

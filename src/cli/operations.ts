@@ -31,7 +31,6 @@ export function operatorNote(reason: string): Word {
   return { who: userInfo().username, why: reason.trim() };
 }
 
-/** Parses positions of alerts, such as `17,18`. */
 export function positions(text: string): readonly string[] {
   const all = text.split(',').map((one) => one.trim());
   if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))

@@ -20,7 +20,6 @@ export async function withRecord<T>(work: (ledger: Ledger) => Promise<T>): Promi
   }
 }
 
-/** URL of the database for {@link withRecord}; undefined if it is not set. */
 export function recordUrl(): string | undefined {
   return process.env.DATABASE_URL || readDevFile().databaseUrl;
 }

@@ -24,7 +24,6 @@ export function renderStep(withdrawal: Withdrawal): string {
   return [...parts, ...nextStep(withdrawal)].join('  ');
 }
 
-/** The command for a withdrawal that awaits confirmation; empty for any other. */
 export function nextStep({ id, status, confirmedByCustomer }: WithdrawalSummary): readonly string[] {
   if (status !== 'awaiting_confirmation') return [];
   return [

@@ -42,7 +42,6 @@ function settings() {
   }
 }
 
-/** A route with amounts as decimal strings, without the body of a static response. */
 function toJson(route: Route): object {
   const { answer, segments, ...rest } = route;
   const path = `/${segments.join('/')}`;

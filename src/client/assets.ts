@@ -10,9 +10,9 @@ export interface Asset {
   readonly program: string | null;
   readonly decimals: number;
   readonly extensions: readonly string[];
-  /** Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none. */
+  /** Address that can freeze every token account of the mint, deposit accounts included; null without one. */
   readonly freezeAuthority: string | null;
-  /** Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none. */
+  /** Address that can transfer or burn the tokens of every holder, deposit accounts included; null without one. */
   readonly permanentDelegate: string | null;
   /** Smaller deposits are recorded as `below_minimum` and not credited. */
   readonly minimumDeposit: string;

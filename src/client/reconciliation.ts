@@ -5,7 +5,7 @@ export interface ReconciledWallets {
   readonly wallets: number;
   /** Number of accounts compared, each for SOL or a token. */
   readonly accounts: number;
-  /** Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference`. */
+  /** Number of accounts whose balance did not match the recorded changes; each raised `balance_difference`. */
   readonly differences: number;
   /** Lowest and highest finalized slot of a comparison, decimal strings; null if there was none. */
   readonly slots: { readonly from: string; readonly to: string } | null;

@@ -36,7 +36,7 @@ export const ALERT_KINDS = [
   'default_frozen',
   /** The issuer froze the receiver's token account: the withdrawal waits. Subject: the withdrawal. */
   'account_frozen',
-  /** The receiver's token account accepts confidential transfers only: the withdrawal waits. Subject: the withdrawal. */
+  /** The receiver's token account accepts confidential transfers only: it waits. Subject: the withdrawal. */
   'confidential_only',
   /** A listed mint was closed, or recreated with another program or decimals: it is not credited. Subject: the mint. */
   'asset_changed',
@@ -109,7 +109,7 @@ export function runbookOf(kind: AlertKind): string {
   return `docs/runbooks/${kind}.md`;
 }
 
-/** Alerts about events: an operator acknowledges them. All others close with their cause, or by an order. */
+/** Alerts about events: operators acknowledge them; few close alone. Others close with their cause or an order. */
 export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'workflow_failed',
   'confirmed_taken_back',

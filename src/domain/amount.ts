@@ -1,6 +1,5 @@
 import { DomainError } from './errors.ts';
 
-/** The largest amount on chain: 2^64 - 1 base units. */
 export const U64_MAX = 2n ** 64n - 1n;
 
 export const LAMPORT_DECIMALS = 9;
@@ -23,8 +22,8 @@ export function parseAmount(text: string, field: string): bigint {
 }
 
 /**
- * A withdrawal's amount for display: `1.5 SOL`, or `12500000 base units of 9xQe…`. Token amounts have no decimal point,
- * because only the chain knows the mint's decimals. `mint` is the display form of the mint address.
+ * A withdrawal's amount for display: `1.5 SOL`, or `12500000 base units of 9xQe…`. Token amounts have no decimal
+ * point, because only the chain knows the mint's decimals. `mint` is the display form of the mint address.
  */
 export function describeAmount(
   { asset, amount }: { readonly asset: string; readonly amount: string },

@@ -85,7 +85,6 @@ export interface Displacement {
   readonly sequence: number;
 }
 
-/** A coverage with the sequence of the last request that built it. */
 export type SequencedCoverage = Coverage & { readonly sequence: number };
 
 /** Node answers about an attempt. `quorum` = nodes that must agree (more than half, at least 2; 1 only on loopback). */
@@ -135,7 +134,10 @@ export interface NonceUse {
   readonly sequence: number;
 }
 
-/** A finalized transaction that advanced a nonce account with another nonce: the attempt ran before it, or never. */
+/**
+ * A finalized transaction that advanced a nonce account without carrying its nonce. It does not show the nonce
+ * before it: the attempt may have run before it, but not after it.
+ */
 export interface NonceBypass {
   readonly signature: string;
   readonly nonceAccount: string;

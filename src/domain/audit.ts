@@ -6,7 +6,10 @@ import type { ScanRange } from './scan.ts';
 /** Compares transactions on chain with the database, over scanned slots. `repair`: also store missing deposits. */
 export type AuditOrder = GapAuditOrder | ImportAuditOrder | OperatorAuditOrder;
 
-/** Audits every watched wallet over a closed gap. `record`: id of the waiting row, the only one marked done. */
+/**
+ * Audits every watched wallet over a closed gap. `record` identifies the database copy that waits for the audit: it is
+ * marked done only there.
+ */
 export interface GapAuditOrder extends ScanRange {
   readonly cause: 'gap';
   readonly address: null;
@@ -14,7 +17,10 @@ export interface GapAuditOrder extends ScanRange {
   readonly record: string;
 }
 
-/** Found deposits raise no alert: the scan could not see them. The address is then assignable in `record`. */
+/**
+ * Found deposits raise no alert, because the scan could not see them. Then the address becomes assignable,
+ * but only in the database copy `record`.
+ */
 export interface ImportAuditOrder extends ScanRange {
   readonly cause: 'import';
   readonly address: string;
@@ -75,7 +81,6 @@ export interface AuditedPage extends AuditReport {
   readonly next: string | null;
 }
 
-/** An amount that arrived in an account of one wallet in a finalized block. */
 export type Arrived = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
   Pick<BlockHeader, 'slot'>;
 

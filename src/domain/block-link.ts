@@ -56,7 +56,10 @@ export function walkBack<Header extends BlockHeader>(
   }
 }
 
-/** Blocks that continue from the cursor without a gap. No quorum agreed on them: they only locate a candidate. */
+/**
+ * Blocks that continue from the cursor without a gap. No quorum agreed on them yet: they only show where to look for an
+ * agreed block.
+ */
 export function linkedPrefix<Header extends BlockHeader>(
   cursor: BlockName,
   blocks: readonly Header[],

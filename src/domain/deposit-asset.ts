@@ -38,7 +38,6 @@ export function untouchedSol(rentMinimum: bigint): AssetTerms {
   };
 }
 
-/** A newly listed mint with default terms. */
 export function untouchedToken<Mint extends Pick<AssetTerms, 'asset' | 'program' | 'decimals'>>(
   mint: Mint,
 ): Mint & AssetTerms {

@@ -51,7 +51,6 @@ export function paymentAfter(state: PaymentState, event: PaymentEvent): PaymentS
   }
 }
 
-/** The states that an event changes, and their common next state. */
 export function paymentMove(event: PaymentEvent): {
   readonly from: readonly PaymentState[];
   readonly to: PaymentState;

@@ -14,7 +14,6 @@ export interface TokenPlace {
   readonly amount: bigint;
 }
 
-/** An account whose balance on chain differs from the database at one slot. */
 export interface Difference {
   readonly account: string;
   readonly asset: string;

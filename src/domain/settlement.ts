@@ -50,7 +50,7 @@ export const EXPIRED: StatusReason = {
 /** Reason code of a `cancelled` settlement that an operator marked as paid: nothing is refunded. */
 export const PAID_ALREADY = 'paid_already';
 
-/** Reason code of a hold, and its alert kind: two nodes return an attempt that was proved dead as landed. */
+/** Reason code of a hold, and its alert kind: two nodes return as landed an attempt that was proved dead. */
 export const PAID_BY_DEAD = 'dead_attempt_landed';
 
 /**

@@ -1,4 +1,3 @@
-/** The recorded attempt with a given signature. */
 export interface RecordedSpend {
   readonly settlementId: string;
   readonly n: number;

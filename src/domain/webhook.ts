@@ -18,7 +18,7 @@ export const WEBHOOK_EVENTS = [
   'alert.closed',
 ] as const;
 
-/** `deposit.` or `withdrawal.` and the new state, or `alert.raised` or `alert.closed`. Public: never rename one. */
+/** `deposit.` or `withdrawal.` and the new state, or `alert.raised` or `alert.closed`. Public: never rename. */
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
 export const WEBHOOK_TOPICS = [...WEBHOOK_EVENTS, 'deposit.*', 'withdrawal.*', 'alert.*', '*'] as const;

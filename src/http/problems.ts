@@ -4,7 +4,6 @@ import { databaseFault } from '../ledger/connection.ts';
 import { PROBLEM_TYPE } from './schemas.ts';
 import { temporalFault } from './temporal-errors.ts';
 
-/** The next step for Fastify errors whose message does not name it. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'send JSON with the header Content-Type: application/json'],
 ]);

@@ -10,7 +10,6 @@ export interface TemporalSettings {
   readonly namespace: string;
 }
 
-/** The part of a Temporal connection that registers search attributes. */
 export interface OperatorConnection {
   readonly operatorService: {
     listSearchAttributes(request: {

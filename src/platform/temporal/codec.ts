@@ -60,7 +60,6 @@ export class AesCodec implements PayloadCodec {
   }
 }
 
-/** Temporal's default data converter, with the codec if keys are set. */
 export function dataConverter(payloadKeys: readonly Uint8Array[]): DataConverter {
   return payloadKeys.length === 0 ? {} : { payloadCodecs: [new AesCodec(payloadKeys)] };
 }

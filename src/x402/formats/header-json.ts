@@ -50,7 +50,6 @@ export function at(value: unknown, key: string): unknown {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** The string at a key; null if there is none. */
 export function textAt(value: unknown, key: string): string | null {
   const found = at(value, key);
   return typeof found === 'string' ? found : null;

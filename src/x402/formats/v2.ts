@@ -66,7 +66,6 @@ export function paymentRequiredV2(
   });
 }
 
-/** Null if the route does not advertise the extension. */
 function identifierInfo(identifier: IdentifierUse): JsonObject | null {
   return identifier === 'off' ? null : { required: identifier === 'required' };
 }

@@ -33,7 +33,7 @@ export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission
   }
 }
 
-/** True if a node has seen the buyer's complete transaction: it may be copied, and not final for the simulation. */
+/** True if a node has seen the fully signed transaction: it may be a copy, and not yet final for the simulation. */
 async function isSent({ chain }: PurchaseDeps, { payment: { signature } }: Order): Promise<boolean> {
   if (signature === null) return false;
   const answers = await chain.pool.all((node) => getSignatureStatuses(node, [signature], false));

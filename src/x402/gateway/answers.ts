@@ -16,7 +16,6 @@ export interface Asked {
   readonly explorerUrl: (signature: string) => string;
 }
 
-/** Seconds until a retry of an undecided payment. */
 const RETRY_AFTER = '2';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;

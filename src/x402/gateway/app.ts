@@ -32,7 +32,6 @@ export interface Passage {
 export type Handle = (request: RawRequest) => Promise<GatewayAnswer | Passage>;
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** Timeout for a body that is read whole. */
 const BODY_WITHIN_MS = 30_000;
 
 /** HTTP server of the gateway. Passes every method and target to `handle`, with the target unchanged. */

@@ -29,7 +29,6 @@ export interface OffersDeps {
 
 const PAST_MS = 25 * 3_600_000;
 
-/** Terms of all priced routes, as chain and database permit them. */
 export class RouteOffers {
   readonly #deps: OffersDeps;
   readonly #routes: readonly PricedRoute[];

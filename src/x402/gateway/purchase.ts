@@ -57,7 +57,10 @@ async function first(
   return outcome;
 }
 
-/** Waits for the request that calls the upstream first; false if it still runs. If it stopped, settlement is first. */
+/**
+ * Waits for the request that calls the upstream first. False if it is still running at the end. If it stopped,
+ * the payment is settled before the upstream is called.
+ */
 async function isAskedFirst({ ledger, answerWithinMs }: PurchaseDeps, known: PaymentRow): Promise<boolean> {
   const end = performance.now() + answerWithinMs;
   for (let payment = known; ; payment = await ledger.payments.get(known.id)) {

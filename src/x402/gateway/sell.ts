@@ -12,7 +12,6 @@ import type { Outcome } from './outcome.ts';
 import { buy, buyAgain } from './purchase.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
-/** Retry-After in seconds for a route that cannot be sold now. */
 const RETRY_AFTER = '10';
 
 /** Responds to a request for a priced route: with its terms, or with what the presented payment buys. */

@@ -15,7 +15,6 @@ import { type Price, priceOf } from './prices.ts';
 import type { Method, Route } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
 
-/** Settings that restrict a routes file. */
 export interface RoutesPlace extends OwnPaths {
   readonly network: Network;
 }

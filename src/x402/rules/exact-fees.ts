@@ -75,7 +75,6 @@ export function feesOf(signatures: number, computeUnitLimit: number, price: bigi
   return { computeUnitLimit, computeUnitPriceMicroLamports: price, feeLamports };
 }
 
-/** Data of a compute budget instruction with this discriminator and exact length. */
 function budgetData(
   instruction: DecodedInstruction | undefined,
   discriminator: number,

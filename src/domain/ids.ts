@@ -16,7 +16,7 @@ export const AUDIT_TASK_QUEUE = 'sluice-audit';
 /** Task queue of settlements whose callers wait for a response. Its workers sign, send and respond themselves. */
 export const QUICK_TASK_QUEUE = 'sluice-x402';
 
-/** Task queue of the signer, the only process with hot-wallet and deposit keys. */
+/** Task queue of the signer, the only process with the hot wallet's key. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';
 
 export const WEBHOOK_TASK_QUEUE = 'sluice-webhooks';

@@ -41,7 +41,7 @@ try {
   await closers.close(logger);
 }
 
-/** Opens what the API needs, in the order in which it is closed again backwards, and listens. */
+/** Opens the API's dependencies, which are closed in reverse order, and listens. */
 async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promise<string> {
   const ledger = await openLedger(settings.databaseUrl, sealOf(settings.payloadKeys));
   open.add('ledger', () => ledger.close());
@@ -82,7 +82,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
   return app.listen({ host: settings.httpHost, port: settings.httpPort });
 }
 
-/** Looks every minute for what no process reports: few free addresses, late webhooks, a silent scan. */
+/** Checks every minute what no other process reports: few free addresses, late webhooks, a silent scan. */
 function keepLooking(
   { addressLowWater, cluster }: Config<'api'>,
   ledger: Ledger,
@@ -103,7 +103,7 @@ function keepLooking(
   }
 }
 
-/** Keeps the gauges that count rows of the database. */
+/** Updates the gauges that count database rows. */
 function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
   const gauges = {
     'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
@@ -115,7 +115,7 @@ function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Clos
   }
 }
 
-/** The nodes, opened by the first question: the API serves without them. Null where none are set. */
+/** Opens the nodes at the first request: the API also works without them. Null if none are configured. */
 function chainWhenAsked(
   { rpcUrls, rpcRequestsPerSecond, maxTransactionVersion, cluster }: Config<'api'>,
   ledger: Ledger,

@@ -19,14 +19,14 @@ async function work(): Promise<void> {
   try {
     await runWorkers(config, staff, shutdownSignal().signal);
   } catch (error) {
-    // What a service manager may heal by starting again, such as nodes that are down, is one line and no stack.
+    // Domain errors, such as unreachable nodes, may be resolved by a restart: log one line without a stack.
     if (!isDomainError(error)) throw error;
     logger.fatal(`the worker ends: ${error.message}`);
     process.exitCode = 1;
   }
 }
 
-/** Needs Temporal and the payload key alone, and no port: it may run beside a worker. */
+/** Needs only Temporal and the payload key, and no port, so it can run beside a worker. */
 async function verifyHistories(limit: number): Promise<void> {
   const config = readConfigOrExit(process.env, 'tool');
   installRuntime(createLogger({ level: 'silent', name: 'verify' }), undefined);
@@ -52,7 +52,7 @@ function argumentsOrExit(args: string[]): { readonly verify: boolean; readonly l
   process.exit(2);
 }
 
-/** The workers of the role, made from the settings that it needs, and no others. */
+/** The workers of the role. Reads only the settings that the role needs. */
 function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: Staff } {
   const { workerRole } = readConfigOrExit(env, 'tool');
   if (workerRole === 'signer') {
@@ -76,7 +76,8 @@ function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly st
   return { config, staff };
 }
 
-// A process loads only the modules of its role: the one with the keys has no database client and no HTTP server in its memory.
+// A process imports only the modules of its role: the signer has neither a database client nor an HTTP server in
+// memory.
 
 async function signer(config: Config<'signer'>, connection: NativeConnection): Promise<Worker> {
   const { signerWorker } = await import('./platform/roles/signer.ts');

@@ -9,10 +9,9 @@ import { EXIT, UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
 import { run } from './output.ts';
 
-/** The API counts no more free addresses than this. */
+/** The API counts free addresses up to this number. */
 const MOST_COUNTED = 10_000;
 
-/** `sluice addresses`: deposit addresses, from their offline generation to the user of each. */
 export function registerAddresses(program: Command): void {
   const addresses = program
     .command('addresses')
@@ -122,7 +121,7 @@ function registerGenerate(addresses: Command): void {
     );
 }
 
-/** The manifest in a file. Checks its shape only; the API verifies it. */
+/** Reads a manifest file. Checks only its shape; the API verifies it. */
 async function readManifest(file: string): Promise<AddressManifest> {
   const manifest: unknown = await readFile(file, 'utf8')
     .then(JSON.parse)

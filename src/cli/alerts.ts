@@ -12,7 +12,6 @@ import { run } from './output.ts';
 
 const SHOWN = 200;
 
-/** `sluice alerts`: the open pauses and the alerts, and the orders that close alerts. */
 export function registerAlerts(program: Command): void {
   const alerts = program.command('alerts').description('List, acknowledge and close alerts');
   registerList(alerts);
@@ -115,7 +114,6 @@ function withRunbook(row: AlertRow): object {
   return { ...row, runbook: runbookOf(row.kind) };
 }
 
-/** The command that closes the alert, if a command does. */
 function nextStep({ position, kind, subject }: Alert): string {
   const close = `\`sluice alerts close --kind ${kind} --subject ${subject} --reason <text>\``;
   if (kind === PAID_BY_DEAD) return `; if it has not landed: ${close} lets Sluice pay it`;

@@ -5,7 +5,7 @@ import { UsageError } from './exit.ts';
 
 const DECIMAL = /^(\d{1,20})(?:\.(\d+))?$/;
 
-/** Base units of a decimal amount of the asset, by the decimals with which the API lists it. `option` is named in errors. */
+/** Converts a decimal amount to base units, with the decimals from the API. Errors name `option`. */
 export async function toUnits(
   amount: string,
   {

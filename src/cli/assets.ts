@@ -13,7 +13,6 @@ const COLUMNS: Columns<Asset> = {
   program: ({ program }) => program ?? '',
 };
 
-/** `sluice assets`: the assets that may be deposited. */
 export function registerAssets(program: Command): void {
   const assets = program.command('assets').description('List assets, and change what may be deposited');
   apiCommand(assets, 'list', 'List the assets that may be deposited').action((options) =>

@@ -13,7 +13,6 @@ const STILL_WAITING =
   'sluice: the audit has not ended: the history is long, or no worker runs it; still waiting';
 const CONTINUES = 'interrupted; the audit continues, and the same command finds it';
 
-/** `sluice addresses audit`. */
 export function registerAudit(addresses: Command): void {
   apiCommand(
     addresses,
@@ -36,7 +35,7 @@ export function registerAudit(addresses: Command): void {
     );
 }
 
-/** The API does not know whether a worker runs, so a long wait is explained. */
+/** Explains a long wait: the API does not know whether a worker is running. */
 async function reportingTheWait<T>(audit: Promise<T>): Promise<T> {
   const timer = setTimeout(() => process.stderr.write(`${STILL_WAITING}\n`), SILENT_MS);
   return audit.finally(() => clearTimeout(timer));

@@ -7,7 +7,7 @@ import { EXIT } from './exit.ts';
 import { type OutputOptions, run } from './output.ts';
 import { withRecord } from './record.ts';
 
-/** `sluice cluster`: the Solana cluster of the database. A database that was bound to a wrong one and is still empty can be freed. */
+/** `sluice cluster`: the database's Solana cluster. An empty database can be unbound from a wrong cluster. */
 export function registerCluster(program: Command): void {
   const cluster = program.command('cluster').description('Show or forget the Solana cluster of the database');
   localCommand(cluster, 'get', 'Show the cluster that the database is bound to').action((options) =>

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
-/** Rows of cells as lines. Each column is as wide as its longest cell, colours not counted. */
+/** Formats rows as aligned lines. Colour codes do not count in the width. */
 export function inColumns(rows: readonly (readonly string[])[], gap = '  '): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => width(row[column] ?? ''))));
   return rows.map((row) =>

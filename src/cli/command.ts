@@ -16,7 +16,6 @@ export const CURSOR_OPTION = ['--cursor <cursor>', 'Continue a list from its `ne
 
 const LARGEST_PAGE = 200;
 
-/** A command that prints a table, or JSON with `-o json`. */
 export function localCommand(parent: Command, name: string, description: string) {
   return parent
     .command(name)
@@ -29,7 +28,6 @@ export function localCommand(parent: Command, name: string, description: string)
     );
 }
 
-/** A {@link localCommand} that calls the API. */
 export function apiCommand(parent: Command, name: string, description: string) {
   return localCommand(parent, name, description)
     .addOption(new Option('--url <url>', 'URL of the API (default: SLUICE_API_URL)').helpGroup('Connection:'))
@@ -38,7 +36,6 @@ export function apiCommand(parent: Command, name: string, description: string) {
 
 export type ApiOptions = OutputOptions & Connection;
 
-/** Calls the API once and prints its answer. */
 export function call<Answer extends object>(
   options: ApiOptions,
   ask: (sluice: SluiceClient) => Promise<Answer>,
@@ -52,10 +49,8 @@ export function call<Answer extends object>(
   });
 }
 
-/** The columns of a table: the heading of each, and its cell of an entry. */
 export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string>>;
 
-/** The entries as a table below headings, or that there are none of this `name`. */
 export function table<Entry>(name: string, columns: Columns<Entry>, entries: readonly Entry[]): string {
   if (entries.length === 0) return `no ${name} found`;
   const cells = Object.values(columns);
@@ -67,7 +62,7 @@ type Page<Name extends string, Entry> = Readonly<Record<Name, readonly Entry[]>>
   readonly nextCursor: string | null;
 };
 
-/** Prints up to `limit` entries of a list, over as many pages as they take, and where the list continues. */
+/** Prints up to `limit` entries of a list, from as many pages as needed, and the cursor at which it continues. */
 export function list<Name extends string, Entry>(
   options: ApiOptions & { readonly limit: number; readonly cursor?: string | undefined },
   name: Name,
@@ -93,7 +88,6 @@ export function list<Name extends string, Entry>(
   });
 }
 
-/** The fields that are set. */
 export function defined<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   const set = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(set) as { [Key in keyof T]?: Exclude<T[Key], undefined> };

@@ -2,16 +2,15 @@ import { SluiceClient, type SluiceError } from '../client/client.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 
-/** An operator waits for the answer, and each try may take ten seconds while PostgreSQL does not respond. */
+/** An operator waits for the response, and each try may take ten seconds while PostgreSQL does not respond. */
 const RETRY_WITHIN_MS = 15_000;
 
-/** The API that the options of a command name. */
 export interface Connection {
   readonly url?: string | undefined;
   readonly apiKey?: string | undefined;
 }
 
-/** A client of the API, by options, else by SLUICE_API_URL and SLUICE_API_KEY, else by the file of a running `npm run dev`. */
+/** API client from options, then SLUICE_API_URL and SLUICE_API_KEY, then the file of a running `npm run dev`. */
 export function connect(options: Connection = {}): SluiceClient {
   const { SLUICE_API_URL, SLUICE_API_KEY } = process.env;
   const url = options.url ?? (SLUICE_API_URL || undefined);

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Interrupted, UsageError } from './exit.ts';
 
-/** Before an order that cannot be undone: asks on a terminal; anywhere else `--yes` must be given. */
+/** Confirms an irreversible order: asks on a terminal; otherwise requires `--yes`. */
 export async function requireConsent(
   { yes }: { readonly yes?: true | undefined },
   effect: string,

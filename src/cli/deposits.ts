@@ -31,7 +31,6 @@ const COLUMNS: Columns<Deposit> = {
   signature: ({ signature }) => signature,
 };
 
-/** `sluice deposits`. */
 export function registerDeposits(program: Command): void {
   const deposits = program.command('deposits').description('List, follow and reject deposits');
   filtered(deposits, 'list', 'List deposits, newest first')
@@ -94,7 +93,7 @@ function renderEvent({ sequence, at, deposit }: DepositEvent): string {
   return inFeed([sequence, at, ...Object.values(COLUMNS).map((cell) => cell(deposit))]);
 }
 
-/** Rows are printed before the next ones are known: these widths fit most cells. */
+/** Rows are printed as they arrive, so the widths are fixed. They fit most cells. */
 const WIDTHS = [6, 24, 9, 24, 12, 12, 44, 44];
 
 function inFeed(cells: readonly string[]): string {

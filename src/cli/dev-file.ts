@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UsageError } from './exit.ts';
 
-/** File in which `npm run dev` leaves what others need to know of the stack that it runs. */
+/** File with the connection data of a running `npm run dev`. */
 export const DEV_FILE = '.sluice/dev.json';
 
 const text = z.string().optional().catch(undefined);
@@ -20,7 +20,7 @@ const devFile = z
   })
   .catch({});
 
-/** What stands in the dev file of `directory`; nothing where no stack runs. Throws UsageError for a file that is no JSON. */
+/** Reads the dev file of `directory`; empty if there is none. Throws UsageError if it is not JSON. */
 export function readDevFile(directory: string = process.cwd()): z.output<typeof devFile> {
   let content: string;
   try {
@@ -35,7 +35,6 @@ export function readDevFile(directory: string = process.cwd()): z.output<typeof 
   }
 }
 
-/** For a setting that no option, no environment variable and no dev file gives. */
 export function notSet(setting: string): UsageError {
   return new UsageError(
     `set ${setting}, or change to the directory of a running "npm run dev": it writes ${DEV_FILE}, which is not in ${process.cwd()}`,

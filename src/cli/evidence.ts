@@ -1,6 +1,6 @@
 import type { AttemptEvidence, ShownBlock } from '../client/client.ts';
 
-/** What a verdict rests on, a line each: heights or nonces, then blocks, then statuses, as they were asked. */
+/** Renders the evidence of a verdict, one line each, in request order: heights or nonces, blocks, statuses. */
 export function renderEvidence(evidence: AttemptEvidence): readonly string[] {
   const { askedAt, judgedAt, lastHeight, finalizedHeights, finalizedNonces, statuses } = evidence;
   const shownBy = evidence.outcomeConfirmedBy;
@@ -19,7 +19,6 @@ export function renderEvidence(evidence: AttemptEvidence): readonly string[] {
   ];
 }
 
-/** The proof that an attempt is dead, in one line. */
 export function renderDeath(proof: AttemptEvidence): string {
   const { lastHeight, finalizedHeights, nonceUsedBy, linkedBlocks, displacedBy, statuses } = proof;
   const silent = statuses.filter(({ seen }) => seen === 'absent').length;
@@ -54,7 +53,7 @@ function nameOf({ slot, blockhash, nodes }: ShownBlock): string {
   return `${slot} ${blockhash} (shown by ${list(nodes)})`;
 }
 
-/** An outcome that nodes show needs no heights. */
+/** An outcome that nodes returned needs no heights. */
 function heightsLine(lastHeight: string, heights: readonly string[]): string {
   const last = `last height ${lastHeight}`;
   return heights.length === 0 ? last : `${last}; finalized heights: ${list(heights)}`;

@@ -1,10 +1,8 @@
 import { SluiceError } from '../client/client.ts';
 import { ERROR_KINDS, isDomainError } from '../domain/errors.ts';
 
-/** The exit codes of `sluice`, for scripts. */
 export const EXIT = {
   ok: 0,
-  /** An unexpected failure. */
   failure: 1,
   /** Invalid arguments or settings: the API was not called, or found the request invalid. */
   usage: 2,
@@ -14,13 +12,11 @@ export const EXIT = {
   unpaid: 4,
   /** The API, or a service that it needs, is unavailable: the same command may succeed later. */
   unavailable: 5,
-  /** Chain and database differ. */
   differs: 6,
   /** Stopped by Ctrl-C or not confirmed; a withdrawal that the command waited for continues. */
   interrupted: 130,
 } as const;
 
-/** The meaning of each exit code, for `--help`. */
 export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
   [EXIT.ok]: 'done; with --wait: finalized',
   [EXIT.failure]: 'unexpected failure',
@@ -42,7 +38,6 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-/** The exit code for a failure of a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof Interrupted) return EXIT.interrupted;

@@ -5,7 +5,7 @@ import { apiCommand, call } from './command.ts';
 import { renderEvidence } from './evidence.ts';
 import { renderAttempt, renderStatus } from './render.ts';
 
-/** `explain <id>` below a noun: has the API ask the nodes now; after the end it shows the stored evidence. Changes nothing. */
+/** `explain <id>` of a noun: asks the nodes about a live attempt, or shows the proof of an ended one. Read-only. */
 export function registerExplain(parent: Command, what: string, id: string): void {
   apiCommand(
     parent,

@@ -1,6 +1,6 @@
 import { Interrupted } from './exit.ts';
 
-/** Runs `body` until it ends or Ctrl-C ends it: then its signal is aborted with an {@link Interrupted} of this sentence. */
+/** Runs `body` until it ends. Ctrl-C aborts its signal with an {@link Interrupted} of this sentence. */
 export async function untilInterrupted<T>(
   sentence: string,
   body: (signal: AbortSignal) => Promise<T>,
@@ -15,7 +15,7 @@ export async function untilInterrupted<T>(
   }
 }
 
-/** What to throw for an `error` that came after `signal` of `shutdownSignal` was aborted, or came of it: that a person stopped it. */
+/** The error to throw: an interruption if `signal` of `shutdownSignal` was aborted, otherwise `error`. */
 export function stoppedBy(signal: AbortSignal, error: unknown): unknown {
   return signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
 }

@@ -7,7 +7,7 @@ import { withRecord } from './record.ts';
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** `sluice keys`. The database stores the hash of a key only. */
+/** `sluice keys`. The database stores only a hash of each key. */
 export function registerKeys(program: Command): void {
   const keys = program.command('keys').description('Create API keys');
   localCommand(keys, 'create', 'Create an API key and print it once; replaces the key of the same name')

@@ -1,5 +1,5 @@
-/** Whether the options in `args` ask for JSON; what follows `--` is no option. */
+/** True if the options in `args` select JSON output. Arguments after `--` are not options. */
 export function wantsJson(args: readonly string[]): boolean;
 
-/** The line that stands for a failure: `{"ok":false,"error":{"code","message"}}`, with its line end. */
+/** The JSON line of a failure: `{"ok":false,"error":{"code","message"}}`, with a line end. */
 export function failureLine(code: string, message: string): string;

@@ -1,8 +1,11 @@
-// How a program that was asked for JSON ends when it fails: stdout still closes with one JSON object.
+// Failure output in JSON format: stdout still ends with one JSON object.
 
 const JSON_OPTION = /^(--json|-o=?json|--output=json)$/;
 
-/** Whether the options in `args` ask for JSON; what follows `--` is no option. @param {readonly string[]} args */
+/**
+ * True if the options in `args` select JSON output. Arguments after `--` are not options. @param {readonly
+ * string[]} args
+ */
 export function wantsJson(args) {
   const end = args.indexOf('--');
   return (end === -1 ? args : args.slice(0, end)).some(
@@ -10,7 +13,7 @@ export function wantsJson(args) {
   );
 }
 
-/** The line that stands for a failure. @param {string} code @param {string} message */
+/** The JSON line of a failure. @param {string} code @param {string} message */
 export function failureLine(code, message) {
   return `${JSON.stringify({ ok: false, error: { code, message } })}\n`;
 }

@@ -11,7 +11,7 @@ import { EXIT, UsageError } from './exit.ts';
 import { asJson, run } from './output.ts';
 import { recordUrl, withRecord } from './record.ts';
 
-/** `sluice nodes`: the Solana nodes as a worker would see them now. */
+/** `sluice nodes`: the current state of the Solana nodes, as a worker sees them. */
 export function registerNodes(program: Command): void {
   const nodes = program.command('nodes').description('Show the Solana nodes of SLUICE_RPC_URLS');
   localCommand(
@@ -21,7 +21,7 @@ export function registerNodes(program: Command): void {
   ).action((options) =>
     run(options, async (output) => {
       const urls = nodeUrls();
-      // Loaded here, so that the other commands start without a client of Solana nodes.
+      // Imported here, so that other commands start without the Solana client.
       const { surveyNodes } = await import('../solana/rpc/pool.ts');
       const { cluster, ledgers } = await recorded();
       const survey = { ...(await surveyNodes(urls, { ledgers })), record: cluster };
@@ -31,7 +31,7 @@ export function registerNodes(program: Command): void {
   );
 }
 
-/** What the nodes show, and the cluster of the record; null where there is no record, or no worker has used it. */
+/** Node states, and the cluster of the database. Null without a database, or before a worker has used it. */
 type Survey = PoolReport & { readonly record: ClusterRow | null };
 
 interface Recorded {
@@ -39,7 +39,7 @@ interface Recorded {
   readonly ledgers: ReadonlyMap<string, NodeLedger>;
 }
 
-/** The cluster of the record, and what the nodes showed to the workers; nothing where no record can be read. */
+/** The database's cluster and the workers' stored view of the nodes; empty if no database can be read. */
 async function recorded(): Promise<Recorded> {
   const nothing: Recorded = { cluster: null, ledgers: new Map() };
   if (recordUrl() === undefined) return nothing;
@@ -50,7 +50,6 @@ async function recorded(): Promise<Recorded> {
   return read.catch(() => nothing);
 }
 
-/** SLUICE_RPC_URLS, else the nodes of a running `npm run dev`. */
 function nodeUrls(): readonly string[] {
   const urls = settings().rpcUrls ?? readDevFile().rpcUrls;
   if (urls === undefined) throw notSet('SLUICE_RPC_URLS');
@@ -65,7 +64,7 @@ function settings(): Config {
   }
 }
 
-/** The survey, with the failure in it if nothing could be paid through these nodes. */
+/** The survey as JSON, with an error if no payment could be made through these nodes. */
 function toJson(survey: Survey): object {
   const error = failureOf(survey);
   return asJson({ ok: error === null, ...(error === null ? {} : { error }), ...survey }) as object;
@@ -85,7 +84,6 @@ function belonging({ genesisHash, record }: Survey): string {
     : `the nodes belong to cluster ${genesisHash}, but the database to ${record.genesisHash}: no worker starts on it`;
 }
 
-/** A line a node, in columns; then what is wrong; then whether it is enough. */
 function renderNodes(report: Survey): string {
   return [
     ...inColumns([HEADINGS, ...report.nodes.map(cells)]),

@@ -13,7 +13,7 @@ import { withRecord } from './record.ts';
 const MOST_AT_ONCE = 100;
 
 /**
- * `sluice nonces`: the durable nonce accounts that payments with SLUICE_LIFETIME=nonce need, one for each payment in progress. Needs
+ * `sluice nonces`: durable nonce accounts. With SLUICE_LIFETIME=nonce each payment in progress needs one. Needs
  * DATABASE_URL; `create` and `advance` also need TEMPORAL_ADDRESS and a worker.
  */
 export function registerNonces(program: Command): void {
@@ -73,7 +73,7 @@ function howMany(text: string): number {
 async function register(ledger: Ledger, count: number): Promise<readonly string[]> {
   const wallet = settings().hotWallet ?? readDevFile().hotWallet;
   if (wallet === undefined) throw notSet('SLUICE_HOT_WALLET');
-  // Loaded here, so that the other commands start without the chain's libraries.
+  // Imported here, so that other commands start without the Solana libraries.
   const { nonceAddress, nonceSeed } = await import('../solana/nonces/account.ts');
   const addresses: string[] = [];
   while (addresses.length < count) {
@@ -109,7 +109,7 @@ async function settle(kind: string, subjectIds: readonly string[]): Promise<read
   }
 }
 
-/** Landed, or found to be made already. */
+/** The transaction landed, or the account existed already. */
 function isDone({ status }: SettlementEnd): boolean {
   return status === 'finalized' || status === 'cancelled';
 }

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 
-/** Reads the value of an option that counts something. */
 export function positive(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 1)
@@ -8,7 +7,6 @@ export function positive(text: string): number {
   return value;
 }
 
-/** Reads the value of an option that counts from 0. */
 export function notNegative(text: string): number {
   const value = Number(text);
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))

@@ -13,7 +13,7 @@ export const DATABASE_OPTION = [
   'Emergency: use PostgreSQL (DATABASE_URL) directly while the API is down',
 ] as const;
 
-/** Calls the API or, with `--database`, the ledger, whose rows are converted to what the API returns. */
+/** Calls the API or, with `--database`, the ledger, whose rows are converted to the API's format. */
 export async function byApiOrDatabase<Answer>(
   options: Connection & { readonly database?: true | undefined },
   calls: {
@@ -25,13 +25,12 @@ export async function byApiOrDatabase<Answer>(
   return asJson(await withRecord(calls.database)) as Answer;
 }
 
-/** The reason of an order that goes to the database, in the name of the user of this machine. */
+/** The note of an order that goes directly to the database: the reason, and the user of this machine as actor. */
 export function operatorNote(reason: string): Word {
   if (reason.trim() === '') throw new UsageError('--reason must not be empty');
   return { who: userInfo().username, why: reason.trim() };
 }
 
-/** Positions of alerts, such as `17,18`. */
 export function positions(text: string): readonly string[] {
   const all = text.split(',').map((one) => one.trim());
   if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))

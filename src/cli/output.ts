@@ -3,10 +3,7 @@ import { isDomainError, messageOf } from '../domain/errors.ts';
 import { exitCodeOf } from './exit.ts';
 import { failureLine } from './last-word.mjs';
 
-/**
- * Where a command prints. In JSON format progress goes to stderr, and stdout ends with one JSON object, which has `ok: false` for a
- * failure.
- */
+/** Output of a command. In JSON format progress goes to stderr, and stdout ends with one JSON object. */
 export interface Output {
   progress(line: string): void;
   result(json: object, text: string): void;
@@ -19,27 +16,26 @@ export function createOutput(json: boolean): Output {
   };
 }
 
-/** How a command prints: `-o` of the product's commands, `--json` of the development kit, benches and chaos runs. */
+/** Output format: `-o` of the product's commands, `--json` of the development kit, benches and chaos runs. */
 export interface OutputOptions {
   readonly output?: 'table' | 'json' | undefined;
   readonly json?: boolean | undefined;
 }
 
 export const JSON_OPTION = ['--json', 'Print one JSON object'] as const;
-/** For commands that report progress. */
 export const JSON_AND_PROGRESS_OPTION = [
   '--json',
   'Print progress to stderr, and one JSON object as the last line of stdout',
 ] as const;
 
-/** `value` as JSON has it: integers as decimal strings, times as ISO-8601. */
+/** Converts `value` to JSON types: integers to decimal strings, times to ISO-8601. */
 export function asJson(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? field.toString() : field)),
   );
 }
 
-/** Runs a command's body, and turns what it throws into one line on stderr and an exit code. Resolves always. */
+/** Runs a command. Prints an error as one line on stderr and sets the exit code. Never rejects. */
 export async function run(options: OutputOptions, body: (output: Output) => Promise<number>): Promise<void> {
   const json = options.json === true || options.output === 'json';
   const output = createOutput(json);

@@ -22,7 +22,6 @@ const COLUMNS: Columns<Payment> = {
   signature: ({ signature }) => signature ?? '',
 };
 
-/** `sluice payments`: x402 payments. */
 export function registerPayments(program: Command): void {
   const payments = program.command('payments').description('List and show x402 payments');
   apiCommand(payments, 'list', 'List x402 payments, newest first')

@@ -4,7 +4,7 @@ import { failureLine, wantsJson } from './last-word.mjs';
 
 const OPTIONS = 'Options:';
 
-/** A program without commands, whose usage errors {@link runProgram} reports. Commands that are added later inherit its settings. */
+/** A program without commands, whose usage errors {@link runProgram} reports. Later commands inherit its settings. */
 export function createProgram(name: string, description: string): Command {
   return new Command(name)
     .description(description)
@@ -14,26 +14,26 @@ export function createProgram(name: string, description: string): Command {
     .showHelpAfterError(`(add --help for the usage of ${name})`);
 }
 
-/** Parses the arguments and runs the command. Invalid arguments are exit code 2 and, in JSON format, one JSON object on stdout. */
+/** Parses arguments and runs the command. Invalid arguments: exit code 2, in JSON format with a JSON object. */
 export async function runProgram(program: Command): Promise<void> {
   process.stdout.on('error', endUnheard);
   await runCommand(program, process.argv.slice(2));
 }
 
-/** {@link runProgram} for a process that continues afterwards: sets `process.exitCode` and ends nothing. */
+/** {@link runProgram} for a process that continues afterwards: sets `process.exitCode` but does not exit. */
 export async function runCommand(program: Command, args: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // Commander has printed the message to stderr. `--help` and `--version` end here too, with 0.
+    // Commander has already printed the message to stderr. `--help` and `--version` also throw, with exit code 0.
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error.exitCode !== 0 && wantsJson(args))
       process.stdout.write(failureLine('UsageError', plain(error)));
   }
 }
 
-/** The reader of stdout has closed the pipe, as `head` does: an endless command ends as by Ctrl-C, any other at once. */
+/** Handles a reader that closed stdout, such as `head`: an endless command ends like by Ctrl-C, any other at once. */
 function endUnheard(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   if (!process.emit('SIGINT', 'SIGINT')) process.exit();
@@ -43,7 +43,7 @@ function plain({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'a command is required' : message.replace(/^error: /, '');
 }
 
-/** In help, the options of a command stand above those that all commands have. */
+/** In the help, a command's own options precede the common ones. */
 const ownOptionsFirst: Help['groupItems'] = (unsorted, visible, groupOf) =>
   new Help().groupItems(
     unsorted.toSorted((a, b) => Number(groupOf(b) === OPTIONS) - Number(groupOf(a) === OPTIONS)),

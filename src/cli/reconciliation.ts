@@ -7,7 +7,6 @@ import { EXIT } from './exit.ts';
 const SHOWN = 10;
 const NEVER = 'never ran: check the chain workers, and the schedule `reconciliation` in the Temporal Web UI';
 
-/** `sluice reconciliation`. */
 export function registerReconciliation(program: Command): void {
   const reconciliation = program
     .command('reconciliation')
@@ -17,7 +16,7 @@ export function registerReconciliation(program: Command): void {
   );
 }
 
-/** 5 if no pass has ended, or a wallet could not be compared. */
+/** Exit code 5 if no pass has completed, or if a wallet could not be compared. */
 function exitOf({ last, open, unread }: Reconciliation): number {
   if ((last?.differences ?? 0) + (open?.differences ?? 0) > 0) return EXIT.differs;
   return last === null || unread > 0 ? EXIT.unavailable : EXIT.ok;

@@ -16,7 +16,6 @@ const COLOR: Readonly<Partial<Record<SettlementStatus, (text: string) => string>
   awaiting_funds: colors.yellow,
 };
 
-/** One line for a step on the way: state, and what it waits for or went by. */
 export function renderStep(withdrawal: Withdrawal): string {
   const signature = withdrawal.attempts.at(-1)?.signature;
   const parts = [renderStatus(withdrawal.status)];
@@ -25,7 +24,6 @@ export function renderStep(withdrawal: Withdrawal): string {
   return [...parts, ...nextStep(withdrawal)].join('  ');
 }
 
-/** The command that answers a withdrawal which awaits confirmation; nothing for any other. */
 export function nextStep({ id, status, confirmedByCustomer }: WithdrawalSummary): readonly string[] {
   if (status !== 'awaiting_confirmation') return [];
   return [
@@ -35,7 +33,6 @@ export function nextStep({ id, status, confirmedByCustomer }: WithdrawalSummary)
   ];
 }
 
-/** Everything about one withdrawal, a line each. */
 export function renderWithdrawal(withdrawal: Withdrawal): string {
   const lines = [
     `${withdrawal.id}  ${renderStatus(withdrawal.status)}`,
@@ -66,7 +63,6 @@ export function renderAttempt(attempt: Attempt): string[] {
   return lines;
 }
 
-/** A state, in its colour. */
 export function renderStatus(status: SettlementStatus): string {
   return paint(status, status);
 }

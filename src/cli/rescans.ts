@@ -24,7 +24,6 @@ const COLUMNS: Columns<Rescan> = {
   reason: ({ why }) => why,
 };
 
-/** `sluice scan rescan` and `sluice scan list-rescans`. */
 export function registerRescans(scan: Command): void {
   apiCommand(scan, 'rescan', 'Read committed blocks again and add what was missed; removes nothing')
     .requiredOption(...FROM_OPTION)
@@ -39,13 +38,12 @@ export function registerRescans(scan: Command): void {
     .action((options) => list(options, 'rescans', COLUMNS, (sluice, page) => sluice.scan.rescanPage(page)));
 }
 
-/** The API returns an earlier rescan of the same slots that has not ended. */
+/** The API may return an unfinished earlier rescan of the same slots. */
 function renderStarted({ from, to, who, begunAt }: Rescan): string {
   const workflow = rescanWorkflowId({ from, to });
   return `rescan of ${from} to ${to} by ${who} since ${begunAt}: workflow ${workflow}; see \`sluice scan list-rescans\``;
 }
 
-/** A rescan that has not ended, for the status of the scan. */
 export function renderOpenRescan(rescan: Rescan): string {
   const { from, to, who, why, begunAt, blocks, found } = rescan;
   return `${from} to ${to} by ${who} since ${begunAt}: ${why}; ${stateOf(rescan)}; ${blocks} blocks, ${found} deposits found`;

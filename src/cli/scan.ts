@@ -23,7 +23,6 @@ const ORDERS: readonly (readonly [
 
 const isGoingOn = ({ state }: ScanStatus): boolean => GOING_ON.some((one) => one === state);
 
-/** `sluice scan`: the scan of blocks for deposits. */
 export function registerScan(program: Command): void {
   const scan = program.command('scan').description('Show, pause and resume the scan of blocks for deposits');
   apiCommand(scan, 'status', 'Show the position of the scan; exit code 5 if it is stopped').action(

@@ -39,7 +39,6 @@ const COLUMNS: Columns<SettlementView> = {
   reason: ({ reason }) => reason?.message ?? '',
 };
 
-/** `sluice settlements`: settlements of every kind, and the pauses that stop them. */
 export function registerSettlements(program: Command): void {
   const settlements = program
     .command('settlements')

@@ -30,12 +30,12 @@ ${Object.entries(EXIT_MEANINGS)
   .map(([code, meaning]) => `${code.padStart(5)}  ${meaning}`)
   .join('\n')}`;
 
-/** The whole command line `sluice`, ready to parse arguments. `addToX402` adds commands to `sluice x402`. */
+/** The complete command line `sluice`. `addToX402` adds commands to `sluice x402`. */
 export function sluiceProgram(addToX402: (x402: Command) => void = () => undefined): Command {
   const program = createProgram('sluice', 'Durable deposits and withdrawals on Solana')
     .version(VERSION, '-v, --version', 'Print the version')
     .addHelpText('after', HELP);
-  // Each file has one register function. A new command adds it to the group of what the command needs.
+  // Each file has one register function. Register a new command in the group of its dependencies.
   group(
     program,
     'Needs the API (--url or SLUICE_API_URL, --api-key or SLUICE_API_KEY)',

@@ -25,7 +25,6 @@ const COLUMNS: Columns<WebhookStanding> = {
   'last error': ({ lastError }) => lastError ?? '',
 };
 
-/** `sluice webhooks`. */
 export function registerWebhooks(program: Command): void {
   const webhooks = program
     .command('webhooks')

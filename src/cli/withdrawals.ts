@@ -31,7 +31,6 @@ const CALLS: readonly (readonly [
   ['cancel', 'Cancel a withdrawal that has no attempt yet', (sluice, id) => sluice.cancel(id)],
 ];
 
-/** `sluice withdrawals`. */
 export function registerWithdrawals(program: Command): void {
   const withdrawals = program
     .command('withdrawals')
@@ -75,7 +74,7 @@ interface CreateOptions extends Connection {
   readonly memo?: string | undefined;
 }
 
-/** Commander would name only the first of several options that are missing. */
+/** Checked here, because Commander names only the first missing option. */
 async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   const { id, asset, amount, units, to, acceptEmptyWallet, memo } = options;
   const chosen = amount ?? units;

@@ -9,7 +9,6 @@ import { run } from './output.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
 
-/** `sluice x402`: commands for sellers of HTTP resources. */
 export function registerX402(program: Command, addTo: (x402: Command) => void): void {
   const x402 = program.command('x402').description('Check the routes of the x402 gateway');
   localCommand(x402, 'check', 'Check a routes file and list its routes')
@@ -43,7 +42,6 @@ function settings() {
   }
 }
 
-/** A route with amounts as decimal strings, and without the bytes of a static answer. */
 function toJson(route: Route): object {
   const { answer, segments, ...rest } = route;
   const path = `/${segments.join('/')}`;

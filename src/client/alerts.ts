@@ -8,27 +8,25 @@ export interface Alert {
   /** Identifies the alert in {@link AlertCalls.acknowledge} and {@link PauseCalls.end}. */
   readonly position: string;
   readonly kind: AlertKind;
-  /** The settlement, signature, wallet, node or webhook that the alert is about, or `sluice`. */
+  /** The settlement, signature, wallet, node or webhook of the alert, or `sluice`. */
   readonly subject: string;
   readonly message: string;
-  /** Path in the repository of the page that says what to do. */
+  /** Path of its runbook in the repository. */
   readonly runbook: string;
   readonly details: Readonly<Record<string, unknown>>;
   readonly raisedAt: string;
   readonly lastSeenAt: string;
-  /** How often the cause was seen. */
+  /** Number of occurrences. */
   readonly count: number;
   /** Null while the alert is open. */
   readonly closedAt: string | null;
 }
 
-/** Which alerts a list shows. */
 export interface AlertFilter {
-  /** Only open alerts, or only closed ones. */
+  /** True: open alerts only. False: closed alerts only. */
   readonly open?: boolean;
 }
 
-/** One page of a list, newest first. */
 export interface AlertPage {
   readonly alerts: readonly Alert[];
   /** Pass it as `cursor` for the next page; null on the last one. */
@@ -37,7 +35,6 @@ export interface AlertPage {
 
 const PAGE_SIZE = 100;
 
-/** Calls about alerts, for operations. */
 export class AlertCalls {
   readonly #transport: Transport;
 
@@ -45,13 +42,13 @@ export class AlertCalls {
     this.#transport = transport;
   }
 
-  /** All alerts that match, newest first; pages are fetched as they are read. */
+  /** All matching alerts, newest first. Fetches pages as they are read. */
   async *list(filter: AlertFilter = {}, options?: CallOptions): AsyncGenerator<Alert, void, undefined> {
     const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
     for await (const { alerts } of pages) yield* alerts;
   }
 
-  /** One page of the list, of at most `limit` (1-200) alerts. */
+  /** One page of at most `limit` (1-200) alerts. */
   page(
     { open }: AlertFilter = {},
     { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
@@ -61,9 +58,9 @@ export class AlertCalls {
   }
 
   /**
-   * Closes alerts that an operator has investigated and that nothing else ends. Returns the alerts that it closed.
+   * Closes alerts that do not close by themselves, after an operator investigated them. Returns the closed alerts.
    *
-   * @throws SluiceError `InvalidRequest` (400) if one of them ends otherwise; then none is closed.
+   * @throws SluiceError `InvalidRequest` (400) if one of them closes in another way; then none is closed.
    */
   async acknowledge(
     positions: readonly string[],
@@ -78,7 +75,7 @@ export class AlertCalls {
     return alerts;
   }
 
-  /** Closes an alert that stops a settlement; Sluice may then pay the settlement. False if no such alert was open. */
+  /** Closes an alert that stops a settlement. Sluice may then pay the settlement. False if no such alert was open. */
   async close(
     kind: (typeof CLOSED_BY_ORDER)[number],
     subject: string,

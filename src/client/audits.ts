@@ -4,25 +4,24 @@ import { type CallOptions, delay, type PollOptions, untilAnswered } from './wait
 
 export type { AuditDifference, AuditReport };
 
-/** What to hold against the record: all that came to one address in these slots, decimal strings, both ends included. */
+/** The audit of one address over these slots: decimal strings, both ends inclusive. */
 export interface AuditQuestion {
   readonly address: string;
   readonly from: string;
   readonly to: string;
-  /** Put on record what is missing there; else it is only told. @default false */
+  /** Also write missing deposits to the database; otherwise only report them. @default false */
   readonly repair?: boolean;
 }
 
-/** An audit that was asked for: how the newest run of it stands. */
 export interface Audit extends Required<AuditQuestion> {
   readonly state: 'running' | 'done' | 'failed';
   /** Result; null while the audit runs and after a failure. */
   readonly report: AuditReport | null;
-  /** One sentence for people where it failed. */
+  /** The error of a failed audit, for display; otherwise null. */
   readonly why: string | null;
 }
 
-/** Calls that look again at what came to an address, past the blocks: through what nodes list for it. */
+/** Calls that compare an address's transactions, as nodes list them, with the recorded deposits. */
 export class AuditCalls {
   readonly #transport: Transport;
 
@@ -31,21 +30,22 @@ export class AuditCalls {
   }
 
   /**
-   * Starts an audit, or joins the same one that runs.
+   * Starts an audit, or joins an equal one that is running.
    *
-   * @throws SluiceError `NotFound` (404) for an address that is not ours, `SlotsNotRecorded` (409) for slots that are not scanned yet.
+   * @throws SluiceError `NotFound` (404) for an address that is not ours, `SlotsNotRecorded` (409) for slots not
+   * scanned yet.
    */
   start(question: AuditQuestion, options?: CallOptions): Promise<Audit> {
     return this.#transport.call({ method: 'POST', path: '/v1/audits', body: question }, options);
   }
 
-  /** @throws SluiceError `NotFound` (404) where nobody asked for it, or so long ago that its run is forgotten. */
+  /** @throws SluiceError `NotFound` (404) if it was never started, or if Temporal no longer retains its run. */
   get({ repair = false, ...question }: AuditQuestion, options?: CallOptions): Promise<Audit> {
     const path = `/v1/audits${queryOf({ ...question, repair: String(repair) })}`;
     return this.#transport.call({ method: 'GET', path }, options);
   }
 
-  /** {@link start}, and waits for its end, however long that takes and across restarts of the API; only `signal` ends the wait early. */
+  /** {@link start}, then waits for the result, also across API restarts. Only `signal` ends the wait early. */
   async run(question: AuditQuestion, options: PollOptions = {}): Promise<Audit> {
     const { signal, onSilence, pollMs = 1_000 } = options;
     for (let audit = await this.start(question, { signal }); ; ) {

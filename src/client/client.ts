@@ -91,17 +91,16 @@ export type {
   WebhookWithSecret,
 } from './webhooks.ts';
 
-/** How {@link SluiceClient.waitForFinal} waits. */
 export interface WaitOptions extends PollOptions {
-  /** Called with the first state seen and with each later one that differs in status, reason or attempts. */
+  /** Called with the first state, and with each later one that differs in status, reason or attempts. */
   readonly onChange?: (withdrawal: Withdrawal) => void;
 }
 
 const PAGE_SIZE = 100;
 
 /**
- * Typed client of the Sluice API, without dependencies. Every call is idempotent and is repeated by itself
- * when the API cannot be reached or answers that it is not ready; the `signal` of its last argument ends it.
+ * Typed client of the Sluice API, without dependencies. Every call is idempotent. The client retries a call if the
+ * API is unreachable or not ready; the `signal` in its last argument ends the retries.
  *
  * @example
  * const sluice = new SluiceClient({ baseUrl: 'http://127.0.0.1:3402', apiKey });
@@ -109,16 +108,14 @@ const PAGE_SIZE = 100;
  * const paid = await sluice.waitForFinal('order-17');
  */
 export class SluiceClient {
-  /** Settlements of every kind, withdrawals among them. */
+  /** Settlements of every kind, withdrawals included. */
   readonly settlements: SettlementCalls;
-  /** x402 payments. */
   readonly payments: PaymentCalls;
   readonly depositAddresses: DepositAddressCalls;
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
   readonly scan: ScanCalls;
   readonly audits: AuditCalls;
-  /** Webhook endpoints and their deliveries. */
   readonly webhooks: WebhookCalls;
   readonly alerts: AlertCalls;
   readonly pauses: PauseCalls;
@@ -142,8 +139,8 @@ export class SluiceClient {
   /**
    * Creates a withdrawal. The same id and terms again return the current state of that withdrawal.
    *
-   * @throws SluiceError `TermsConflict` (409) when the id has other terms, `InvalidRequest` (400) naming the field, `AssetRejected` or
-   * `DestinationRejected` (409) for base58 text that is no address.
+   * @throws SluiceError `TermsConflict` (409) if the id has other terms, `InvalidRequest` (400) with the field,
+   * `AssetRejected` or `DestinationRejected` (409) for base58 text that is not an address.
    */
   withdraw(terms: WithdrawalTerms, options?: CallOptions): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms }, options);
@@ -155,7 +152,7 @@ export class SluiceClient {
   }
 
   /**
-   * Explains the progress of a withdrawal: node answers now, missing evidence, next step. Read-only.
+   * Explains the progress of a withdrawal: current node answers, missing evidence, next step. Read-only.
    *
    * @throws SluiceError `NotFound` (404).
    */
@@ -163,7 +160,6 @@ export class SluiceClient {
     return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` }, options);
   }
 
-  /** Hot wallets and their baseline balances. */
   async hotWallets(options?: CallOptions): Promise<readonly HotWallet[]> {
     const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>(
       {
@@ -180,7 +176,7 @@ export class SluiceClient {
     return this.#transport.call({ method: 'GET', path: '/v1/reconciliation' }, options);
   }
 
-  /** All withdrawals that match, newest first; pages are fetched as they are read. */
+  /** All matching withdrawals, newest first. Fetches pages as they are read. */
   async *list(
     filter: ListFilter = {},
     options?: CallOptions,
@@ -189,7 +185,7 @@ export class SluiceClient {
     for await (const { withdrawals } of pages) yield* withdrawals;
   }
 
-  /** One page of the list, of at most `limit` (1-200) withdrawals. */
+  /** One page of at most `limit` (1-200) withdrawals. */
   page(
     filter: ListFilter = {},
     { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
@@ -210,27 +206,27 @@ export class SluiceClient {
   /**
    * Cancels a withdrawal that has no attempt yet.
    *
-   * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while it may be paid without being on record.
+   * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while an unrecorded transaction may have paid it.
    */
   async cancel(id: string, options?: CallOptions): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/cancel` }, options);
   }
 
   /**
-   * Marks a withdrawal as paid by a transaction unknown to the database. It becomes `cancelled` with the reason `paid_already`: do not refund
-   * the customer.
+   * Marks a withdrawal as paid by a transaction that is not in the database. It becomes `cancelled` with the reason
+   * `paid_already`: do not refund the customer.
    *
-   * @throws SluiceError `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
+   * @throws SluiceError `NotCancellable` (409), also if no alert and no database restore suggests that it may be paid.
    */
   async endAsPaid(id: string, why: string, options?: CallOptions): Promise<Withdrawal> {
     return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { why } }, options);
   }
 
   /**
-   * Waits until the withdrawal is finalized, rejected, cancelled or failed, however long that takes and across
-   * restarts of the API; look at `status` of what it returns. Only `signal` ends the wait early.
+   * Waits until the withdrawal is finalized, rejected, cancelled or failed, without a time limit and across API
+   * restarts. Check `status` of the result. Only `signal` ends the wait early.
    *
-   * @throws SluiceError for answers that no waiting can change, such as `NotFound`; the reason of `signal`.
+   * @throws SluiceError for errors that waiting cannot resolve, such as `NotFound`; the reason of `signal`.
    */
   async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
     const { onChange, signal, onSilence, pollMs = 500 } = options;

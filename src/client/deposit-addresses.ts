@@ -4,7 +4,7 @@ import type { CallOptions } from './waiting.ts';
 
 export type { DepositAddressState };
 
-/** Something to know that changes nothing: a stable code for programs, a sentence for people. */
+/** Information that changes no behaviour: a stable code for programs and a sentence for people. */
 export interface Warning {
   readonly code: string;
   readonly message: string;
@@ -16,7 +16,7 @@ export interface DepositAddress {
   /** Derivation path of its key, for the system that holds the keys. */
   readonly path: string;
   readonly state: DepositAddressState;
-  /** Your id of its user; null until it is assigned. */
+  /** Your id of the user; null until the address is assigned. */
   readonly userRef: string | null;
   /** Slot from which the address was audited before it became free; null if it was new when imported. */
   readonly since: string | null;
@@ -25,7 +25,7 @@ export interface DepositAddress {
   readonly warnings: readonly Warning[];
 }
 
-/** Wallets with the signature of the place where their keys are: docs/deposits.md. */
+/** Wallets, signed by the system that holds their keys: docs/deposits.md. */
 export interface AddressManifest {
   readonly version: 1;
   readonly publicKey: string;
@@ -33,18 +33,17 @@ export interface AddressManifest {
   readonly signature: string;
 }
 
-/** How a manifest is taken in. */
 export interface ImportOptions extends CallOptions {
-  /** The addresses may have been paid from this slot on, a decimal string: they are audited from there, and given out after that. */
+  /** First slot (decimal string) of possible deposits. Addresses are audited from it before they are assignable. */
   readonly since?: string;
   /**
-   * The new ones are watched, and given to nobody before {@link DepositAddressCalls.release}: for those that users were given in a
-   * newer record than the one that was restored. @default false
+   * Watch new addresses, but assign none before {@link DepositAddressCalls.release}. For addresses that users
+   * received after the backup that was restored. @default false
    */
   readonly keptBack?: boolean;
 }
 
-/** What an import did: addresses that are new, those that were there already, and how many can be given out now. */
+/** Numbers of new, of already known, and of assignable addresses. */
 export interface AddressImport {
   readonly imported: number;
   readonly known: number;
@@ -52,27 +51,24 @@ export interface AddressImport {
   readonly warnings: readonly Warning[];
 }
 
-/** How many addresses were kept back until now, and how many can be given out. */
+/** Numbers of addresses that were released, and of assignable addresses. */
 export interface AddressRelease {
   readonly released: number;
   readonly free: number;
 }
 
-/** Where a token for a deposit address arrives. */
 export interface TokenAccount {
   readonly address: string;
   readonly mint: string;
   /** Token program of the mint; null for SOL. */
   readonly program: string | null;
-  /** Associated token account that receives the token; null for SOL, which the address itself receives. */
+  /** Associated token account that receives the token; null for SOL, which the address receives directly. */
   readonly tokenAccount: string | null;
-  /** Whether deposits of the asset are credited. */
   readonly depositsOn: boolean;
 }
 
 const ROOT = '/v1/deposit-addresses';
 
-/** Calls about the wallets that users pay to. */
 export class DepositAddressCalls {
   readonly #transport: Transport;
 
@@ -81,10 +77,11 @@ export class DepositAddressCalls {
   }
 
   /**
-   * Returns the address of this user, and assigns a free one the first time. The scan watches the address before the response is sent.
+   * Returns the address of this user, and assigns a free one the first time. The scan watches it before the
+   * response is sent.
    *
-   * @throws SluiceError `NoFreeAddress` (409) if the pool is empty, `Unavailable` (503) before the scan has begun, `RecordInDoubt` (503)
-   * where the record was restored and may have forgotten whose an address is.
+   * @throws SluiceError `NoFreeAddress` (409) if the pool is empty, `Unavailable` (503) before the scan has begun,
+   * `RecordInDoubt` (503) if the database was restored and may have lost assignments.
    */
   assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
     return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } }, options);
@@ -95,13 +92,13 @@ export class DepositAddressCalls {
     return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` }, options);
   }
 
-  /** @throws SluiceError `NotFound` (404) where the user has none yet. */
+  /** @throws SluiceError `NotFound` (404) if the user has no address yet. */
   ofUser(userRef: string, options?: CallOptions): Promise<DepositAddress> {
     return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` }, options);
   }
 
   /**
-   * Imports the addresses of a signed manifest. A repeated import changes nothing.
+   * Imports the addresses of a signed manifest. Idempotent.
    *
    * @throws SluiceError `ManifestRejected` (409), which names the field.
    */
@@ -111,14 +108,14 @@ export class DepositAddressCalls {
   }
 
   /**
-   * Lets the addresses be given out again that are `doubtful` since the record was restored. Only for who knows that no user was given
-   * one after the backup: else two users get the same.
+   * Makes addresses that are `doubtful` after a database restore assignable again. Use it only if no user received
+   * one of them after the backup: otherwise two users get the same address.
    */
   release(why: string, options?: CallOptions): Promise<AddressRelease> {
     return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } }, options);
   }
 
-  /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) for what is no mint. */
+  /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) if `mint` is not a mint. */
   async tokenAccount(address: string, mint: string, options?: CallOptions): Promise<TokenAccount> {
     return this.#transport.call(
       {

@@ -5,47 +5,43 @@ import { type CallOptions, delay, type PollOptions, untilAnswered } from './wait
 
 export type { DepositState, NotCreditedReason };
 
-/** What one transaction brought to one account of a watched wallet. Amounts and slots are decimal strings, times ISO-8601. */
+/** A deposit by one transaction to one account. Amounts and slots are decimal strings, times ISO-8601. */
 export interface Deposit {
   /** Permanent id of the deposit. Use it as the idempotency key of your booking. */
   readonly id: string;
   readonly signature: string;
   readonly slot: string;
-  /** Null where the block could not be had, and only the transaction shows it. */
+  /** Null if no node returned the block and the deposit was read from its transaction only. */
   readonly blockhash: string | null;
   readonly blockTime: string | null;
-  /** Account that received the deposit: the wallet for SOL, else its token account. */
+  /** Account that received the deposit: the wallet for SOL, otherwise its token account. */
   readonly account: string;
   readonly wallet: string;
-  /** Whose wallet it was when this arrived; null where it was nobody's then: such a deposit may be final, and is no user's to have. */
+  /** User of the wallet when the deposit arrived; null if it was unassigned. A final deposit may have no user. */
   readonly userRef: string | null;
   /** `SOL` or the address of a mint. */
   readonly asset: string;
-  /** Base units received. */
   readonly amount: string;
   readonly state: DepositState;
-  /** Why it is not credited, or, while it is pending, will not be by one node's word; null where it is, or was, to be credited. */
+  /** Why it is not credited, otherwise null. While pending, the reason is from one node, to be confirmed. */
   readonly reason: NotCreditedReason | null;
-  /** URL of the transaction in a block explorer. */
   readonly explorerUrl: string;
 }
 
 /**
- * A deposit came into a state. The sequence counts all events in the order in which they became visible, from 1 on; it has a gap where
- * a filter leaves some out, and where the record was restored.
+ * A deposit entered a state. The sequence counts all events from 1, in the order in which they became visible. It
+ * has gaps where a filter omits events, and where the database was restored.
  */
 export interface DepositEvent {
   readonly sequence: string;
-  /** State that the deposit entered. */
   readonly kind: DepositState;
   readonly at: string;
-  /** As it was then. */
+  /** Its state at the time of the event. */
   readonly deposit: Deposit;
 }
 
-/** Which deposits; all conditions must hold. */
+/** All conditions must match. */
 export interface DepositFilter {
-  /** Address of the wallet. */
   readonly address?: string;
   readonly userRef?: string;
   readonly state?: DepositState;
@@ -53,30 +49,27 @@ export interface DepositFilter {
   readonly asset?: string;
 }
 
-/** One page of deposits, newest first. */
 export interface DepositPage {
   readonly deposits: readonly Deposit[];
   /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 
-/** Where {@link DepositCalls.events} begins, what it lets through, and how it waits. */
 export interface FollowOptions extends DepositFilter, PollOptions {
-  /** The sequence of the last event that was handled. @default '0', from the first */
+  /** Sequence of the last event that was handled. @default '0', from the first event */
   readonly after?: string;
-  /** False: ends where there are no more events now. @default true */
+  /** False: ends after the last current event. @default true */
   readonly follow?: boolean;
 }
 
 interface Feed {
   readonly events: readonly DepositEvent[];
-  /** How far the API looked; the `after` of the call where nothing follows, and only there. */
+  /** Last sequence that the API searched. Equals the call's `after` exactly if no event follows. */
   readonly next: string;
 }
 
 const PAGE_SIZE = 200;
 
-/** Calls about what users have paid. */
 export class DepositCalls {
   readonly #transport: Transport;
 
@@ -85,17 +78,17 @@ export class DepositCalls {
   }
 
   /**
-   * Every event after one, each once and in order, across restarts of the API; only `signal` ends it, unless `follow` is false.
-   * Store the sequence of the last event in the transaction that books it, and go on from there.
+   * All events after `after`, each once and in order, across API restarts. Only `signal` ends it, unless `follow`
+   * is false. Store the sequence of the last event in the transaction that books it, and continue from it.
    *
-   * @throws SluiceError for answers that no waiting can change; the reason of `signal`.
+   * @throws SluiceError for errors that waiting cannot resolve; the reason of `signal`.
    *
    * @example
    * for await (const { sequence, kind, deposit } of sluice.deposits.events({ after: lastSequence })) {
    *   await yourDatabase.transaction(async (tx) => {
    *     if (kind === 'final' && deposit.userRef !== null)
    *       await tx.credit(deposit.id, deposit.userRef, deposit.asset, BigInt(deposit.amount)); // once for each id
-   *     else if (kind === 'final') await tx.askWhose(deposit); // it came before the address was anybody's
+   *     else if (kind === 'final') await tx.reviewUnassigned(deposit); // it arrived before the address was assigned
    *     await tx.rememberSequence(sequence);
    *   });
    * }
@@ -114,13 +107,13 @@ export class DepositCalls {
     }
   }
 
-  /** All deposits that match as they are now, newest first; pages are fetched as they are read. */
+  /** All matching deposits in their current state, newest first. Fetches pages as they are read. */
   async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
     const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
     for await (const { deposits } of pages) yield* deposits;
   }
 
-  /** One page of the list, of at most `limit` (1-200) deposits. */
+  /** One page of at most `limit` (1-200) deposits. */
   page(
     filter: DepositFilter = {},
     { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
@@ -130,9 +123,10 @@ export class DepositCalls {
   }
 
   /**
-   * Drops one that a node made up: the API asks the nodes, and a quorum of them must deny it. May be repeated.
+   * Drops a deposit that one node invented: a quorum of nodes must deny it now. Idempotent.
    *
-   * @throws SluiceError `NotFound` (404) where it does not wait for a quorum, `NotRejectable` (409) where no quorum denies it now
+   * @throws SluiceError `NotFound` (404) if it is not waiting for a quorum, `NotRejectable` (409) if no quorum
+   * denies it.
    */
   async reject(id: string, why: string, options?: CallOptions): Promise<Deposit> {
     return this.#transport.call(

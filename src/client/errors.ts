@@ -1,16 +1,16 @@
 import type { ProblemCode } from '../domain/errors.ts';
 import type { Problem } from './types.ts';
 
-/** HTTP answers after which the same call may succeed; every call of this API is idempotent, so asking again is safe. */
+/** HTTP statuses after which the same call may succeed. Every call of this API is idempotent, so a retry is safe. */
 const RETRYABLE_STATUS: ReadonlySet<number> = new Set([408, 425, 429, 502, 503, 504]);
 
 /**
- * The codes of the API, and the client's own: `Unreachable` where no answer came, `BadAnswer` for one that is none of this API,
- * `WebhookRefused` of {@link verifyWebhook}. A newer API may have codes that are not among these: `status` says enough of them.
+ * Codes of the API and of the client: `Unreachable` without a response, `BadAnswer` for a response of another server,
+ * `WebhookRefused` of {@link verifyWebhook}. A newer API may return other codes: handle those by `status`.
  */
 export type SluiceErrorCode = ProblemCode | 'Unreachable' | 'BadAnswer' | 'WebhookRefused';
 
-/** A call that the API refused or that did not reach it. `status` is 0 where no HTTP answer came. */
+/** A call that the API refused or that did not reach it. `status` is 0 without an HTTP response. */
 export class SluiceError extends Error {
   override readonly name = 'SluiceError';
   readonly code: SluiceErrorCode;
@@ -30,13 +30,12 @@ export class SluiceError extends Error {
     this.problem = problem;
   }
 
-  /** True where the same call may succeed later. */
   get retryable(): boolean {
     return this.status === 0 || RETRYABLE_STATUS.has(this.status);
   }
 }
 
-/** Reads a refused answer; one that is no problem document becomes `BadAnswer`. */
+/** Parses an error response. Without a problem document it becomes `BadAnswer`. */
 export async function errorOf(response: Response): Promise<SluiceError> {
   const text = await response.text().catch(() => '');
   const problem = parseProblem(text);

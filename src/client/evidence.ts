@@ -8,42 +8,40 @@ export interface ShownBlock {
   readonly nodes: readonly string[];
 }
 
-/** Who answered, and in which order: what was asked later in one investigation has the greater number. */
+/** The node and order of an answer: later requests of one investigation have greater numbers. */
 export interface Answered {
   readonly node: string;
   readonly order: number;
 }
 
-/** What one node says of a signature. */
 export interface StatusAnswer extends Answered {
   readonly seen: 'absent' | 'processed' | 'confirmed' | 'finalized' | 'unreadable';
   readonly slot: string | null;
-  /** The error of the transaction, or why the answer cannot be read. */
+  /** The error of the transaction, or why the answer is unreadable. */
   readonly error: string | null;
-  /** The slot that the node had come to when it answered; null where it does not tell. */
+  /** The node's context slot; null if the node did not return one. */
   readonly atSlot: string | null;
-  /** The first block of the history in which the transaction itself was looked for in vain, too; null where it was not. */
+  /** First block of the history in which the node did not find the transaction either; null if it was not searched. */
   readonly historyFrom: string | null;
 }
 
 /**
- * What a verdict on an attempt rests on, in the order in which a proof asks: heights (or nonces), blocks (or the use of the nonce),
- * statuses. Heights and slots are decimal strings, times ISO-8601.
+ * The evidence of a verdict on an attempt, in the order of the proof: heights (or nonces), blocks (or the use of
+ * the nonce), statuses. Heights and slots are decimal strings, times ISO-8601.
  */
 export interface AttemptEvidence {
-  /** Time of the first question; null for evidence stored without times. */
+  /** Time of the first request; null for evidence stored without times. */
   readonly askedAt: string | null;
   readonly judgedAt: string | null;
-  /** Number of nodes that must agree. */
   readonly quorum: number;
   /** The last block height at which the attempt could land; null for a durable nonce. */
   readonly lastHeight: string | null;
   readonly finalizedHeights: readonly (Answered & { readonly height: string })[];
-  /** Nodes whose finalized bank still takes the blockhash, whatever height they report: their heights do not count. */
+  /** Nodes whose finalized bank still accepts the blockhash: the heights that they report do not count. */
   readonly stillTaking: readonly string[];
-  /** The block of its blockhash, where a quorum shows it; for a message of a buyer, the first block that was searched. */
+  /** The block of its blockhash, if a quorum returns it. For a buyer's message, the first block that was searched. */
   readonly blockhashBlock: ShownBlock | null;
-  /** What the finalized chain has, in place of that block, at `slot` or next after it; its parent lies before `slot`. */
+  /** The finalized block at `slot`, or the next one after it, that replaced that block. Its parent is before `slot`. */
   readonly displacedBy: {
     readonly slot: string;
     readonly parentSlot: string;
@@ -55,13 +53,13 @@ export interface AttemptEvidence {
     readonly first: ShownBlock;
     readonly last: ShownBlock;
     readonly holdsSignature: boolean;
-    /** So many nodes, or more, show each of these blocks with the same transactions. */
+    /** At least this many nodes return each of these blocks with the same transactions. */
     readonly witnesses: number;
     readonly order: number;
   } | null;
   /** The value of its durable nonce account in each node's finalized bank. */
   readonly finalizedNonces: readonly (Answered & { readonly nonce: string })[];
-  /** The finalized transaction that used up its nonce, or advanced the account past it: then linked blocks tell who used it up. */
+  /** The finalized transaction that consumed its nonce, or that advanced the account past it. */
   readonly nonceUsedBy: {
     readonly signature: string;
     readonly slot: string;
@@ -73,36 +71,36 @@ export interface AttemptEvidence {
   readonly statuses: readonly StatusAnswer[];
   /** Nodes that confirm the outcome that another node reports as finalized. */
   readonly outcomeConfirmedBy: readonly string[];
-  /** Those among them that show that it paid a fee: without one it was only included, and has not run. */
+  /** Those of them that show a fee: without a fee it was only included, and did not run. */
   readonly chargedBy: readonly string[];
 }
 
-/** What the nodes say now of the one attempt that may still land; of one that has ended, what they said then. */
+/** Current evidence about the attempt that may still land, or stored evidence about one that has ended. */
 export interface ExplainedAttempt {
   readonly n: number;
   readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
   readonly signature: string | null;
-  /** Or the value of its durable nonce. */
+  /** Or its durable nonce. */
   readonly blockhash: string;
   /** Slot of the block with the transaction; null until a block is stored. */
   readonly slot: string | null;
   /** Current verdict. Only `dead` and some `failed` attempts are followed by another. */
   readonly verdict: 'landed' | 'failed' | 'alive' | 'dead' | 'unknown';
-  /** Why the verdict is `unknown`, or the error of a `failed` transaction; else null. */
+  /** Why the verdict is `unknown`, or the error of a `failed` transaction; otherwise null. */
   readonly why: string | null;
-  /** What a verdict that ends it still lacks, and from which node; null where no single node can tell. */
+  /** Evidence still missing for a final verdict, and the node to provide it; null if no single node can. */
   readonly missing: readonly { readonly node: string | null; readonly what: string }[];
-  /** Null where no node could be asked, or where nothing readable is on record of one that has ended. */
+  /** Null if no node could be asked, or if an ended attempt has no readable stored evidence. */
   readonly evidence: AttemptEvidence | null;
 }
 
-/** What is known of a withdrawal at this moment, and what comes next. Asking changes nothing. */
+/** Current state of a withdrawal and its next step. Read-only. */
 export interface Explanation {
   readonly id: string;
   readonly status: WithdrawalStatus;
   readonly reason: { readonly code: string; readonly message: string } | null;
   readonly waitsFor: string;
   readonly nextStep: string;
-  /** The one that may still land, else the last one that ended; null where none was made. */
+  /** The attempt that may still land, otherwise the last one that ended; null if there is none. */
   readonly attempt: ExplainedAttempt | null;
 }

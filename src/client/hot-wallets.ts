@@ -1,4 +1,4 @@
-/** What a wallet that we pay from held when its balances were first held against its movements. */
+/** Balances of a hot wallet at its first comparison with the database. */
 export interface WalletBaseline {
   readonly slot: string;
   readonly takenAt: string;
@@ -6,9 +6,8 @@ export interface WalletBaseline {
   readonly balances: readonly { readonly account: string; readonly asset: string; readonly amount: string }[];
 }
 
-/** A wallet that we pay from, or have paid from. */
 export interface HotWallet {
   readonly address: string;
-  /** Null until the reconciliation has looked for the first time. */
+  /** Null until the first reconciliation. */
   readonly baseline: WalletBaseline | null;
 }

@@ -1,14 +1,13 @@
 import type { CallOptions } from './waiting.ts';
 
-/** Which page of a list. */
 export interface PageOptions extends CallOptions {
   /** 1 to 200. */
   readonly limit?: number;
-  /** `nextCursor` of the page before; null or absent for the first one. */
+  /** `nextCursor` of the previous page; null or absent for the first one. */
   readonly cursor?: string | null;
 }
 
-/** The pages of a list from the first to the last one, each fetched when it is asked for. */
+/** Fetches the pages of a list one at a time, in order. */
 export async function* pagesOf<Page extends { readonly nextCursor: string | null }>(
   fetchPage: (cursor: string | null) => Promise<Page>,
 ): AsyncGenerator<Page, void, undefined> {

@@ -4,7 +4,7 @@ import type { CallOptions } from './waiting.ts';
 
 /** A pause of payments. While it is open, no attempt of its scope is prepared. */
 export interface Pause {
-  /** `operator`, or the kind of the alert that began it. */
+  /** `operator`, or the kind of the alert that caused it. */
   readonly cause: string;
   readonly scope: PauseScope;
   readonly reason: string;
@@ -12,19 +12,16 @@ export interface Pause {
   readonly since: string;
 }
 
-/** What a pause or its end applies to. */
 export interface PauseOptions extends CallOptions {
   /** @default 'all' */
   readonly scope?: PauseScope | undefined;
 }
 
-/** How pauses are ended. */
 export interface ResumeOptions extends PauseOptions {
-  /** Positions of the open alerts that began a pause. The operator must have read all of them. */
+  /** Positions of the open alerts that caused the pause. The operator must have read all of them. */
   readonly seen?: readonly string[];
 }
 
-/** Calls that stop and resume payments, for operations. */
 export class PauseCalls {
   readonly #transport: Transport;
 
@@ -37,13 +34,13 @@ export class PauseCalls {
     return this.#call({ method: 'GET', path: '/v1/pause' }, options);
   }
 
-  /** Prepares no more attempts; attempts that are prepared already are still signed and sent. Returns the open pauses. */
+  /** Stops the preparation of attempts. Prepared attempts are still signed and sent. Returns the open pauses. */
   begin(why: string, { signal, scope }: PauseOptions = {}): Promise<readonly Pause[]> {
     return this.#call({ method: 'POST', path: '/v1/pause', body: { why, scope } }, { signal });
   }
 
   /**
-   * Ends every pause, or those of one scope, and closes the alerts that began them. Returns the pauses that it ended.
+   * Ends every pause, or those of one scope, and closes the alerts that caused them. Returns the ended pauses.
    *
    * @throws SluiceError `AlertsUnseen` (409) if `seen` lacks one of these alerts; then no pause is ended.
    */

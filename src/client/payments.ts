@@ -5,38 +5,36 @@ import type { CallOptions } from './waiting.ts';
 
 export type { PaymentState };
 
-/** A payment of x402, and what it has bought. Amounts are base units as decimal strings, times ISO-8601. */
+/** An x402 payment. Amounts are base units as decimal strings, times ISO-8601. */
 export interface Payment {
-  /** `x402/<network>/<sha256 of the message>`: also the id of its settlement and of its workflow. */
+  /** `x402/<network>/<sha256 of the message>`: also the id of its settlement and workflow. */
   readonly id: string;
   readonly state: PaymentState;
-  /** Why it is refundable or unmatched, for people; else null. */
+  /** Why it is refundable or unmatched, for display; otherwise null. */
   readonly reason: string | null;
   /** Transaction signature in base58; null until the attempt is signed. */
   readonly signature: string | null;
   readonly seller: 'gateway' | 'facilitator';
   readonly dialect: 'v2' | 'v1' | 'example' | 'submitted';
-  /** Wallet of the buyer. */
   readonly payer: string;
   /** Network as a CAIP-2 id. */
   readonly network: string;
-  /** Mint. */
+  /** Mint address. */
   readonly asset: string;
-  /** What was asked for. */
+  /** Price. */
   readonly amount: string;
-  /** What arrived, by the landed transaction; null until that was read. */
+  /** Amount received by the landed transaction; null until it was read. */
   readonly received: string | null;
   readonly payTo: string;
-  /** The id of the route, as `GET /reports/:id`. */
+  /** Id of the route, such as `GET /reports/:id`. */
   readonly route: string;
-  /** Status of the upstream's answer; null until there is one. */
+  /** HTTP status of the upstream's response; null before it. */
   readonly answerStatus: number | null;
   readonly paidAt: string | null;
   readonly servedAt: string | null;
   readonly createdAt: string;
 }
 
-/** One page of a list, newest first. */
 export interface PaymentPage {
   readonly payments: readonly Payment[];
   /** Pass it as `cursor` to get the next page; null on the last page. */
@@ -49,7 +47,6 @@ export interface PaymentFilter {
 
 const PAGE_SIZE = 100;
 
-/** Payments of x402. */
 export class PaymentCalls {
   readonly #transport: Transport;
 
@@ -66,13 +63,13 @@ export class PaymentCalls {
     return this.#transport.call({ method: 'GET', path: `/v1/payments/${encodeURIComponent(id)}` }, options);
   }
 
-  /** All payments that match, newest first; pages are fetched as they are read. */
+  /** All matching payments, newest first. Fetches pages as they are read. */
   async *list(filter: PaymentFilter = {}, options?: CallOptions): AsyncGenerator<Payment, void, undefined> {
     const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
     for await (const { payments } of pages) yield* payments;
   }
 
-  /** One page of the list, of at most `limit` (1-200) payments. */
+  /** One page of at most `limit` (1-200) payments. */
   page(
     filter: PaymentFilter = {},
     { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},

@@ -1,22 +1,21 @@
-/** What a pass through all wallets has compared with the record. Times are ISO-8601. */
+/** Result of one pass over all wallets. Times are ISO-8601. */
 export interface ReconciledWallets {
   readonly begunAt: string;
   /** Number of comparisons; a wallet that was compared again counts again. */
   readonly wallets: number;
   /** Number of accounts compared, each for SOL or a token. */
   readonly accounts: number;
-  /** Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference`. */
+  /** Number of accounts whose balance did not match the recorded changes; each raised `balance_difference`. */
   readonly differences: number;
-  /** The lowest and the highest finalized slot at which a wallet was compared, decimal strings; null where none was. */
+  /** Lowest and highest finalized slot of a comparison, decimal strings; null if there was none. */
   readonly slots: { readonly from: string; readonly to: string } | null;
 }
 
-/** The last pass that came to its end. */
 export interface EndedReconciliation extends ReconciledWallets {
   readonly endedAt: string;
 }
 
-/** The pass under way, over as many hourly rounds as it takes. */
+/** The pass in progress. It may take several hourly rounds. */
 export interface OpenReconciliation extends ReconciledWallets {
   /** Last wallet of the previous round; the next round starts after it. Null before the first round. */
   readonly after: string | null;
@@ -24,17 +23,16 @@ export interface OpenReconciliation extends ReconciledWallets {
   readonly haltedBecause: string | null;
 }
 
-/** A wallet of which no quorum of nodes shows what it holds: it is asked for again in each round. */
+/** A wallet whose balances no quorum of nodes confirms. Each round retries it. */
 export interface UnreadWallet {
   readonly wallet: string;
   readonly why: string;
   /** Time since which the wallet could not be compared. */
   readonly since: string;
-  /** Time of the last try. */
   readonly askedAt: string;
 }
 
-/** How far the balances of our wallets are held against the record; `last` and `open` are both null where that was never begun. */
+/** Progress of the comparison of balances with the database. `last` and `open` are null before the first pass. */
 export interface Reconciliation {
   /** Null until the first pass has ended. */
   readonly last: EndedReconciliation | null;
@@ -42,8 +40,7 @@ export interface Reconciliation {
   readonly open: OpenReconciliation | null;
   /** Number of watched wallets: hot wallets and deposit addresses. An estimate above 100,000. */
   readonly watched: number;
-  /** Number of wallets whose last comparison failed. */
   readonly unread: number;
-  /** Up to 100 of them, those that wait for the longest time first. */
+  /** Up to 100 of them, longest wait first. */
   readonly longestUnread: readonly UnreadWallet[];
 }

@@ -7,13 +7,12 @@ import type { CallOptions } from './waiting.ts';
 export type { Rescan } from '../domain/rescan.ts';
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 
-/** How the scan of blocks stands, all gaps on record, newest first, and the rescans that have not ended. */
+/** Status of the scan, all recorded gaps (newest first), and unfinished rescans. */
 export type ScanOverview = ScanStatus & {
   readonly gaps: readonly ScanGap[];
   readonly rescans: readonly Rescan[];
 };
 
-/** {@link ScanCalls.rescanPage}. */
 export interface RescanPage {
   readonly rescans: readonly Rescan[];
   readonly nextCursor: string | null;
@@ -21,7 +20,7 @@ export interface RescanPage {
 
 const PAGE_SIZE = 100;
 
-/** Calls about the scan of blocks, for operations. An order to the scan answers how it stands after it. */
+/** Calls about the scan, for operations. Each order returns the scan's status after it. */
 export class ScanCalls {
   readonly #transport: Transport;
 
@@ -33,21 +32,20 @@ export class ScanCalls {
     return this.#transport.call({ method: 'GET', path: '/v1/scan' }, options);
   }
 
-  /** No block is committed until {@link resume}, also where no worker or no Temporal answers. Who, why and since when stay on record. */
+  /** Stops commits until {@link resume}, even without workers or Temporal. Actor, reason and time are stored. */
   pause(why: string, options?: CallOptions): Promise<ScanOverview> {
     return this.#order('pause', { why }, options);
   }
 
-  /** Ends the pause, where there is one. */
   resume(why: string, options?: CallOptions): Promise<ScanOverview> {
     return this.#order('resume', { why }, options);
   }
 
   /**
-   * Reads committed blocks again. Missing deposits are added; no deposit is removed. Returns the new rescan, or the running one of the same
-   * slots. {@link rescans} lists the results.
+   * Reads committed blocks again. Missing deposits are added; no deposit is removed. Returns the new rescan, or the
+   * running one of the same slots. {@link rescans} lists the results.
    *
-   * @throws SluiceError `SlotsNotRecorded` (409) above the cursor, or below the first header on record
+   * @throws SluiceError `SlotsNotRecorded` (409) above the cursor, or below the first stored header.
    */
   rescan(range: ScanRange, why: string, options?: CallOptions): Promise<Rescan> {
     return this.#transport.call(
@@ -56,22 +54,22 @@ export class ScanCalls {
     );
   }
 
-  /** Every rescan, newest first: how far it is, and what it came to; pages are fetched as they are read. */
+  /** All rescans with progress and result, newest first. Fetches pages as they are read. */
   async *rescans(options?: CallOptions): AsyncGenerator<Rescan, void, undefined> {
     const pages = pagesOf((cursor) => this.rescanPage({ cursor, ...options }));
     for await (const { rescans } of pages) yield* rescans;
   }
 
-  /** One page of that list, of at most `limit` (1-200) rescans. */
+  /** One page of at most `limit` (1-200) rescans. */
   rescanPage({ limit = PAGE_SIZE, cursor, signal }: PageOptions = {}): Promise<RescanPage> {
     const path = `/v1/scan/rescans${queryOf({ limit, cursor })}`;
     return this.#transport.call({ method: 'GET', path }, { signal });
   }
 
   /**
-   * Goes on without the blocks of an open gap, and has every address audited over it. Who and why stay on record.
+   * Skips the blocks of an open gap, and starts an audit of every address over it. Actor and reason are stored.
    *
-   * @throws SluiceError `NotFound` (404) where exactly this gap is not open.
+   * @throws SluiceError `NotFound` (404) unless exactly this gap is open.
    */
   closeGap(range: ScanRange, why: string, options?: CallOptions): Promise<ScanOverview> {
     return this.#order('close-gap', { ...range, why }, options);

@@ -10,29 +10,26 @@ export type { SettlementStatus };
 
 /** One obligation that must reach the chain at most once. Times are ISO-8601. */
 export interface SettlementView {
-  /** Id of the withdrawal; for every other kind `<kind>/<subject>`. */
+  /** The id of the withdrawal; for every other kind `<kind>/<subject>`. */
   readonly id: string;
   readonly kind: string;
-  /** Unique within the kind. */
   readonly subject: string;
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
   /** Signature of the newest signed attempt in base58; null until one is signed. */
   readonly signature: string | null;
-  /** Id of the Temporal workflow of the settlement. */
   readonly workflowId: string;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** One page of a list, newest first. */
 export interface SettlementPage {
   readonly settlements: readonly SettlementView[];
   /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 
-/** Which settlements a list shows; all conditions must hold. */
+/** All conditions must match. */
 export interface SettlementFilter {
   readonly kind?: string;
   readonly subject?: string;
@@ -41,13 +38,13 @@ export interface SettlementFilter {
   readonly signature?: string;
 }
 
-/** What is known of a settlement at this moment, and what comes next. Asking changes nothing. */
+/** Current state of a settlement and its next step. Read-only. */
 export interface SettlementExplanation extends SettlementView {
-  /** What a withdrawal pays, in base units; null for settlements of other kinds. */
+  /** Terms of a withdrawal, in base units; null for other kinds. */
   readonly terms: { readonly asset: string; readonly amount: string; readonly destination: string } | null;
   readonly waitsFor: string;
   readonly nextStep: string;
-  /** The one that may still land, else the last one that ended; null where none was made. */
+  /** The attempt that may still land, otherwise the last one that ended; null if there is none. */
   readonly attempt: ExplainedAttempt | null;
   /** All attempts, oldest first. */
   readonly attempts: readonly Attempt[];
@@ -62,7 +59,7 @@ export interface SettlementExplanation extends SettlementView {
 
 const PAGE_SIZE = 100;
 
-/** Settlements of every kind: withdrawals, and what Sluice does on chain for itself. */
+/** Settlements of every kind: withdrawals, x402 payments, and Sluice's own transactions. */
 export class SettlementCalls {
   readonly #transport: Transport;
 
@@ -70,7 +67,7 @@ export class SettlementCalls {
     this.#transport = transport;
   }
 
-  /** All settlements that match, newest first; pages are fetched as they are read. */
+  /** All matching settlements, newest first. Fetches pages as they are read. */
   async *list(
     filter: SettlementFilter = {},
     options?: CallOptions,
@@ -79,7 +76,7 @@ export class SettlementCalls {
     for await (const { settlements } of pages) yield* settlements;
   }
 
-  /** One page of the list, of at most `limit` (1-200) settlements. */
+  /** One page of at most `limit` (1-200) settlements. */
   page(
     filter: SettlementFilter = {},
     { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
@@ -89,7 +86,7 @@ export class SettlementCalls {
   }
 
   /**
-   * Explains the progress of a settlement: node answers now, missing evidence, next step. Read-only.
+   * Explains the progress of a settlement: current node answers, missing evidence, next step. Read-only.
    *
    * @throws SluiceError `NotFound` (404).
    */
@@ -103,7 +100,8 @@ export class SettlementCalls {
   /**
    * Marks a settlement as paid by another transaction. It becomes `cancelled` with the reason `paid_already`.
    *
-   * @throws SluiceError `NotFound` (404), `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
+   * @throws SluiceError `NotFound` (404), `NotCancellable` (409), also if no alert and no database restore suggests
+   * that it may be paid.
    */
   endAsPaid(id: string, why: string, options?: CallOptions): Promise<SettlementView> {
     const path = `/v1/settlements/paid${queryOf({ id })}`;

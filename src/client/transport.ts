@@ -1,26 +1,25 @@
 import { errorOf, SluiceError } from './errors.ts';
 import { type CallOptions, delay } from './waiting.ts';
 
-/** Where the API is, and how it is called. */
 export interface SluiceClientOptions {
-  /** Root of the API, as `http://127.0.0.1:3402`. */
+  /** Root URL of the API, such as `http://127.0.0.1:3402`. */
   readonly baseUrl: string;
   readonly apiKey: string;
   /** @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
-  /** Deadline of one try. @default 30_000 */
+  /** Timeout of one try. @default 30_000 */
   readonly timeoutMs?: number;
-  /** Tries after the first, for failures that a later try can heal. @default 4 */
+  /** Maximum number of retries after temporary failures. @default 4 */
   readonly retries?: number;
-  /** After so long since the first try, no other one begins. @default 60_000 */
+  /** No retry begins later than this after the first try. @default 60_000 */
   readonly retryWithinMs?: number;
-  /** Called when a call is to be repeated, once a call, with what the first try met. */
+  /** Called once per call, before its first retry, with the error of the first try. */
   readonly onRetry?: (error: SluiceError) => void;
 }
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path and query from the root of the API. */
+  /** Path and query below the root of the API. */
   readonly path: string;
   readonly body?: unknown;
 }
@@ -28,7 +27,7 @@ export interface Call {
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 5_000;
 
-/** Sends calls with key and deadline, and repeats the ones that a later try can heal; all calls of the API are idempotent. */
+/** Sends calls with key and timeout, and retries temporary failures; all calls of the API are idempotent. */
 export class Transport {
   readonly #options: SluiceClientOptions;
 
@@ -37,9 +36,9 @@ export class Transport {
   }
 
   /**
-   * The JSON answer of a 2xx.
+   * Returns the JSON body of a 2xx response.
    *
-   * @throws SluiceError for every other answer, and for none; the reason of `signal` when it was aborted.
+   * @throws SluiceError for every other response, and without one; the reason of an aborted `signal`.
    */
   async call<T>(call: Call, { signal }: CallOptions = {}): Promise<T> {
     const { retries = 4, retryWithinMs = 60_000 } = this.#options;
@@ -95,14 +94,14 @@ type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: SluiceError; readonly retryAfterMs: number | null };
 
-/** One part of a path. Throws SluiceError InvalidRequest for what a URL cannot carry there, in whatever encoding. */
+/** Encodes a path segment. Throws SluiceError InvalidRequest for `.` and `..`, which no encoding can carry in a URL. */
 export function pathPart(text: string): string {
   if (text === '.' || text === '..')
     throw new SluiceError('InvalidRequest', 400, `nothing has the name ${text}`);
   return encodeURIComponent(text);
 }
 
-/** `?name=value&…` of those that are set, and nothing where none is. */
+/** `?name=value&…` of the values that are set; empty without any. */
 export function queryOf(values: Readonly<Record<string, string | number | null | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -115,14 +114,14 @@ function unreachable(baseUrl: string, cause: unknown): SluiceError {
   return new SluiceError('Unreachable', 0, `no answer from ${baseUrl}: ${rootOf(cause)}`, null, cause);
 }
 
-/** The innermost cause: fetch itself says no more than "fetch failed". */
+/** The innermost cause: fetch's own message is only "fetch failed". */
 function rootOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return rootOf(error.cause);
   return error.message || ('code' in error ? String(error.code) : error.name);
 }
 
-/** Half fixed, half random, so that many clients of one stopped API do not come back in step. */
+/** Half fixed, half random, so that many clients of a stopped API do not retry at the same time. */
 function backoff(failures: number): number {
   const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   return ceiling / 2 + (Math.random() * ceiling) / 2;

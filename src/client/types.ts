@@ -15,67 +15,63 @@ export interface Attempt {
   readonly blockhash: string;
   /** Last block height at which the transaction can land; null for a durable nonce, which has no such height. */
   readonly lastValidBlockHeight: string | null;
-  /** The durable nonce account that gives the transaction its lifetime; null where a blockhash does. */
+  /** The durable nonce account of the transaction's lifetime; null for a blockhash. */
   readonly nonceAccount: string | null;
   /** Maximum fee until the attempt has landed, then the fee that was charged. */
   readonly feeLamports: string;
-  /** What it pays to create the receiver's token account. */
+  /** Rent for the receiver's token account, if the attempt creates it. */
   readonly rentLamports: string;
-  /** Slot of the finalized block that carries it. */
+  /** Slot of the finalized block that contains it. */
   readonly slot: string | null;
-  /** The decoded program error of a failed one. */
+  /** The decoded program error of a failed attempt. */
   readonly error: string | null;
   /** URL of the transaction in a block explorer; null until the attempt is signed. */
   readonly explorer: string | null;
-  /** What its verdict rests on, once it has landed, failed or is proved dead; null before. */
+  /** Evidence of its final verdict; null before it has landed, failed or is proved dead. */
   readonly proof: AttemptEvidence | null;
-  /** For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature. */
+  /** For a dead attempt after a database restore: evidence that its message did not land with another signature. */
   readonly messageProof: AttemptEvidence | null;
   readonly createdAt: string;
 }
 
-/** A withdrawal as lists show it. Amounts are base units as decimal strings. */
+/** A withdrawal in lists. Amounts are base units as decimal strings. */
 export interface WithdrawalSummary {
   readonly id: string;
   readonly status: WithdrawalStatus;
   readonly reason: StatusReason | null;
   readonly asset: string;
-  /** What leaves the hot wallet. */
+  /** Amount that leaves the hot wallet. */
   readonly amount: string;
-  /** What the receiver got, once finalized; less than `amount` for tokens with a transfer fee. */
+  /** Amount received, once finalized; less than `amount` for tokens with a transfer fee. */
   readonly amountReceived: string | null;
   readonly destination: string;
   readonly acceptEmptyWallet: boolean;
   readonly memo: string | null;
   readonly confirmedByCustomer: boolean;
-  /** Id of the Temporal workflow that pays the withdrawal. */
   readonly workflowId: string;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** Paths on this API. */
   readonly links: { readonly self: string; readonly confirm: string; readonly cancel: string };
 }
 
-/** A withdrawal with its attempts, oldest first. */
 export interface Withdrawal extends WithdrawalSummary {
   readonly attempts: readonly Attempt[];
 }
 
-/** One page of a list, newest first. */
 export interface WithdrawalPage {
   readonly withdrawals: readonly WithdrawalSummary[];
   /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 
-/** Which withdrawals a list shows; all conditions must hold. */
+/** All conditions must match. */
 export interface ListFilter {
   readonly status?: WithdrawalStatus;
   readonly asset?: string;
   readonly destination?: string;
 }
 
-/** RFC 9457 problem document: every answer of 400 and above, as `application/problem+json`. */
+/** RFC 9457 problem document, sent as `application/problem+json` with every status of 400 and above. */
 export interface Problem {
   readonly type: string;
   readonly title: string;

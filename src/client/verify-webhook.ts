@@ -2,9 +2,9 @@ import { SluiceError } from './errors.ts';
 import type { WebhookEvent } from './webhook-events.ts';
 
 export interface ReceivedWebhook {
-  /** Header names in lower case, as Node gives them, or a `Headers`. */
+  /** Node's header object with lower-case names, or a `Headers`. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body as it came, before any parsing: its bytes, or the text that they are in UTF-8. */
+  /** The raw body before any parsing: its bytes, or their UTF-8 text. */
   readonly body: string | Uint8Array;
 }
 
@@ -12,13 +12,14 @@ const TOLERANCE_SECONDS = 300;
 const PREFIX = 'whsec_';
 
 /**
- * Checks a request by the secret of the webhook, and gives its event with the id by which a repeated one is known: an event may come
- * more than once. Standard Webhooks; works wherever WebCrypto does.
+ * Verifies a webhook request (Standard Webhooks) and returns its event and id. An event may arrive more than once,
+ * with the same id. Works in every runtime with WebCrypto.
  *
- * @param secret as it was shown, `whsec_…`. While two are valid either will do: each request is signed by both
- * @throws SluiceError `WebhookRefused` (answer 401) for a signature that does not match, and for a request that is older or newer than 5
- * minutes
- * @throws TypeError for a secret that is none
+ * @param secret as returned by the API, `whsec_…`. During a rotation both secrets are valid: each request is signed
+ * by both
+ * @throws SluiceError `WebhookRefused` (respond with 401) for a signature that does not match, and for a timestamp
+ * more than 5 minutes off
+ * @throws TypeError for a malformed secret
  */
 export async function verifyWebhook(
   { headers, body }: ReceivedWebhook,
@@ -52,7 +53,7 @@ function keyOf(secret: string) {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
-/** No bytes for what is not base64. */
+/** Empty if the text is not base64. */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   const isBase64 = /^[A-Za-z0-9+/]*={0,2}$/.test(base64) && base64.length % 4 === 0;
   return Uint8Array.from(isBase64 ? atob(base64) : '', (character) => character.charCodeAt(0));

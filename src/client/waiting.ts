@@ -1,20 +1,18 @@
 import { SluiceError } from './errors.ts';
 
-/** What ends a call early. */
 export interface CallOptions {
-  /** Ends the call, and all tries of it: it rejects with the reason. */
+  /** Ends the call and its retries: the call rejects with the reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a wait goes on. */
 export interface PollOptions extends CallOptions {
-  /** Called when the API falls silent, once until it has answered again; the wait goes on. */
+  /** Called once for each period in which the API does not respond; the wait continues. */
   readonly onSilence?: ((error: SluiceError) => void) | undefined;
-  /** Milliseconds between two looks. @default 500 for a withdrawal, 1_000 for a feed or an audit */
+  /** Polling interval in ms. @default 500 for a withdrawal, 1_000 for a feed or an audit */
   readonly pollMs?: number | undefined;
 }
 
-/** What `ask` answers, however long the API is silent before. Throws what no waiting can change, and the reason of the signal. */
+/** Retries `ask` until the API responds. Throws errors that waiting cannot resolve, and the reason of the signal. */
 export async function untilAnswered<T>(
   ask: () => Promise<T>,
   { signal, onSilence, pollMs }: PollOptions & { readonly pollMs: number },

@@ -4,56 +4,53 @@ import type { CallOptions } from './waiting.ts';
 
 export type { DeliveryState, WebhookEventType, WebhookTopic };
 
-/** An endpoint that is told of events. Times are ISO-8601. */
+/** An endpoint that receives events. Times are ISO-8601. */
 export interface Webhook {
   readonly id: string;
   readonly url: string;
   readonly events: readonly WebhookTopic[];
   /** Why the endpoint is disabled; null if it is enabled. */
   readonly disabledBecause: string | null;
-  /** Until then the secret before the newest signs, too; null where only the newest was ever given, or kept. */
+  /** Until then requests are also signed with the previous secret; null if there is none. */
   readonly previousSecretUntil: string | null;
   readonly createdAt: string;
 }
 
-/** `secret` is shown this once; null where nothing new was made. */
+/** `secret` is returned only once; null if no new secret was created. */
 export interface WebhookWithSecret extends Webhook {
   readonly secret: string | null;
 }
 
-/** An endpoint, and what it has not heard yet. */
+/** An endpoint and its undelivered events. */
 export interface WebhookStanding extends Webhook {
-  /** Events that wait for it. */
+  /** Number of events not delivered yet. */
   readonly waiting: number;
-  /** Number of deliveries in state `dead`. */
   readonly dead: number;
-  /** What the newest failed try came to of an event that waits or is dead; null where none has failed. */
+  /** Error of the newest failed try among waiting and dead events; null if none failed. */
   readonly lastError: string | null;
 }
 
-/** One event on its way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export interface WebhookDelivery {
-  /** Id of the event, the `webhook-id` of each try. */
+  /** Event id: the `webhook-id` of each try. */
   readonly event: string;
   readonly type: WebhookEventType;
-  /** What it happened to, as `withdrawal/<id>`. */
+  /** Subject of the event, such as `withdrawal/<id>`. */
   readonly entity: string;
   readonly state: DeliveryState;
-  /** Number of tries. */
   readonly attempts: number;
   readonly lastError: string | null;
   readonly createdAt: string;
   readonly settledAt: string | null;
 }
 
-/** One page of deliveries, newest first. */
 export interface WebhookDeliveryPage {
   readonly deliveries: readonly WebhookDelivery[];
   /** Pass it as `cursor` to get the next page; null on the last page. */
   readonly nextCursor: string | null;
 }
 
-/** The webhooks of a Sluice: `sluice.webhooks`. Each call throws SluiceError, `NotFound` (404) for an id that is not there. */
+/** Webhook endpoints: `sluice.webhooks`. Each call throws SluiceError; `NotFound` (404) for an unknown id. */
 export class WebhookCalls {
   readonly #transport: Transport;
 
@@ -61,7 +58,7 @@ export class WebhookCalls {
     this.#transport = transport;
   }
 
-  /** Adds an endpoint, or gives the one of that URL these events; only a new one comes with its secret. */
+  /** Creates an endpoint, or sets the events of an existing one. Only a new endpoint has a secret in the result. */
   put(url: string, events: readonly WebhookTopic[], options?: CallOptions): Promise<WebhookWithSecret> {
     return this.#transport.call({ method: 'POST', path: '/v1/webhooks', body: { url, events } }, options);
   }
@@ -77,12 +74,12 @@ export class WebhookCalls {
     return answer.webhooks;
   }
 
-  /** Deletes it with all that it was not told; answers what it was. */
+  /** Deletes an endpoint and its undelivered events. Returns the deleted endpoint. */
   async remove(id: string, options?: CallOptions): Promise<Webhook> {
     return this.#transport.call({ method: 'DELETE', path: pathOf(id) }, options);
   }
 
-  /** A new secret; the one before signs along for `keepPreviousHours` (0-168). @default 24 */
+  /** Creates a new secret. The previous one also signs for `keepPreviousHours` (0-168). @default 24 */
   async rotate(id: string, keepPreviousHours = 24, options?: CallOptions): Promise<WebhookWithSecret> {
     return this.#transport.call(
       {
@@ -94,12 +91,12 @@ export class WebhookCalls {
     );
   }
 
-  /** Tells it again, from now on. */
+  /** Resumes deliveries to a disabled endpoint. */
   async enable(id: string, options?: CallOptions): Promise<Webhook> {
     return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/enable` }, options);
   }
 
-  /** One page, newest first; dead letters are those in state `dead`. */
+  /** One page, newest first. Dead letters have state `dead`. */
   async deliveries(
     id: string,
     filter: { readonly state?: DeliveryState; readonly cursor?: string; readonly limit?: number } = {},
@@ -109,7 +106,7 @@ export class WebhookCalls {
     return this.#transport.call({ method: 'GET', path }, options);
   }
 
-  /** Has its dead letters tried again, or one event of them. */
+  /** Retries all dead letters of an endpoint, or one event. */
   async replay(id: string, event?: string, options?: CallOptions): Promise<{ readonly replayed: number }> {
     return this.#transport.call(
       {

@@ -1,14 +1,14 @@
-/** The digits of base58, in the order of their values. */
+/** The base58 alphabet, in the order of digit values. */
 export const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const BASE = BigInt(BASE58_DIGITS.length);
 const ADDRESS_BYTES = 32;
 /**
- * 32 bytes take 32 to 44 characters of base58, and some such texts are of other lengths: see {@link isAddress}. The bound keeps its
- * reading short.
+ * Base58 text of 32 to 44 characters: the lengths that 32 bytes can take. Some matching texts decode to other lengths;
+ * use {@link isAddress} to check. The upper bound limits the decoding work.
  */
 export const ADDRESS_TEXT = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 
-/** True for base58 text of exactly 32 bytes. Whether anybody can hold its key is another question: `solana/tokens/addresses.ts`. */
+/** True for base58 text of exactly 32 bytes. Whether it can be paid: `solana/tokens/addresses.ts`. */
 export function isAddress(text: string): boolean {
   if (!ADDRESS_TEXT.test(text)) return false;
   const digits = text.replace(/^1*/, '');

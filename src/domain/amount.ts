@@ -1,13 +1,12 @@
 import { DomainError } from './errors.ts';
 
-/** The largest amount that the chain can hold: 2^64 - 1 base units. */
 export const U64_MAX = 2n ** 64n - 1n;
 
 export const LAMPORT_DECIMALS = 9;
 const CANONICAL = /^[1-9][0-9]{0,19}$/;
 
 /**
- * Reads an amount of base units, 1 to 2^64-1, in its only spelling: decimal digits without sign, point or leading zero.
+ * Parses an amount of base units, 1 to 2^64-1. Accepts only decimal digits without sign, point or leading zero.
  * Throws DomainError InvalidRequest that names `field`.
  */
 export function parseAmount(text: string, field: string): bigint {
@@ -23,8 +22,8 @@ export function parseAmount(text: string, field: string): bigint {
 }
 
 /**
- * What a withdrawal pays, as people read it: `1.5 SOL`, or `12500000 base units of 9xQe…`, because how many decimals a token has
- * is the chain's to say. `mint` is how the token's address is shown.
+ * A withdrawal's amount for display: `1.5 SOL`, or `12500000 base units of 9xQe…`. Token amounts have no decimal
+ * point, because only the chain knows the mint's decimals. `mint` is the display form of the mint address.
  */
 export function describeAmount(
   { asset, amount }: { readonly asset: string; readonly amount: string },
@@ -33,12 +32,11 @@ export function describeAmount(
   return asset === 'SOL' ? `${formatLamports(BigInt(amount))} SOL` : `${amount} base units of ${mint}`;
 }
 
-/** Lamports in SOL. Exact; no trailing zeros. */
 export function formatLamports(lamports: bigint): string {
   return formatUnits(lamports, LAMPORT_DECIMALS);
 }
 
-/** Base units as people read them: `formatUnits(12_500_000n, 6)` is `12.5`. Exact; no trailing zeros. */
+/** Formats base units with a decimal point: `formatUnits(12_500_000n, 6)` is `12.5`. Exact; no trailing zeros. */
 export function formatUnits(base: bigint, decimals: number): string {
   const digits = (base < 0n ? -base : base).toString().padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);

@@ -2,7 +2,7 @@ import type { Verdict } from './attempt.ts';
 import { ATTEMPT_FAILED } from './chain-failures.ts';
 import { type SettlementStatus, type StatusReason, WITHDRAWAL } from './settlement.ts';
 
-/** What each state waits for, in an operator's words. */
+/** What a withdrawal in each state waits for, as text for operators. */
 export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   requested: 'a worker to check the destination and compose the transaction',
   awaiting_confirmation: 'the customer: `confirmDestination` or `cancelWithdrawal`',
@@ -18,7 +18,7 @@ export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   dead: 'nothing: its transaction is proved dead and paid nothing',
 };
 
-/** What replaces {@link WAITS_FOR} for settlements that are no withdrawals: they have no customer, and need not pay. */
+/** Overrides {@link WAITS_FOR} for other kinds of settlement: they have no customer, and may not pay. */
 const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
   awaiting_funds: 'its wallet to be funded; it goes on by itself',
   preparing: 'the signatures that are missing',
@@ -29,13 +29,13 @@ const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
   dead: 'nothing: its transaction is proved dead',
 };
 
-/** What a settlement of this kind waits for, in an operator's words. `code`: that of its reason. */
+/** What a settlement of this kind waits for, as text for operators. `code` is its reason code. */
 export function waitsFor(kind: string, status: SettlementStatus, code: string | null = null): string {
   if (status === 'preparing' && code === ATTEMPT_FAILED) return 'the next attempt, which follows by itself';
   return (kind === WITHDRAWAL ? undefined : OTHERS_WAIT_FOR[status]) ?? WAITS_FOR[status];
 }
 
-/** What ends each reason to hold a settlement. Nobody can force a signature past one. */
+/** How each reason to hold a settlement ends, by reason code. No order can force a signature past a hold. */
 const ENDS_HOLD: Readonly<Record<string, string>> = {
   evidence_missing: 'mend the nodes that are named, or add one; it goes on by itself when they tell',
   cannot_prepare: 'mend what the reason names; it goes on by itself',
@@ -64,13 +64,13 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
     'look whether its dead attempt has landed: then `sluice settlements mark-paid <id> --reason <text>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed --subject <id> --reason <text>` lets it be paid; `sluice settlements resume` ends the pause',
 };
 
-/** What replaces {@link ENDS_HOLD} for settlements that are no withdrawals: they have no receiver to look at. */
+/** Overrides {@link ENDS_HOLD} for kinds other than withdrawals: they have no receiver to check. */
 const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
     'look on the chain whether it is done already: then `sluice settlements mark-paid <id> --reason <text>`, else `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
 };
 
-/** What replaces {@link BY_STATUS} for settlements that are no withdrawals: keys that are not ours may have to sign them, too. */
+/** Overrides {@link BY_STATUS} for kinds other than withdrawals: external keys may have to sign them too. */
 const BY_STATUS_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> = {
   awaiting_funds: 'fund the wallet that its reason names; it goes on by itself',
   preparing:
@@ -94,7 +94,7 @@ const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
   dead: 'nothing: it has ended',
 };
 
-/** What comes next for a settlement of this kind, in an operator's words. `verdict` is that on its live attempt, where it is signed. */
+/** The next step of a settlement, as text for operators. `verdict` is the one on its live signed attempt, if any. */
 export function nextStep(
   kind: string,
   { status, reason }: { readonly status: SettlementStatus; readonly reason: StatusReason | null },

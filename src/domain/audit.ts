@@ -3,13 +3,13 @@ import type { BlockHeader, Movement } from './deposit.ts';
 import { depositKey } from './deposit-key.ts';
 import type { ScanRange } from './scan.ts';
 
-/**
- * Hold what the chain lists for addresses against what is on record, over slots that the scan has passed. `repair`: put on record what is
- * missing; else it is only told.
- */
+/** Compares transactions on chain with the database, over scanned slots. `repair`: also store missing deposits. */
 export type AuditOrder = GapAuditOrder | ImportAuditOrder | OperatorAuditOrder;
 
-/** Every watched wallet, over a gap that was closed. `record`: the name of the record that waits for it, no other may call it done. */
+/**
+ * Audits every watched wallet over a closed gap. `record` identifies the database copy that waits for the audit: it is
+ * marked done only there.
+ */
 export interface GapAuditOrder extends ScanRange {
   readonly cause: 'gap';
   readonly address: null;
@@ -17,7 +17,10 @@ export interface GapAuditOrder extends ScanRange {
   readonly record: string;
 }
 
-/** What is found is no alarm, as nobody could have scanned it; at the end the address may be assigned in that `record`. */
+/**
+ * Found deposits raise no alert, because the scan could not see them. Then the address becomes assignable,
+ * but only in the database copy `record`.
+ */
 export interface ImportAuditOrder extends ScanRange {
   readonly cause: 'import';
   readonly address: string;
@@ -25,63 +28,59 @@ export interface ImportAuditOrder extends ScanRange {
   readonly record: string;
 }
 
-/** No record waits for it. */
+/** An audit that an operator asked for. No row waits for it. */
 export interface OperatorAuditOrder extends ScanRange {
   readonly cause: 'operator';
   readonly address: string;
   readonly repair: boolean;
 }
 
-/** Why what nodes do not list is no proof that nothing came. */
+/** Why an empty listing does not prove that there was no deposit. */
 export const UNSHOWN = 'no quorum of nodes has shown the blocks of these slots: add nodes that have them';
 
 const IMPORTS_SINCE = 'since ';
 
-/** As {@link importsSubject} makes them, for SQL and JavaScript alike: its group is the slot. */
+/** Matches {@link importsSubject} in SQL and JavaScript; its group is the slot. */
 export const IMPORTS_SUBJECT = `^${IMPORTS_SINCE}([0-9]+)$`;
 
-/** The subject of the one alert about all imports since a slot. */
 export function importsSubject(since: string): string {
   return `${IMPORTS_SINCE}${since}`;
 }
 
-/** What an audit came to. */
 export interface AuditReport {
   readonly addresses: number;
   readonly transactions: number;
-  /** Some of the arrivals of which chain and record said different things, at most 100; `found` counts all of them. */
+  /** Arrivals that differ between chain and database, at most 100. `found` counts all of them. */
   readonly differences: readonly AuditDifference[];
   readonly found: number;
-  /** How many of them the record still has, or still lacks. */
+  /** Number of differences that were not repaired. */
   readonly remaining: number;
   /**
-   * Transactions that no quorum of nodes shows alike, histories that none lists, and addresses over slots of which none has shown the
-   * blocks: nothing is said of them, and the audit is not done.
+   * Transactions without an agreeing quorum, histories that no quorum lists, and addresses over slots whose blocks
+   * no quorum returned. The audit is incomplete while this is above 0.
    */
   readonly unread: number;
 }
 
-/** An arrival of which chain and record said different things. Amounts are base units, slots too are decimal strings. */
+/** An arrival that differs between chain and database. Amounts (base units) and slots are decimal strings. */
 export interface AuditDifference {
   readonly signature: string;
   readonly slot: string;
   readonly account: string;
-  /** `SOL`, or the address of a mint. */
   readonly asset: string;
-  /** Null where the chain shows no such arrival. */
+  /** Null if the chain has no such arrival. */
   readonly chain: string | null;
-  /** Null where it was not on record. */
+  /** Null if it was not recorded. */
   readonly record: string | null;
-  /** True where the record says now what the chain says. */
+  /** True if the database agrees with the chain after the audit. */
   readonly repaired: boolean;
 }
 
-/** A part of an audit; `next`: the address behind which the next part begins, null where there is none. */
+/** A page of an audit. `next`: the address after which the next page begins; null on the last page. */
 export interface AuditedPage extends AuditReport {
   readonly next: string | null;
 }
 
-/** What came to an account of one wallet in a finalized block. */
 export type Arrived = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
   Pick<BlockHeader, 'slot'>;
 
@@ -96,7 +95,6 @@ export const NOTHING_AUDITED: AuditReport = {
   unread: 0,
 };
 
-/** Parts of one audit as one report. */
 export function allOf(parts: readonly AuditReport[]): AuditReport {
   const sum = (count: (part: AuditReport) => number) => parts.reduce((total, part) => total + count(part), 0);
   return {
@@ -109,7 +107,7 @@ export function allOf(parts: readonly AuditReport[]): AuditReport {
   };
 }
 
-/** The arrivals of which chain and record differ, before a repair and after it: what only the first comparison shows is repaired. */
+/** Arrivals that differ before the repair. A difference that is gone after it is reported as repaired. */
 export function differencesBetween(
   chain: readonly Arrived[],
   recordBefore: readonly Arrived[],
@@ -131,7 +129,6 @@ function amountsOf(arrivals: readonly Arrived[]): ReadonlyMap<string, bigint> {
   return new Map(arrivals.map((one) => [depositKey(one), one.amount]));
 }
 
-/** What people are told of a difference. */
 export function differenceAlarm({
   signature,
   account,
@@ -152,12 +149,11 @@ export function differenceAlarm({
   return { kind: 'deposit_mismatch', message, ...about };
 }
 
-/** One audit of one thing at a time; one that only looks never stands for one that repairs. */
+/** One audit of one subject at a time. A read-only audit has its own id, so it never replaces a repairing one. */
 export function auditWorkflowId({ address, cause, from, to, repair }: AuditOrder): string {
   return `address-audit/${cause}/${address ?? 'all'}/${from}-${to}${repair ? '' : '/look'}`;
 }
 
-/** By its workflow id. */
 export function isOfGap(workflowId: string): boolean {
   return workflowId.startsWith('address-audit/gap/');
 }

@@ -1,39 +1,38 @@
 /**
- * So many may be unsent whatever is measured: they are signed within half the life of a blockhash even where each takes a second. Where they
- * are not, attempts die, and {@link unsentAllowed} lowers it.
+ * Unsent attempts that are always allowed: even at one second a signature they are signed within half the life of a
+ * blockhash. If they are not, attempts die, and {@link unsentAllowed} lowers the limit.
  */
 export const USUAL_UNSENT = 32;
-/** One that dies for other reasons must not stop all; nor must as many as there may be that wait for their signer for days. */
+/** Single attempts that die for other reasons, or wait for a signer for days, must not stop all others. */
 const FEWEST_UNSENT = 2;
-/** A bound of what dies with a signer that stops at once. */
+/** Limits how many attempts die if the signer stops. */
 const MOST_UNSENT = 2_048;
-/** Half a life of a blockhash: the other half is for sending. */
+/** Half the life of a blockhash. The other half is for sending. */
 const SIGNING_BLOCKS = 75;
 const SIGNINGS_KEPT = 32;
 const FEWEST_SIGNINGS = 8;
 
-/** Attempts that are prepared and not on their way: `living`, and `overdue` ones since the signer has last signed any. */
+/** Attempts that are prepared but not sent: `living` ones, and those `overdue` since the signer's last signature. */
 export interface Unsent {
   readonly living: number;
   readonly overdue: number;
 }
 
-/** The newest attempts that have ended. */
+/** Counts among the newest ended attempts. */
 export interface Ends {
   readonly ended: number;
   readonly dead: number;
 }
 
-/** The newest signatures of one kind that this process has stored. Times are milliseconds of one monotonic clock. */
+/** Statistics of the newest signatures of one kind that this process stored. Milliseconds of one monotonic clock. */
 export interface Signings {
   readonly count: number;
-  /** Mean time from the row of the attempt to its signature. */
+  /** Mean time from the insert of the attempt to its signature. */
   readonly latencyMs: number;
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
-/** Keeps the newest signings of each kind of settlement. */
 export class SigningTimes {
   readonly #newest = new Map<string, readonly { readonly at: number; readonly tookMs: number }[]>();
 
@@ -42,7 +41,7 @@ export class SigningTimes {
     this.#newest.set(kind, [...(this.#newest.get(kind) ?? []), signing].slice(-SIGNINGS_KEPT));
   }
 
-  /** Null while there are too few to go by. */
+  /** Null below the minimum number of samples. */
   measured(kind: string): Signings | null {
     const newest = this.#newest.get(kind) ?? [];
     const [first, last] = [newest[0], newest.at(-1)];
@@ -54,8 +53,9 @@ export class SigningTimes {
 }
 
 /**
- * How many attempts get signed within half a life of a blockhash, of blocks of `msPerBlock`: by the rate at which they were signed, and at least one
- * after the other by the latency of one. {@link USUAL_UNSENT} at least. While attempts have waited for `waitedMs` and none was signed, that wait is the latency.
+ * Number of attempts that the signer can sign within half the life of a blockhash, with blocks of `msPerBlock`.
+ * Uses the better of the measured rate and of sequential signing at the mean latency; at least
+ * {@link USUAL_UNSENT}. If attempts have waited for `waitedMs` without a signature, that wait is the latency.
  */
 export function unsentServed(signings: Signings | null, msPerBlock: number, waitedMs: number): number {
   if (signings === null) return USUAL_UNSENT;
@@ -66,16 +66,13 @@ export function unsentServed(signings: Signings | null, msPerBlock: number, wait
   return Math.min(MOST_UNSENT, Math.max(USUAL_UNSENT, served));
 }
 
-/**
- * How many attempts may be prepared and not yet sent, of `served` ones, by the newest that have ended: the more of them died, the fewer get on
- * their way in time, and the fewer are begun. With as many as land it grows again.
- */
+/** Limit of unsent attempts: `served`, reduced by the share of dead ones among the newest ended attempts. */
 export function unsentAllowed({ ended, dead }: Ends, served: number): number {
   if (ended === 0) return served;
   return Math.max(FEWEST_UNSENT, Math.round((served * (ended - dead)) / ended));
 }
 
-/** Whether another attempt may begin. A few may always live: else nobody would learn that the signer signs again. */
+/** Whether another attempt may begin. A few may always begin: they detect that the signer works again. */
 export function mayBegin({ living, overdue }: Unsent, ends: Ends, served: number): boolean {
   return living < FEWEST_UNSENT || living + overdue < unsentAllowed(ends, served);
 }

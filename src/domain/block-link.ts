@@ -1,22 +1,20 @@
 import type { BlockHeader } from './deposit.ts';
 
-/** Enough of a block to tell it from every other one. */
 export type BlockName = Pick<BlockHeader, 'slot' | 'blockhash' | 'height'>;
 
-/** What a block says of itself and of its parent. */
 export type Link = Pick<BlockHeader, 'slot' | 'height' | 'parentSlot' | 'previousBlockhash'>;
 
 /**
- * What walking from a block that nodes agree on back to the cursor came to. `linked`: the blocks after the cursor, the oldest first,
- * each the parent of the next. `wanted`: the next block to know, by the name that its child gives it. `contradicted`: the chain that
- * nodes agree on does not hold the cursor; `child` is its block nearest to the cursor.
+ * Result of following parent links from an agreed block back to the cursor. `linked`: the blocks after the cursor,
+ * oldest first. `wanted`: the next block to fetch, by the name that its child gives it. `contradicted`: the agreed
+ * chain does not contain the cursor; `child` is its block nearest to the cursor.
  */
 export type Walk<Header extends BlockHeader = BlockHeader> =
   | { readonly kind: 'linked'; readonly headers: readonly Header[] }
   | { readonly kind: 'wanted'; readonly name: BlockName; readonly child: Header }
   | { readonly kind: 'contradicted'; readonly child: Header };
 
-/** The name that a block gives to its parent: header data that a node without the parent cannot make up. */
+/** The parent's name by a block's header. A node that lacks the parent cannot invent it. */
 export function parentOf({ parentSlot, previousBlockhash, height }: Omit<Link, 'slot'>): BlockName {
   return { slot: parentSlot, blockhash: previousBlockhash, height: height - 1n };
 }
@@ -26,8 +24,8 @@ export function isSameBlock(one: BlockName, other: BlockName): boolean {
 }
 
 /**
- * True where `child` names `parent` as the block before it, by slot, hash and height, whatever slots lie between: this and nothing
- * else proves that no block is missing. A node that lacks blocks can fail to show such a link, and cannot make one up.
+ * True if `child` names `parent` as its parent by slot, hash and height, whatever slots are between them. Nothing else
+ * proves that no block is missing: a node that lacks blocks can fail to return such a link, but cannot invent one.
  * Source: docs/decisions/0014-deposit-scan.md.
  */
 export function isParent(parent: BlockName, child: Link): boolean {
@@ -35,8 +33,9 @@ export function isParent(parent: BlockName, child: Link): boolean {
 }
 
 /**
- * Walks from `anchor`, which nodes agree on, to `cursor`. `known` gives the block of a name where nodes show it; one of another name is
- * not followed. As heights go down by one, no block is left out. Source: docs/decisions/0014-deposit-scan.md.
+ * Follows parent links from `anchor`, an agreed block, back to `cursor`. `known` returns the block with a name if a
+ * node returned it; a block with another name is not followed. Heights decrease by one, so no block is skipped.
+ * Source: docs/decisions/0014-deposit-scan.md.
  */
 export function walkBack<Header extends BlockHeader>(
   cursor: BlockName,
@@ -58,8 +57,8 @@ export function walkBack<Header extends BlockHeader>(
 }
 
 /**
- * The blocks of an ascending list that go on from the cursor without a gap. Nobody agreed on them yet: what they show is where to look
- * for a block that nodes agree on below a hole.
+ * Blocks that continue from the cursor without a gap. No quorum agreed on them yet: they only show where to look for an
+ * agreed block.
  */
 export function linkedPrefix<Header extends BlockHeader>(
   cursor: BlockName,

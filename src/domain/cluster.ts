@@ -1,6 +1,6 @@
 import { DomainError } from './errors.ts';
 
-/** Names of clusters in the settings. `localnet` is any private chain. */
+/** Cluster names in the settings. `localnet` is any private chain. */
 export type ClusterName = 'localnet' | 'devnet' | 'mainnet-beta';
 
 const GENESIS_HASH = {
@@ -9,8 +9,8 @@ const GENESIS_HASH = {
 } as const;
 
 /**
- * Throws WrongCluster where nodes with this genesis hash are not of the cluster that the settings name. A private chain has any hash
- * (ours shows devnet's, for x402 clients), but never mainnet's.
+ * Throws WrongCluster if this genesis hash is not that of the configured cluster. A private chain has any hash except
+ * mainnet's. Localnet returns devnet's, for x402 clients.
  */
 export function checkClusterName(name: ClusterName, genesisHash: string): void {
   const wanted = name === 'localnet' ? null : GENESIS_HASH[name];

@@ -11,31 +11,30 @@ import {
 } from './deposit.ts';
 import { type AssetTerms, SOL } from './deposit-asset.ts';
 
-/** What the rules of deposits must know about us. */
 export interface Ours {
-  /** Why we watch a wallet; undefined for one that is nothing to us. */
+  /** The kind of a watched wallet; undefined if we do not watch it. */
   kindOf(address: string): WatchKind | undefined;
-  /** The associated token account of a wallet that we watch, of any kind. Never throws: anybody may send anything to any wallet. */
+  /** The associated token account of a watched wallet. Never throws: senders may pass any wallet and mint. */
   ataOf(wallet: string, mint: string, program: string): string;
-  /** The terms of `SOL` or of a mint; undefined where it is not among the assets. */
+  /** The terms of `SOL` or of a mint; undefined if it is not listed. */
   asset(asset: string): AssetTerms | undefined;
-  /** True for the signature of an attempt that we composed: the payment of a buyer, though adopted, is a deposit as any other. */
+  /** True for the signature of an attempt that we composed. A buyer's adopted payment is an ordinary deposit. */
   isAttempt(signature: string): boolean;
   /**
-   * Whether a token account that was handed over to a deposit wallet is credited, with all that it holds then. Such an account is
-   * not the associated one, so that rule does not bind it. Default: no.
+   * Whether a token account that was handed over to a deposit wallet is credited. It need not be an ATA. Default:
+   * no.
    */
   readonly ownerChangeAllowed?: boolean;
   /**
-   * The wallet of ours whose token account is the owner of another token account; undefined for any other owner. Default: none. The scan
-   * does not know these owners, audits and reconciliation do.
+   * The wallet of ours whose token account owns another token account; undefined for any other owner. Default:
+   * none. Only audits and reconciliation know these owners, the scan does not.
    */
   nestedIn?(owner: string): string | undefined;
 }
 
 /**
- * What a finalized block means for us: what arrived in every account of every watched wallet, credited or not, what left, and what our
- * hot wallets signed. Source: docs/interface.md, Deposit detection rules 3 to 5.
+ * The effects of a finalized block on watched wallets: all inflows, credited or not, outflows, and transactions
+ * signed by our hot wallets. Source: docs/interface.md, Deposit detection rules 3 to 5.
  */
 export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, ours: Ours): BlockFinding {
   const findings = transactions.map((transaction) => findingOfTransaction(transaction, ours));
@@ -46,10 +45,7 @@ export function findingOf({ transactions }: Pick<ScannedBlock, 'transactions'>, 
   };
 }
 
-/**
- * {@link findingOf} for one transaction. One that failed moves no more than its fee, which is an outflow: nothing that a node says it
- * brought is believed.
- */
+/** {@link findingOf} for one transaction. A failed one has only its fee as outflow: reported inflows are ignored. */
 export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours): BlockFinding {
   const changes = changesOf(transaction)
     .flatMap((change) => ofWallet(change, ours))
@@ -72,7 +68,7 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
   return { inflows, outflows, spends };
 }
 
-/** How one account of a wallet changed; a change of owner is two: all leaves the one, all arrives at the other. */
+/** The change of one account. A change of owner is two: the whole balance leaves one wallet, enters the other. */
 interface Change {
   readonly account: string;
   readonly wallet: string;
@@ -84,7 +80,7 @@ interface Change {
   readonly nested?: true;
 }
 
-/** What leaves a nested token account is no movement of the wallet: its balances do not count what is there. */
+/** A decrease of a nested token account is no outflow: the wallet's balances exclude it. */
 function ofWallet(change: Change, ours: Ours): readonly Change[] {
   const wallet = change.asset === SOL ? undefined : ours.nestedIn?.(change.wallet);
   if (wallet === undefined) return [change];
@@ -117,10 +113,7 @@ function tokenChanges({ account, mint, before, after }: TokenChange): readonly C
   return change((after ?? before)?.owner, has - had, false);
 }
 
-/**
- * The assets of which a wallet of ours signed away some. A fee is nothing that can arrive anywhere, so it does not count; the
- * lamports of a token account do, when its owner closes it.
- */
+/** Assets that a signing wallet of ours lost. Fees do not count; lamports of a closed token account do. */
 function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): ReadonlySet<string> {
   const { accounts, tokens, feeLamports } = transaction;
   const signers = new Set(
@@ -141,9 +134,10 @@ function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): Readonly
 }
 
 /**
- * Why what arrived by somebody else's hand is not the user's to have; null where it is. The first that holds, `internal` before all of
- * them: whose it is (`hot_wallet`), how it came (`nested_token_account`, `owner_changed`, `not_associated_account`, `asset_changed`), and
- * last what an operator may change (`unknown_mint`, `deposits_off`, `below_minimum`), so that such a reason says that nothing else was wrong.
+ * Why an inflow from another sender is not credited; null if it is. The first matching reason applies, after
+ * `internal`: the owner (`hot_wallet`), the way it arrived (`nested_token_account`, `owner_changed`,
+ * `not_associated_account`, `asset_changed`), and last what an operator may change (`unknown_mint`, `deposits_off`,
+ * `below_minimum`). So these last reasons imply that every other check passed.
  */
 function reasonAgainst(change: Change, ours: Ours): NotCreditedReason | null {
   const terms = ours.asset(change.asset);
@@ -157,13 +151,13 @@ function reasonAgainst(change: Change, ours: Ours): NotCreditedReason | null {
   return change.delta < terms.minimumDeposit ? 'below_minimum' : null;
 }
 
-/** True where the mint is not the one that was listed: its issuer has closed it, and made another one at the same address. */
+/** True if the mint is not the listed one: its issuer closed it and recreated it at the same address. */
 function isRemade({ program, decimals }: Change, terms: AssetTerms): boolean {
   const isOther = (shown: unknown, listed: unknown): boolean => shown !== null && shown !== listed;
   return isOther(program, terms.program) || isOther(decimals, terms.decimals);
 }
 
-/** True for SOL, and for an associated token account under the mint's program of now, or one handed over where that is allowed. */
+/** True for SOL, an associated token account under the mint's current program, and an allowed change of owner. */
 function isInItsPlace(change: Change, terms: AssetTerms | undefined, ours: Ours): boolean {
   const { account, wallet, asset, ownerChanged } = change;
   const program = change.program ?? terms?.program ?? null;

@@ -1,25 +1,24 @@
 import { DomainError } from './errors.ts';
 
-/** What we take in: SOL, or the tokens of one mint. */
 export interface AssetTerms {
   /** {@link SOL} or the address of the mint. */
   readonly asset: string;
   /** The token program that owns the mint; null for SOL. */
   readonly program: string | null;
   readonly decimals: number;
-  /** Base units: less than that in one account by one transaction is not credited. */
+  /** Base units. A smaller inflow to one account in one transaction is not credited. */
   readonly minimumDeposit: bigint;
   readonly depositsOn: boolean;
 }
 
-/** What an operator may say of an asset; what is left out stays as it is. */
+/** An operator's change; absent fields keep their value. */
 export type AssetChange = Partial<Pick<AssetTerms, 'minimumDeposit' | 'depositsOn'>>;
 
-/** What the chain says of an asset, whatever an operator wishes. */
+/** Limits that the chain sets, independent of an operator. */
 export interface AssetLimits {
   /** Base units. */
   readonly leastDeposit: bigint;
-  /** Why it cannot be moved for anybody; null where it can. */
+  /** Why no holder can transfer the asset; null if holders can. */
   readonly immovable: string | null;
 }
 
@@ -28,7 +27,7 @@ export const SOL = 'SOL';
 const SOL_DECIMALS = 9;
 const ONE_UNIT = 1n;
 
-/** SOL until an operator changes it. `rentMinimum`: lamports that the chain demands of an account, so that no less can open one. */
+/** Default terms of SOL. `rentMinimum`: minimum lamports of an account, so that a smaller amount cannot open one. */
 export function untouchedSol(rentMinimum: bigint): AssetTerms {
   return {
     asset: SOL,
@@ -39,19 +38,18 @@ export function untouchedSol(rentMinimum: bigint): AssetTerms {
   };
 }
 
-/** A mint that is listed without another word. */
 export function untouchedToken<Mint extends Pick<AssetTerms, 'asset' | 'program' | 'decimals'>>(
   mint: Mint,
 ): Mint & AssetTerms {
   return { ...mint, minimumDeposit: ONE_UNIT, depositsOn: true };
 }
 
-/** Whether an asset is taken, by its terms on record: SOL is until an operator says otherwise, a mint only once it is listed. */
+/** Whether deposits of an asset are on, by its stored terms. Default: on for SOL, off for a mint that is not listed. */
 export function takesDeposits(asset: string, onRecord: Pick<AssetTerms, 'depositsOn'> | undefined): boolean {
   return onRecord?.depositsOn ?? asset === SOL;
 }
 
-/** The terms after the change. Throws AssetRejected, which names the field, for terms that the chain cannot keep. */
+/** Applies the change. Throws AssetRejected, which names the field, for terms that the chain does not permit. */
 export function changeTerms<Terms extends AssetTerms>(
   terms: Terms,
   { minimumDeposit = terms.minimumDeposit, depositsOn = terms.depositsOn }: AssetChange,

@@ -1,8 +1,8 @@
 import type { BlockHeader, Movement } from './deposit.ts';
 
 /**
- * The name of a deposit, for ever: one row and one public id in every copy of the record. A slot has one finalized block, so that it
- * names the deposit whichever block of that slot announced it, and where nobody has the block any more.
+ * The permanent key of a deposit: it yields the same row and public id in every copy of the database. A slot has one
+ * finalized block, so the slot identifies the deposit whichever block announced it, and after the block is lost.
  */
 export function depositKey({
   signature,

@@ -1,31 +1,31 @@
-/** Why we look for a wallet: a user pays to it, or we pay from it (hot wallets, fee payers and nonce authorities). */
+/** Why a wallet is watched: users pay to it, or we pay from it (hot wallets, fee payers and nonce authorities). */
 export type WatchKind = 'deposit' | 'hot';
 
 export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as const;
 
 /**
- * Where a deposit is.
+ * State of a deposit.
  *
- * - `pending`: seen, and not yet finalized or not yet confirmed by a quorum of nodes. It may have a {@link NotCreditedReason} already,
- *   which is one node's word: it ends by that of a quorum.
- * - `final`: arrived for good. Book it where it has a user: it has none where the address was nobody's when it came, or a restored record
- *   lost whose that was.
- * - `dropped`: was pending on a fork that is gone, or by the word of one node that a quorum denies; it is pending again should its slot
- *   be found to hold it.
- * - `not_credited`: arrived, and is not the user's to have, for a {@link NotCreditedReason}.
+ * - `pending`: seen, but not finalized yet, or not confirmed by a quorum. It may already have a
+ *   {@link NotCreditedReason} from one node, which a quorum must confirm.
+ * - `final`: irreversible. Credit it if it has a user. It has none if the address was unassigned when it arrived,
+ *   or if a restored database lost the assignment.
+ * - `dropped`: was pending on a fork that is gone, or was returned by one node and denied by a quorum. It is
+ *   pending again if its slot turns out to contain it.
+ * - `not_credited`: arrived, but is not credited, for a {@link NotCreditedReason}.
  */
 export type DepositState = (typeof DEPOSIT_STATES)[number];
 
 export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'doubtful'] as const;
 
 /**
- * Where a deposit address is.
+ * State of a deposit address.
  *
- * - `auditing`: watched, and what came before is still looked for; then `free` or `used`.
- * - `free`: may be given out.
- * - `assigned`: one user's for ever.
- * - `used`: something arrived before it was assigned, so that it is never given out.
- * - `doubtful`: nobody had it in a record that was restored, so that a user may have it: kept back until an operator says that none has.
+ * - `auditing`: watched, while earlier deposits are searched; then `free` or `used`.
+ * - `free`: may be assigned.
+ * - `assigned`: belongs to one user permanently.
+ * - `used`: received a deposit before it was assigned, so it is never assigned.
+ * - `doubtful`: unassigned in a restored database, so a user may have it: withheld until an operator releases it.
  */
 export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 
@@ -42,21 +42,21 @@ export const NOT_CREDITED_REASONS = [
 ] as const;
 
 /**
- * Why what arrived is not credited. Public words: never rename or reuse one. Source: docs/deposits.md.
+ * Why an arrival is not credited. Reasons are public: never rename or reuse one. Source: docs/deposits.md.
  *
  * - `nested_token_account`: the owner of the token account is a token account of the wallet, not the wallet itself.
  * - `owner_changed`: the token account had another owner before the transaction.
  * - `not_associated_account`: the token account is not the associated one of the wallet under the mint's own program.
- * - `asset_changed`: the mint has other decimals, or another program, than when it was listed: it was closed and made again.
- * - `unknown_mint`: the mint is not among the assets.
- * - `deposits_off`: the asset takes no deposits now.
- * - `below_minimum`: less than the least deposit of the asset.
- * - `internal`: we moved it ourselves: an attempt of ours, or a wallet of ours signed and lost that asset.
- * - `hot_wallet`: it came to a wallet that we pay from, not to a user's.
+ * - `asset_changed`: the mint's decimals or program differ from its listing: it was closed and recreated.
+ * - `unknown_mint`: the mint is not listed.
+ * - `deposits_off`: deposits of the asset are off.
+ * - `below_minimum`: less than the minimum deposit of the asset.
+ * - `internal`: our own transfer: an attempt of ours, or a wallet of ours signed and lost that asset.
+ * - `hot_wallet`: it reached a wallet that we pay from, not a user's.
  */
 export type NotCreditedReason = (typeof NOT_CREDITED_REASONS)[number];
 
-/** A finalized block without its transactions. `time` is Unix seconds, null where the node does not know it. */
+/** A finalized block without its transactions. `time` is Unix seconds; null if the node does not know it. */
 export interface BlockHeader {
   readonly slot: bigint;
   readonly blockhash: string;
@@ -66,7 +66,6 @@ export interface BlockHeader {
   readonly time: bigint | null;
 }
 
-/** One account of a transaction, with its lamports. */
 export interface AccountChange {
   readonly address: string;
   readonly signer: boolean;
@@ -74,19 +73,16 @@ export interface AccountChange {
   readonly after: bigint;
 }
 
-/**
- * What a token account held, in base units. `program` is null where an early ledger does not tell it, `owner` in a failed transaction
- * only.
- */
+/** Balance in base units. `program` is null in early ledgers, `owner` only in failed transactions. */
 export interface TokenHolding {
   readonly owner: string | null;
   readonly program: string | null;
-  /** Null where a node does not show it. */
+  /** Null if the node does not return it. */
   readonly decimals: number | null;
   readonly amount: bigint;
 }
 
-/** One token account of a transaction. Null: it was not there, or was one of another mint. */
+/** One token account of a transaction. Null: the account did not exist, or had another mint. */
 export interface TokenChange {
   readonly account: string;
   readonly mint: string;
@@ -94,11 +90,11 @@ export interface TokenChange {
   readonly after: TokenHolding | null;
 }
 
-/** A transaction of a block as far as money goes: who signed it, and what every account held before and after it. */
+/** The signers of a transaction, and the balances of all its accounts before and after it. */
 export interface ScannedTransaction {
   readonly signature: string;
   readonly version: 'legacy' | number;
-  /** The chain's word for what went wrong; null where it succeeded, and only there. */
+  /** The error as the chain has it; null exactly if the transaction succeeded. */
   readonly error: string | null;
   readonly feeLamports: bigint;
   /** The fee payer first. */
@@ -111,7 +107,6 @@ export interface ScannedBlock {
   readonly transactions: readonly ScannedTransaction[];
 }
 
-/** What one transaction changed in one account of a wallet that we watch. */
 export interface Movement {
   readonly signature: string;
   /** The wallet itself for SOL, else the token account. */
@@ -123,22 +118,21 @@ export interface Movement {
   readonly amount: bigint;
 }
 
-/** What arrived; `reason` is null where it is to be credited. Key: (signature, slot, account, asset), see `depositKey`. */
+/** An arrival. `reason` is null if it is credited. Key: (signature, slot, account, asset), see `depositKey`. */
 export interface Inflow extends Movement {
   readonly reason: NotCreditedReason | null;
 }
 
-/** A transaction that a wallet of kind `hot` signed; `error` is null where it succeeded. */
+/** A transaction that a wallet of kind `hot` signed; `error` is null if it succeeded. */
 export interface Spend {
   readonly signature: string;
   readonly wallet: string;
   readonly error: string | null;
 }
 
-/** Everything in one block that is about wallets that we watch. */
 export interface BlockFinding {
   readonly inflows: readonly Inflow[];
-  /** What left: by a sweep of ours, by a permanent delegate's hand, or as the fee of a transaction, a failed one too. */
+  /** Decreases: by a sweep, by a permanent delegate, or as a transaction fee, also of a failed one. */
   readonly outflows: readonly Movement[];
   readonly spends: readonly Spend[];
 }

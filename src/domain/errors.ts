@@ -1,4 +1,4 @@
-/** How one kind of failure shows at every border: HTTP status, whether a retry can help, and the sentence for people. */
+/** How an error appears at every border: HTTP status, whether a retry can help, and a sentence for people. */
 interface ErrorKind {
   readonly status: number;
   readonly retryable: boolean;
@@ -6,8 +6,8 @@ interface ErrorKind {
 }
 
 /**
- * The one table of domain errors. Codes are public: never rename or reuse one.
- * HTTP answers problem+json with `status`; activities throw ApplicationFailure with `type = code`; the CLI exits non-zero.
+ * All domain errors. Codes are public: never rename or reuse one. HTTP returns problem+json with `status`;
+ * activities throw ApplicationFailure with `type = code`; the CLI exits non-zero.
  */
 export const ERROR_KINDS = {
   InvalidRequest: { status: 400, retryable: false, title: 'The request is not valid' },
@@ -74,15 +74,15 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-/** Every code that an answer of the HTTP API may have: `Internal` is a failure that has none of its own. */
+/** Every error code of the HTTP API. `Internal` is any failure without a code. */
 export type ProblemCode = ErrorCode | 'Internal';
 
-/** The codes that a retry of the same call can never turn into success. */
+/** Codes of errors that no retry of the same call can resolve. */
 export const NON_RETRYABLE_CODES: readonly string[] = Object.entries(ERROR_KINDS)
   .filter(([, kind]) => !kind.retryable)
   .map(([code]) => code);
 
-/** A failure with a code from {@link ERROR_KINDS}, a sentence that names the field or thing, and JSON-safe context. */
+/** An error with a code from {@link ERROR_KINDS}, a sentence that names the field or thing, and JSON-safe context. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;
@@ -104,12 +104,11 @@ export class DomainError extends Error {
   }
 }
 
-/** True for a DomainError, with `code` given only for one of that code. */
+/** True for a DomainError; with `code`, only for one of that code. */
 export function isDomainError(error: unknown, code?: ErrorCode): error is DomainError {
   return error instanceof DomainError && (code === undefined || error.code === code);
 }
 
-/** What anything that was thrown says. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

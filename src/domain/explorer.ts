@@ -1,16 +1,15 @@
 import { isLoopback } from './loopback.ts';
 
-/** What a link to a block explorer needs to know. */
 export interface ExplorerSettings {
-  /** Root of an explorer with the paths of explorer.solana.com. */
+  /** Root of an explorer with the same paths as explorer.solana.com. */
   readonly explorerUrl: string;
   readonly cluster: string;
   readonly rpcUrls: readonly string[];
 }
 
 /**
- * Page of a transaction; a local chain is shown by the reader's own browser through the first node. The address of any other node
- * stays with us: providers put their keys there.
+ * URL of a transaction. For a local chain, the explorer page reads from the first node through the reader's
+ * browser. URLs of other nodes are never included: they often contain provider keys.
  */
 export function explorerLink(signature: string, settings: ExplorerSettings): string {
   const url = new URL(`${settings.explorerUrl.replace(/\/+$/, '')}/tx/${signature}`);

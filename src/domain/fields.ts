@@ -1,4 +1,4 @@
-/** What somebody sent, of which any field may be anything. */
+/** An untrusted object: every field may have any type. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function isFields(given: unknown): given is Fields {

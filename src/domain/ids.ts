@@ -1,30 +1,24 @@
 import { WITHDRAWAL } from './settlement.ts';
 import type { DeliveryLine } from './webhook.ts';
 
-/** Task queue of workflows, and of the short steps that prepare payments. */
+/** Task queue of workflows and of the short activities that prepare payments. */
 export const WORKFLOW_TASK_QUEUE = 'sluice';
 
-/** Task queue of the waits for a landing: each may last for days, and there are as many as payments are on their way. */
+/** Task queue of landing waits: each may last for days, and each payment that was sent has one. */
 export const LANDING_TASK_QUEUE = 'sluice-landing';
 
-/**
- * Task queue of what looks after chain, nodes and record. How much that is does not depend on the payments, and none of them holds it up.
- */
+/** Task queue of chain, node and database monitoring. Its load is independent of payments, and no payment delays it. */
 export const WATCH_TASK_QUEUE = 'sluice-watch';
 
-/**
- * Task queue of audits and rescans, which may take hours and be as many as addresses are: few run at once, and what watches waits for
- * none.
- */
+/** Task queue of audits and rescans, which may take hours. Few run at once; none delays monitoring. */
 export const AUDIT_TASK_QUEUE = 'sluice-audit';
 
-/** Task queue of settlements whose callers wait for an answer: its workers sign, send and answer by themselves. */
+/** Task queue of settlements whose callers wait for a response. Its workers sign, send and respond themselves. */
 export const QUICK_TASK_QUEUE = 'sluice-x402';
 
-/** Task queue of the only process that holds keys. */
+/** Task queue of the signer, the only process with the hot wallet's key. */
 export const SIGNER_TASK_QUEUE = 'sluice-signer';
 
-/** Task queue of the tries to tell webhooks, which may take their time. */
 export const WEBHOOK_TASK_QUEUE = 'sluice-webhooks';
 
 /** The one workflow id under which a withdrawal may run: `withdrawal/<id>`. */
@@ -43,12 +37,11 @@ export function settlementWorkflowId({
   return `${kind}/${subjectId}`;
 }
 
-/** One run at a time tells one endpoint of one thing, so that it hears the events in their order. */
+/** One workflow at a time delivers the events of one entity to one endpoint, so that they arrive in order. */
 export function webhookWorkflowId({ endpoint, entity }: DeliveryLine): string {
   return `webhook/${endpoint}/${entity}`;
 }
 
-/** The one run that scans a cluster for deposits. */
 export function depositScanWorkflowId(cluster: string): string {
   return `deposit-scan/${cluster}`;
 }

@@ -1,4 +1,3 @@
-/** True for a URL whose host is this machine itself. */
 export function isLoopback(url: string): boolean {
   return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
 }

@@ -1,6 +1,6 @@
 import { type Fields, isFields } from './fields.ts';
 
-/** Who does something, and why: kept on record. */
+/** The stored author and reason of an order. */
 export interface Word {
   readonly who: string;
   readonly why: string;
@@ -8,15 +8,13 @@ export interface Word {
 
 const LONGEST = 500;
 
-/**
- * What somebody gave as a word, whatever it is, as it can be kept on record: a signal may carry anything, and its order must not be lost.
- */
+/** Makes any value storable as a note. A signal may carry any payload, and its order must not be lost. */
 export function wordOf(given: unknown): Word {
   const { who, why }: Fields = isFields(given) ? given : {};
   return { who: textOf(who, 'a signal'), why: textOf(why, 'no reason given') };
 }
 
-/** PostgreSQL holds every text but one with a NUL. */
+/** PostgreSQL text cannot contain NUL. */
 function textOf(given: unknown, otherwise: string): string {
   const text = typeof given === 'string' ? given.replaceAll('\0', '').trim().slice(0, LONGEST) : '';
   return text === '' ? otherwise : text;

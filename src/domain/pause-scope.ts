@@ -1,12 +1,11 @@
-/** What a pause stops: every settlement, those of one kind, or every attempt that one wallet is to sign. */
+/** The scope of a pause: all settlements, those of one kind, or attempts that one wallet signs. */
 export type PauseScope = 'all' | `kind/${string}` | `wallet/${string}`;
 
 export const EVERYTHING: PauseScope = 'all';
 
-/** The text of a scope as people and programs give it. */
 export const PAUSE_SCOPE = /^(all|(kind|wallet)\/[\w-]{1,64})$/;
 
-/** The scopes of the pauses that stop an attempt of this kind with these signers. */
+/** The scopes whose pauses stop an attempt of this kind with these signers. */
 export function scopesOf(kind: string, signers: readonly string[]): readonly PauseScope[] {
   return [EVERYTHING, `kind/${kind}`, ...signers.map((signer): PauseScope => `wallet/${signer}`)];
 }

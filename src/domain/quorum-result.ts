@@ -1,21 +1,19 @@
 import type { Inflow, NotCreditedReason } from './deposit.ts';
 
-/** An arrival as far as witnesses can tell of it. */
+/** The part of an arrival that nodes can confirm. */
 export type Told = Pick<Inflow, 'wallet' | 'amount' | 'reason'>;
 
-/** What one node shows in the place of an arrival on record; null where it shows the transaction without it. */
+/** One node's answer about a recorded arrival; null if the node returns the transaction without it. */
 export interface Testimony {
   readonly node: string;
   readonly arrival: Told | null;
 }
 
-/** What a quorum makes of an arrival. */
 export interface Verdict extends Told {
-  /** The nodes that show it so. */
   readonly by: readonly string[];
 }
 
-/** Reasons of our own choice, which may change; any other is told by the chain. */
+/** Reasons that depend on our own terms, which may change. All others depend on the chain alone. */
 const OF_OUR_TERMS: ReadonlySet<NotCreditedReason> = new Set([
   'unknown_mint',
   'deposits_off',
@@ -23,8 +21,8 @@ const OF_OUR_TERMS: ReadonlySet<NotCreditedReason> = new Set([
 ]);
 
 /**
- * What at least `quorum` nodes show alike, whose it is included; null where too few do. Where that is what is on record, the reason on
- * record stands: our own terms are judged once, when the block is read.
+ * The arrival that at least `quorum` nodes return alike, owner included; null if too few do. If it equals the
+ * recorded one, the recorded reason is kept: our own terms are applied once, when the block is read.
  */
 export function verdictOn(onRecord: Told, testimonies: readonly Testimony[], quorum: number): Verdict | null {
   for (const { arrival } of testimonies) {
@@ -37,7 +35,6 @@ export function verdictOn(onRecord: Told, testimonies: readonly Testimony[], quo
   return null;
 }
 
-/** True where the chain says the same in both. */
 export function isAlike(one: Told, other: Told): boolean {
   return (
     one.wallet === other.wallet &&
@@ -46,7 +43,6 @@ export function isAlike(one: Told, other: Told): boolean {
   );
 }
 
-/** An arrival for people. */
 export function inWords({
   amount,
   asset,

@@ -1,21 +1,19 @@
 import { type Alarm, WHOLE } from './alerts.ts';
 import type { Slots } from './slots.ts';
 
-/** What an account holds, by the chain or by the record, in base units. `asset` is `SOL` or a mint. */
+/** The balance of an account, on chain or in the database, in base units. `asset` is `SOL` or a mint. */
 export interface Holding {
   readonly account: string;
   readonly asset: string;
   readonly amount: bigint;
 }
 
-/** What one token account holds, in base units. */
 export interface TokenPlace {
   readonly account: string;
   readonly mint: string;
   readonly amount: bigint;
 }
 
-/** An account of which chain and record say different things, at one slot. */
 export interface Difference {
   readonly account: string;
   readonly asset: string;
@@ -23,10 +21,7 @@ export interface Difference {
   readonly record: bigint;
 }
 
-/**
- * How many were compared, and the lowest and the highest slot at which they were; null where none was. A wallet that is asked for again
- * counts again.
- */
+/** Counts of a comparison, and its lowest and highest slot (null if none). A wallet that is retried counts again. */
 export interface Tally {
   readonly wallets: number;
   readonly accounts: number;
@@ -34,20 +29,19 @@ export interface Tally {
   readonly slots: Slots | null;
 }
 
-/** What a reconciliation came to. */
 export interface ReconciliationReport {
   readonly wallets: number;
   readonly accounts: number;
   readonly differences: number;
-  /** Token accounts in which confidential transfers wait for their receiver. */
+  /** Token accounts with pending confidential transfers. */
   readonly confidential: number;
-  /** Wallets that no quorum of nodes showed alike: nothing is said of them, and they are asked for again. */
+  /** Wallets without an agreeing quorum: they are not compared, and are retried. */
   readonly unread: number;
-  /** False where the scan did not come to what the nodes show: the next round goes on there. */
+  /** False if the scan did not reach the slot of the nodes: the next round continues there. */
   readonly complete: boolean;
 }
 
-/** A part of a reconciliation; `next`: the wallet behind which the next part begins, null where this round has none. */
+/** A page of a reconciliation. `next`: the wallet after which the next page begins; null if this round has none. */
 export interface ReconciledPage extends ReconciliationReport {
   readonly next: string | null;
 }
@@ -61,7 +55,6 @@ export const NOTHING_RECONCILED: ReconciliationReport = {
   complete: true,
 };
 
-/** Both parts as one. */
 export function bothOf(a: ReconciliationReport, b: ReconciliationReport): ReconciliationReport {
   return {
     wallets: a.wallets + b.wallets,
@@ -73,7 +66,7 @@ export function bothOf(a: ReconciliationReport, b: ReconciliationReport): Reconc
   };
 }
 
-/** Where chain and record differ; an account that one of them does not have holds nothing there. */
+/** Accounts whose balances differ. An account that is missing on one side has balance 0 there. */
 export function differencesOf(chain: readonly Holding[], record: readonly Holding[]): readonly Difference[] {
   const byKey = new Map<string, Difference>();
   const at = ({ account, asset }: Holding): Difference =>
@@ -85,23 +78,22 @@ export function differencesOf(chain: readonly Holding[], record: readonly Holdin
   return [...byKey.values()].filter((one) => one.chain !== one.record);
 }
 
-/** What one node says of a wallet, held against the record at the slot at which it says so. */
+/** One node's view of a wallet, compared with the database at that node's slot. */
 export interface View {
   readonly slot: bigint;
   readonly differences: readonly Difference[];
-  /** Token accounts in which confidential transfers wait. */
+  /** Token accounts with pending confidential transfers. */
   readonly pending: readonly string[];
-  /** Token accounts that the issuer has frozen. */
   readonly frozen: readonly TokenPlace[];
-  /** Token accounts with tokens whose owner is a token account of the wallet. */
+  /** Non-empty token accounts whose owner is a token account of the wallet. */
   readonly nested: readonly TokenPlace[];
 }
 
 /**
- * The newest of the views on which a quorum agrees, null where none does. `views` has one for each node.
+ * The newest view on which a quorum agrees; null if there is none. `views` has one for each node.
  *
- * Nodes stand at different slots, where a wallet holds different amounts. What they agree on is how far these are from the record, which
- * is the same at every slot. A minority of lying nodes can neither hide a difference nor invent one.
+ * Nodes answer at different slots, where a wallet has different balances. They agree on the differences from the
+ * database, which are equal at every slot. A minority of lying nodes can neither hide a difference nor invent one.
  */
 export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V | null {
   const alike = new Map<string, V[]>();
@@ -113,7 +105,7 @@ export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V
   );
 }
 
-/** The same for views that say the same, whatever their slots. */
+/** Equal for views with equal content, whatever their slots. */
 function wordOf({ differences, pending, frozen, nested }: View): string {
   const excess = differences.map(
     ({ account, asset, chain, record }) => `${account} ${asset} ${chain - record}`,
@@ -127,25 +119,23 @@ function wordOf({ differences, pending, frozen, nested }: View): string {
   return [...excess.toSorted(), '', ...pending.toSorted(), ...lists].join('\n');
 }
 
-/** How far the comparing of all wallets is. */
 export interface Standing {
-  /** Every wallet that was watched then was compared since, or is among the unread. */
+  /** Since then every watched wallet was compared, or is among the unread. */
   readonly comparedSince: Date;
-  /** The wallet behind which the pass under way goes on; null where it begins, or none is. */
+  /** The wallet after which the current pass continues; null at its beginning, or if there is none. */
   readonly after: string | null;
-  /** Wallets that could not be compared when they were last asked for. */
   readonly unread: number;
-  /** The one that waits for the longest time, since when, and why. */
+  /** The wallet that has waited the longest, since when, and why. */
   readonly longest: { readonly wallet: string; readonly since: Date; readonly why: string } | null;
 }
 
 const HOUR_MS = 3_600_000;
-/** A pass may take a day; ordinary nodes show blocks for about two: what was missed must be found while they do. */
+/** A pass may take a day, and ordinary nodes keep blocks for about two: missed deposits must be found while they do. */
 const LONGEST_UNCOMPARED_MS = 48 * HOUR_MS;
-/** Asked for again in each hourly round: no passing trouble of the nodes lasts for so many. */
+/** Wallets are retried hourly: no temporary node fault lasts for this many rounds. */
 const LONGEST_UNREAD_MS = 3 * HOUR_MS;
 
-/** The alarm about wallets that were not compared for too long, null where there is none. */
+/** The alert about wallets that were not compared for too long; null if there are none. */
 export function behindAlarm({ comparedSince, after, unread, longest }: Standing, now: Date): Alarm | null {
   const lacks: string[] = [];
   if (now.getTime() - comparedSince.getTime() > LONGEST_UNCOMPARED_MS) {

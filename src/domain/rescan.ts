@@ -2,20 +2,17 @@ import { isFields } from './fields.ts';
 import { type Word, wordOf } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
 
-/** Read committed blocks again: what was missed is added, nothing is ever taken back. */
+/** Read committed blocks again. Missed deposits are added; no deposit is removed. */
 export interface RescanOrder extends Word, ScanRange {}
 
-/**
- * What a rescan came to: how many blocks it has read, how many deposits in them that were not on record, and slots of closed gaps whose
- * blocks nodes did not show.
- */
+/** Blocks read, deposits found that were not recorded, and slots of closed gaps whose blocks no node returned. */
 export interface RescanResult {
   readonly blocks: number;
   readonly found: number;
   readonly unread: readonly ScanRange[];
 }
 
-/** A rescan whose run has ended before all was read, and by what. */
+/** A rescan whose workflow ended before all blocks were read, with the reason. */
 export interface GivenUpRescan extends ScanRange {
   readonly reason: string;
 }
@@ -23,17 +20,17 @@ export interface GivenUpRescan extends ScanRange {
 export const RESCAN_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
 
 /**
- * A rescan on record.
+ * A stored rescan.
  *
- * - `reading`: it goes on.
- * - `waiting`: its newest try failed by `trouble`, and it is tried again.
- * - `done`: all was read, gaps that were closed included.
- * - `incomplete`: all was read whose headers are on record; of closed gaps nodes did not show the slots of `unread`.
- * - `given_up`: it ended before that, by `trouble`. What was read until then is on record.
+ * - `reading`: in progress.
+ * - `waiting`: its newest try failed with `trouble`; it is retried.
+ * - `done`: all blocks were read, closed gaps included.
+ * - `incomplete`: all blocks with a stored header were read; nodes did not return the slots of `unread` in closed gaps.
+ * - `given_up`: it ended early with `trouble`. Deposits found until then are stored.
  */
 export interface Rescan extends RescanOrder, RescanResult {
   readonly state: (typeof RESCAN_STATES)[number];
-  /** All of it up to this slot is read, but for gaps; null before the first block. */
+  /** All blocks up to this slot were read, except gaps; null before the first block. */
   readonly readTo: string | null;
   readonly trouble: string | null;
   /** ISO-8601. */
@@ -43,7 +40,7 @@ export interface Rescan extends RescanOrder, RescanResult {
 
 const SLOT = /^(0|[1-9][0-9]{0,17})$/;
 
-/** What somebody signalled as a rescan, which may be anything; null where it names no slots, from the first to the last. */
+/** Parses the payload of a rescan signal. Null unless it has a valid range of slots. */
 export function rescanOrderOf(given: unknown): RescanOrder | null {
   if (!isFields(given)) return null;
   const { from, to } = given;
@@ -55,12 +52,11 @@ function isSlot(given: unknown): given is string {
   return typeof given === 'string' && SLOT.test(given);
 }
 
-/** One run at a time reads a range again. */
+/** One rescan of a range at a time. */
 export function rescanWorkflowId({ from, to }: ScanRange): string {
   return `deposit-rescan/${from}-${to}`;
 }
 
-/** The run of a rescan, and what people read of it. */
 export function rescanRun(order: RescanOrder) {
   return {
     workflowId: rescanWorkflowId(order),
@@ -70,7 +66,6 @@ export function rescanRun(order: RescanOrder) {
   };
 }
 
-/** What people are told of slots whose blocks nodes did not show. */
 export function unreadText(unread: RescanResult['unread']): string {
   return `nodes did not show slots ${unread.map(({ from, to }) => `${from} to ${to}`).join(', ')}`;
 }

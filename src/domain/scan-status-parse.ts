@@ -9,9 +9,7 @@ import {
   UNTOLD,
 } from './scan.ts';
 
-/**
- * How the scan stands by a report of it, which may be anything: a signal, a heartbeat. Null where it does not say all that a status says.
- */
+/** Parses an untrusted status from a signal or heartbeat. Null if a required field is missing. */
 export function parseScanStatus(report: unknown): ScanStatus | null {
   const position = isFields(report) ? positionIn(report) : null;
   if (!isFields(report) || position === null) return null;
@@ -46,7 +44,7 @@ function isRange(given: unknown): given is ScanRange {
   return isFields(given) && isSlot(given['from']) && isSlot(given['to']);
 }
 
-/** A whole number below 2^64, or little more, as a decimal string. */
+/** A decimal string of at most 20 digits: any u64, or slightly more. */
 function isSlot(given: unknown): given is string {
   return typeof given === 'string' && /^[0-9]{1,20}$/.test(given);
 }

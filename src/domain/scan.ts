@@ -1,47 +1,44 @@
-/** The states in which the scan goes on. */
 export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
 
-/** It stands still until nodes or people help it on. */
+/** States in which the scan waits for nodes or operators. */
 export const STANDING_STILL = ['waiting', 'stopped'] as const;
 
-/** No status is known. */
+/** States without a reported status. */
 export const UNTOLD = ['silent', 'absent'] as const;
 
-/** Slots as decimal strings, both ends included. */
+/** Slots as decimal strings, both ends inclusive. */
 export interface ScanRange {
   readonly from: string;
   readonly to: string;
 }
 
-/** Blocks to be read ahead of the cursor: those behind `after`, which a quorum agrees on, up to slot `to`. */
+/** Blocks to read ahead of the cursor: after `after`, on which a quorum agrees, up to slot `to`. */
 export interface CatchUpRange {
   readonly after: ScanCursor;
   readonly to: string;
 }
 
-/**
- * What is to be read ahead; `behind` is false, and nothing is, where the scan is near the tip or where `why` says what stands in the way.
- */
+/** Ranges to read ahead. `behind` is false, and `ranges` empty, near the tip or if `why` names an obstacle. */
 export interface CatchUpPlan {
   readonly behind: boolean;
   readonly ranges: readonly CatchUpRange[];
   readonly why: string | null;
 }
 
-/** Whether a range is staged to its end; else, where that is known, why not. */
+/** Whether a range is staged to its end; if not, why (null if unknown). */
 export interface RangeEnd {
   readonly complete: boolean;
   readonly why: string | null;
 }
 
-/** How many blocks were joined to the cursor, and how the scan stands then; `status` is null where `why` says what stands in the way. */
+/** Number of blocks joined to the cursor, and the status after it; null if `why` names an obstacle. */
 export interface JoinEnd {
   readonly joined: number;
   readonly status: ScanStatus | null;
   readonly why: string | null;
 }
 
-/** How long to follow the chain, and since when the scan stands still, as its last status said; null where it goes on. */
+/** How long to follow the chain. `since`: start of the current standstill by the last status; null if none. */
 export interface TailOrder {
   readonly seconds: number;
   readonly since: string | null;
@@ -54,35 +51,34 @@ export interface ScanCursor {
   readonly height: string;
 }
 
-/** How far the scan is. Slots are decimal strings. */
 export interface ScanPosition {
-  /** The last block that was linked, scanned and committed; null before the first. */
+  /** Null before the first block. */
   readonly cursor: ScanCursor | null;
-  /** The newest slot that a quorum of nodes has finalized, by what a worker told last; null where none tells. */
+  /** The newest slot that a quorum has finalized, by the last worker report; null without one. */
   readonly tip: string | null;
-  /** Slots from the cursor to the tip. */
   readonly lag: string | null;
-  /** Over the newest report; null before there is one, and while the scan is paused. */
+  /** From the newest report; null before the first one, and while the scan is paused. */
   readonly blocksPerSecond: number | null;
-  /** ISO-8601: when the worker said so; null where none did. */
+  /** ISO-8601 time of the worker's report; null without one. */
   readonly at: string | null;
 }
 
-/** Why the scan stands still: one sentence for people, and since when, ISO-8601. */
+/** Why the scan makes no progress (one sentence), and since when (ISO-8601). */
 interface Standstill {
   readonly why: string;
   readonly since: string;
 }
 
 /**
- * How the scan stands, by its `state`. PostgreSQL is the record of the cursor, of pauses and of gaps; what a worker tells of the rest
- * may be some seconds older.
+ * Status of the scan, by its `state`. Cursor, pauses and gaps come from PostgreSQL; the rest comes from worker
+ * reports and may be some seconds older.
  *
- * - `starting`, `tail`, `catch-up`: it goes on: it begins, reads blocks as they come, or many at once from far behind.
- * - `waiting`: it stands still until nodes help it on; `stopped`: until people do.
- * - `paused`: somebody said so, and somebody must say when it goes on.
- * - `gap`: the chain says that the slots of `gap` hold blocks, and no node shows them.
- * - `silent`: no worker answers for it; `absent`: it has not been started.
+ * - `starting`, `tail`, `catch-up`: in progress: it starts, reads blocks as they are finalized, or reads many in
+ *   parallel.
+ * - `waiting`: waits for nodes; `stopped`: waits for an operator.
+ * - `paused`: an operator paused it, and an operator must resume it.
+ * - `gap`: the chain links to blocks in the slots of `gap`, and no node returns them.
+ * - `silent`: no worker reports; `absent`: not started.
  */
 export type ScanStatus = ScanPosition &
   (
@@ -93,25 +89,25 @@ export type ScanStatus = ScanPosition &
     | { readonly state: (typeof UNTOLD)[number] }
   );
 
-/** Since when it stands still, ISO-8601; null where it goes on, or no status is known. */
+/** Start of the standstill, ISO-8601; null if the scan makes progress, or if no status is known. */
 export function sinceOf(status: ScanStatus): string | null {
   return 'since' in status ? status.since : null;
 }
 
 export const GAP_STATES = ['open', 'filled', 'closed'] as const;
 
-/** Slots whose blocks no node showed. `filled`: one did after all; `closed`: an operator went on without them. Times are ISO-8601. */
+/** Slots whose blocks no node returned. `filled`: found later; `closed`: skipped by an operator. ISO-8601 times. */
 export interface ScanGap extends ScanRange {
   readonly state: (typeof GAP_STATES)[number];
   readonly openedAt: string;
   readonly endedAt: string | null;
   readonly who: string | null;
   readonly why: string | null;
-  /** When every address had been audited over it; null before, and for one that was filled. */
+  /** When all addresses were audited over it; null before, and for a filled gap. */
   readonly auditedAt: string | null;
-  /** Since when audits of it settle nothing, as no quorum of nodes has shown its blocks; null where that is not so. */
+  /** Since when no quorum returns its blocks, so that audits of it stay incomplete; null otherwise. */
   readonly unshownSince: string | null;
 }
 
-/** The name of the signal by which an activity tells the run how the scan stands. */
+/** Name of the signal with which an activity reports the scan's status to its workflow. */
 export const SCAN_REPORT = 'scanReport';

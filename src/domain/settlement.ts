@@ -1,6 +1,6 @@
 /**
- * Every state that a settlement can be in: one obligation that must reach the chain at most once. `finalized`, `rejected`, `cancelled`,
- * `failed` and `dead` are terminal; `dead` is only that of a message which is never composed anew.
+ * States of a settlement: one obligation that must reach the chain at most once. `finalized`, `rejected`, `cancelled`,
+ * `failed` and `dead` are terminal. Only an adopted message, never composed anew, ends as `dead`.
  */
 export const SETTLEMENT_STATUSES = [
   'requested',
@@ -19,45 +19,44 @@ export const SETTLEMENT_STATUSES = [
 
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
-/** The kind of withdrawals. */
 export const WITHDRAWAL = 'withdrawal';
 
 /**
- * The id of a settlement. That of a withdrawal is the withdrawal's own, which holds no slash; every other begins with its kind, so that
- * no two kinds collide. `subject` is unique within its kind.
+ * The id of a settlement. A withdrawal has its own id, which contains no slash; every other id begins with its
+ * kind, so that ids of two kinds never collide. `subject` is unique within its kind.
  */
 export function settlementId(kind: string, subject: string): string {
   return kind === WITHDRAWAL ? subject : `${kind}/${subject}`;
 }
 
-/** The kind of the settlement with this id. */
 export function kindOfSettlement(id: string): string {
   const [kind, subject] = id.split('/');
   return kind === undefined || subject === undefined ? WITHDRAWAL : kind;
 }
 
-/** Why a settlement is where it is: a stable code for programs and a sentence for people. */
+/** A stable code for programs and a sentence for people. */
 export interface StatusReason {
   readonly code: string;
   readonly message: string;
 }
 
-/** Why a settlement ends as `dead`: we cannot compose its message anew. */
+/** Why a settlement ends as `dead`: Sluice cannot compose its message anew. */
 export const EXPIRED: StatusReason = {
   code: 'expired',
   message:
     'its transaction is proved dead: it did not land before its blockhash expired, and only its buyer can make another one',
 };
 
-/** The code of the reason of a `cancelled` one that people say was paid without an attempt on record: nothing of it is given back. */
+/** Reason code of a `cancelled` settlement that an operator marked as paid: nothing is refunded. */
 export const PAID_ALREADY = 'paid_already';
 
-/** The code of the reason to hold a settlement of which two nodes show an attempt that was proved dead; the kind of its alert, too. */
+/** Reason code of a hold, and its alert kind: two nodes return as landed an attempt that was proved dead. */
 export const PAID_BY_DEAD = 'dead_attempt_landed';
 
 /**
- * True where the chain shows an attempt that was proved dead: it is paid, so nothing more of it is signed, stored or sent, and no
- * observation of a later attempt takes its reason away. People end it as paid once no attempt lives, or judge its alert as false.
+ * True if the chain has an attempt that was proved dead: the settlement is paid. Nothing more of it is signed,
+ * stored or sent, and no result of a later attempt removes this reason. An operator marks it as paid once no
+ * attempt is live, or closes its alert as false.
  */
 export function isPaidByDead(row: {
   readonly status: SettlementStatus;
@@ -66,7 +65,7 @@ export function isPaidByDead(row: {
   return row.status === 'held' && row.reason?.code === PAID_BY_DEAD;
 }
 
-/** Which state may follow which. An operator's wish is not in this table: only the chain and the customer move money states. */
+/** Allowed state transitions. Operator orders are absent: only the chain and the customer change states about money. */
 const NEXT: Readonly<Record<SettlementStatus, readonly SettlementStatus[]>> = {
   requested: ['awaiting_confirmation', 'awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
   awaiting_confirmation: ['awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
@@ -83,7 +82,7 @@ const NEXT: Readonly<Record<SettlementStatus, readonly SettlementStatus[]>> = {
   ],
   sending: ['preparing', 'confirmed', 'finalized', 'failed', 'dead', 'held'],
   confirmed: ['sending', 'finalized', 'failed', 'held'],
-  // Held with a live attempt it may only go where that attempt leads; the ledger sees to that.
+  // The ledger limits a held settlement with a live attempt further: only to states that the attempt leads to.
   held: [
     'awaiting_confirmation',
     'awaiting_funds',
@@ -103,32 +102,28 @@ const NEXT: Readonly<Record<SettlementStatus, readonly SettlementStatus[]>> = {
   dead: [],
 };
 
-/** The ends that tell whoever asked that nothing was paid. */
 export const UNPAID_ENDS: readonly SettlementStatus[] = ['rejected', 'cancelled', 'failed', 'dead'];
 
-/** True where the state never changes again. */
 export function isTerminal(status: SettlementStatus): boolean {
   return NEXT[status].length === 0;
 }
 
-/** The statuses of settlements that have not ended. */
 export const UNFINISHED: readonly SettlementStatus[] = SETTLEMENT_STATUSES.filter(
   (status) => !isTerminal(status),
 );
 
-/** How many settlements of a kind have a status. */
 export interface SettlementCount {
   readonly kind: string;
   readonly status: SettlementStatus;
   readonly count: number;
 }
 
-/** True where `to` may follow `from`; staying is always allowed, so that a repeated step is harmless. */
+/** True if `to` may follow `from`. The same state is always allowed, so that a repeated step is harmless. */
 export function mayFollow(from: SettlementStatus, to: SettlementStatus): boolean {
   return from === to || NEXT[from].includes(to);
 }
 
-/** The states from which `to` may be entered: the guard of a compare-and-set. */
+/** The states from which `to` may be entered: the condition of a compare-and-set. */
 export function statesBefore(to: SettlementStatus): readonly SettlementStatus[] {
   return SETTLEMENT_STATUSES.filter((from) => mayFollow(from, to));
 }

@@ -1,17 +1,17 @@
 import type { ScanRange } from './scan.ts';
 
-/** Both ends included. */
+/** Both ends inclusive. */
 export interface Slots {
   readonly from: bigint;
   readonly to: bigint;
 }
 
-/** As orders have them, which may travel as JSON. */
+/** The JSON form, used in workflow arguments. */
 export function rangeOf({ from, to }: Slots): ScanRange {
   return { from: from.toString(), to: to.toString() };
 }
 
-/** Throws SyntaxError for what are no numbers. */
+/** Throws SyntaxError if a slot is not a number. */
 export function slotsOf({ from, to }: ScanRange): Slots {
   return { from: BigInt(from), to: BigInt(to) };
 }

@@ -3,14 +3,12 @@ import { parseAmount } from './amount.ts';
 import { DomainError } from './errors.ts';
 import type { WithdrawalTerms } from './withdrawal.ts';
 
-/** The longest memo in bytes of UTF-8. */
 export const MEMO_MAX_BYTES = 200;
 
-/** The id of a withdrawal. Not `.` and `..`: in a URL they are steps in the path, not names. */
+/** The id of a withdrawal. `.` and `..` are excluded: in a URL they are path steps. */
 export const WITHDRAWAL_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
 
 const REQUIRED = ['id', 'asset', 'amount', 'destination'] as const;
-/** What each field must be. */
 const WANTED: Readonly<Record<keyof WithdrawalTerms, string>> = {
   id: '1 to 128 characters of A-Z a-z 0-9 . _ : -, and neither . nor ..',
   asset: 'SOL or the address of a mint, 32 bytes in base58',
@@ -21,9 +19,9 @@ const WANTED: Readonly<Record<keyof WithdrawalTerms, string>> = {
 };
 
 /**
- * Checks a customer's wish in form alone (no chain, no database) and returns it with nothing but the known fields.
- * Throws DomainError InvalidRequest that names the first field at fault, and every one that is missing; unknown fields are faults. Throws
- * AssetRejected and DestinationRejected for base58 text that no address has.
+ * Validates the form of a withdrawal request (no chain, no database) and returns only the known fields. Throws
+ * DomainError InvalidRequest with the first invalid field, or with all missing fields; unknown fields are invalid.
+ * Throws AssetRejected and DestinationRejected for base58 text that is not 32 bytes.
  */
 export function checkTerms(input: unknown): WithdrawalTerms {
   const fields = asRecord(input);
@@ -39,12 +37,12 @@ export function checkTerms(input: unknown): WithdrawalTerms {
   };
 }
 
-/** One string for every field that counts beside the id: two requests of one id are the same exactly when theirs are equal. */
+/** One string for all terms except the id. Two requests with one id are equal exactly if their fingerprints are. */
 export function fingerprint(terms: WithdrawalTerms): string {
   return JSON.stringify(Object.values(compared(terms)));
 }
 
-/** The refusal of `sent` where its id is taken by `stored`: names each term that differs, with both values. */
+/** The error for `sent` if its id is taken by `stored`. Names each differing term with both values. */
 export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): DomainError {
   const [onRecord, asked] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
   const differing = asked.filter(([field, value]) => onRecord.get(field) !== value);
@@ -58,7 +56,7 @@ export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): D
   });
 }
 
-/** In the order of every fingerprint on record. */
+/** The order of fields is that of every stored fingerprint. */
 function compared({ asset, amount, destination, acceptEmptyWallet = false, memo }: WithdrawalTerms) {
   return { asset, amount, destination, acceptEmptyWallet, memo: memo ?? null };
 }
@@ -92,7 +90,7 @@ function text(
   throw invalid(`${field} must be ${WANTED[field]}`, [field]);
 }
 
-/** An address, or a text that `otherwise` allows. Its form is one question, whether it is 32 bytes another. */
+/** An address, or a text that `otherwise` allows. A malformed text and a wrong length are separate errors. */
 function addressed(
   fields: ReadonlyMap<string, unknown>,
   field: keyof WithdrawalTerms,
@@ -118,7 +116,7 @@ function isMemo(memo: string): boolean {
   return memo.isWellFormed() && !memo.includes('\0') && bytes >= 1 && bytes <= MEMO_MAX_BYTES;
 }
 
-/** `field` is the first at fault, for programs that look at one. */
+/** `field` is the first invalid field, for programs that read only one. */
 function invalid(message: string, fields: readonly string[]): DomainError {
   return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
 }

@@ -1,8 +1,8 @@
 import type { AlertKind } from './alerts.ts';
 
 /**
- * Why a withdrawal is held by its token or by a fault of our own, and the subject of the alert of that name: the asset, where every
- * withdrawal of it may wait for the same, else the withdrawal.
+ * Reasons to hold a withdrawal for its token or a fault of our own, and the subject of the alert with that name:
+ * the asset if every withdrawal of it may be affected, otherwise the withdrawal.
  */
 const TOKEN_HOLDS = {
   hot_account_frozen: 'asset',
@@ -17,12 +17,11 @@ const TOKEN_HOLDS = {
 
 export type TokenHold = keyof typeof TOKEN_HOLDS;
 
-/** The reason code of a withdrawal whose hold has an alert of the same name; null for every other code. */
+/** The code if an alert of the same name exists for it, otherwise null. */
 export function tokenHold(code: string | null): TokenHold | null {
   return code !== null && Object.hasOwn(TOKEN_HOLDS, code) ? (code as TokenHold) : null;
 }
 
-/** Which alert of the kind is about this withdrawal. */
 export function holdSubject(
   hold: TokenHold,
   withdrawal: { readonly id: string; readonly asset: string },

@@ -1,10 +1,10 @@
-/** What to do with a mint that has an extension. `inspect` = decided by its present state. */
+/** How to treat a mint that has an extension. `inspect`: its current state decides. */
 export const TOKEN_RULE_WORDS = ['allow', 'reject', 'inspect'] as const;
 
-/** Rules that an operator sets over {@link TOKEN_RULES}. */
+/** An operator's overrides of {@link TOKEN_RULES}. */
 export type TokenPolicy = Readonly<Record<string, (typeof TOKEN_RULE_WORDS)[number]>>;
 
-/** The rule for every mint extension, and for wrapped SOL; one that is not listed is rejected. */
+/** Rules for each mint extension and for wrapped SOL. An unlisted extension is rejected. */
 export const TOKEN_RULES: TokenPolicy = {
   transferFeeConfig: 'allow',
   mintCloseAuthority: 'allow',
@@ -28,7 +28,7 @@ export const TOKEN_RULES: TokenPolicy = {
   wrappedSol: 'reject',
 };
 
-/** True where transfers may name the accounts that a mint's transfer hook demands. */
+/** True if transfers may pass the accounts that a mint's transfer hook requires. */
 export function allowsHooks(policy: TokenPolicy): boolean {
   return { ...TOKEN_RULES, ...policy }['transferHook'] === 'allow';
 }

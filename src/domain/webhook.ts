@@ -18,56 +18,51 @@ export const WEBHOOK_EVENTS = [
   'alert.closed',
 ] as const;
 
-/**
- * Everything that is told. `deposit.` and `withdrawal.` are followed by the state that it has come to, `alert.` by whether it was raised
- * or closed. Words are public: never rename or reuse one.
- */
+/** `deposit.` or `withdrawal.` and the new state, or `alert.raised` or `alert.closed`. Public: never rename. */
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
 export const WEBHOOK_TOPICS = [...WEBHOOK_EVENTS, 'deposit.*', 'withdrawal.*', 'alert.*', '*'] as const;
 
-/** What an endpoint may ask for: one event (`deposit.final`), all of a family (`deposit.*`), or everything (`*`). */
+/** A subscription: one event (`deposit.final`), one family (`deposit.*`), or all events (`*`). */
 export type WebhookTopic = (typeof WEBHOOK_TOPICS)[number];
 
 export const DELIVERY_STATES = ['waiting', 'delivered', 'dead'] as const;
 
-/** Where the delivery of an event to an endpoint is; `dead` is tried no more until it is replayed. */
+/** State of one delivery. `dead`: not retried until it is replayed. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** How long an event is tried, so that it can enter a history. */
+/** Retry settings of an event, as JSON for a Temporal history. */
 export interface Patience {
   readonly firstRetryMs: number;
-  /** Each wait is twice the one before, up to this. */
+  /** Each delay doubles, up to this. */
   readonly longestRetryMs: number;
-  /** Tries of one event before it is dead: those that the receiver, or its URL, made fail. */
+  /** Failed tries before an event is dead. Only failures of the receiver or its URL count. */
   readonly attempts: number;
 }
 
-/** How long to wait for the next try, in milliseconds, after so many that failed. */
 export function waitAfter(tries: number, { firstRetryMs, longestRetryMs }: Patience): number {
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.max(0, tries - 1));
 }
 
-/** The events of one thing, in the order in which they happened, for one endpoint. */
+/** The events of one entity for one endpoint, in the order in which they happened. */
 export interface DeliveryLine {
   readonly endpoint: string;
   /** `withdrawal/<id>`, `deposit/<id>` or `alert/<number>`. */
   readonly entity: string;
 }
 
-/** One event for one endpoint. The event by its own id: a record that was restored counts to its sequence again. */
+/** One event for one endpoint. Uses the event id: a restored database repeats sequence numbers. */
 export interface DeliveryKey {
   readonly endpoint: string;
   readonly event: string;
 }
 
-/** An event, and where it is sent. */
 interface Told {
   readonly type: WebhookEventType;
   readonly url: string;
 }
 
-/** What a delivery came to, for people. The host alone: a URL may be all that a receiver asks for. */
+/** Display text of a delivery. Shows only the host: a URL may contain the receiver's only secret. */
 export function deliveredText(told: Told): string {
   return `${wayOf(told)}: delivered`;
 }
@@ -81,17 +76,16 @@ function wayOf({ type, url }: Told): string {
   return `${type} to ${new URL(url).host}`;
 }
 
-/** Encrypts what must be read again; `of` says what it belongs to, and must be the same both times. */
+/** Encrypts secrets that must be decrypted later. `of` names their owner, and must be equal for both calls. */
 export interface Seal {
   seal(text: string, of: string): string;
-  /** Throws where it was sealed with a key that is not here, or for something else. */
+  /** Throws if the text was sealed with another key, or for another owner. */
   open(sealed: string, of: string): string;
 }
 
-/** How everything that is sealed with a key begins. */
 export const SEALED = 'sealed:';
 
-/** Where no key is set: secrets stand as they are, and one that was sealed with a key is refused. */
+/** Used without a key: secrets are stored in plain text, and a sealed secret is refused. */
 export const PLAIN_SEAL: Seal = {
   seal: (text) => text,
   open: (text, of) => {
@@ -100,12 +94,11 @@ export const PLAIN_SEAL: Seal = {
   },
 };
 
-/** What a customer hears of a withdrawal: not that it was asked for or is composed, which is nobody's news. */
+/** The event for a new state. Null for `requested` and `preparing`: customers need no event for them. */
 export function eventOfStatus(status: WithdrawalStatus): WebhookEventType | null {
   return status === 'requested' || status === 'preparing' ? null : `withdrawal.${status}`;
 }
 
-/** The topics under which an event is asked for. */
 export function topicsOf(type: WebhookEventType): readonly WebhookTopic[] {
   return [type, `${familyOf(type)}.*`, '*'];
 }

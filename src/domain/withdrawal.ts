@@ -1,17 +1,16 @@
 import { SETTLEMENT_STATUSES, type SettlementStatus, type StatusReason } from './settlement.ts';
 
-/** Every state that a withdrawal can be in: that of its settlement. Its message is ours, so none ends with a dead attempt. */
+/** States of a withdrawal. Sluice composes its message, so a dead attempt never ends it. */
 export type WithdrawalStatus = Exclude<SettlementStatus, 'dead'>;
 
 export const WITHDRAWAL_STATUSES: readonly WithdrawalStatus[] =
   SETTLEMENT_STATUSES.filter(isWithdrawalStatus);
 
-/** True but for the end that only a message has which is never composed anew. */
 export function isWithdrawalStatus(status: SettlementStatus): status is WithdrawalStatus {
   return status !== 'dead';
 }
 
-/** What the customer asked for. One id for ever; every field a JSON scalar, so that it can enter a Temporal history. */
+/** The customer's request. Every field is a JSON scalar, so that it can enter a Temporal history. */
 export interface WithdrawalTerms {
   /** 1-128 characters of `[A-Za-z0-9._:-]`. */
   readonly id: string;
@@ -19,15 +18,14 @@ export interface WithdrawalTerms {
   readonly asset: string;
   /** Base units (lamports or token base units), decimal, 1 to 2^64-1. */
   readonly amount: string;
-  /** base58 address of the receiving wallet (never a token account). */
+  /** Base58 address of the receiving wallet (never a token account). */
   readonly destination: string;
-  /** Pay even if the wallet holds nothing yet. Default false: such a withdrawal waits for `confirmDestination`. */
+  /** Pay even if the wallet is empty. Default false: such a withdrawal waits for `confirmDestination`. */
   readonly acceptEmptyWallet?: boolean;
-  /** UTF-8, at most 200 bytes; written to the chain by the Memo program. */
+  /** UTF-8, at most 200 bytes; written on chain by the Memo program. */
   readonly memo?: string;
 }
 
-/** Why a withdrawal is `cancelled`. */
 export const CANCELLED: StatusReason = {
   code: 'cancelled_by_request',
   message: 'cancelled by request, with nothing of it on its way',

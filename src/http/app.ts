@@ -30,14 +30,13 @@ import { paymentRoutes } from './x402/payments.ts';
 export interface AppDeps extends ExplanationDeps, DepositAddressDeps, AssetDeps, WebhookRouteDeps {
   readonly temporal: Client;
   readonly explorer: ExplorerSettings;
-  /** Nothing is logged without one. */
+  /** Default: no log. */
   readonly logger?: FastifyBaseLogger;
-  /** Requests are counted here; the page itself is served apart from the API. */
+  /** Registry for request metrics. Another server exposes it. */
   readonly metrics?: Registry;
 }
 
 const BODY_LIMIT_BYTES = 64 * 1024;
-/** For a client to send its whole request. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Ids have up to 128 characters, and each may be percent-encoded. */
 const LONGEST_PATH_PARAMETER = 3 * 128;

@@ -4,14 +4,13 @@ import type { ApiKeys } from '../ledger/operations/api-keys.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the API key that a call to a guarded route came with. */
     caller: string;
   }
 }
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 
-/** Lets only calls with a known API key through to the routes of `app`, and tells them its name; the key is never logged. */
+/** Requires a known API key for the routes of `app`, and sets `caller` to its name. The key is never logged. */
 export function requireApiKey(app: FastifyInstance, keys: Pick<ApiKeys, 'holderOf'>): void {
   app.decorateRequest('caller', '');
   app.addHook('onRequest', async (request, reply) => {

@@ -5,7 +5,7 @@ import { HealthBody, problems } from './schemas.ts';
 
 const PROBE_DEADLINE_MS = 2_000;
 
-/** `GET /healthz`, without an API key: 200 if PostgreSQL and Temporal respond, else 503 with a field for each. */
+/** `GET /healthz`, without an API key: 200 if PostgreSQL and Temporal respond, otherwise 503 with a field for each. */
 export function healthRoute(deps: {
   readonly ledger: Ledger;
   readonly temporal: Client;
@@ -37,7 +37,6 @@ function describe(temporal: Client): Promise<unknown> {
   return temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace });
 }
 
-/** True if `probe` succeeds in time. */
 async function answers(probe: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

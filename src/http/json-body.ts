@@ -2,10 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { parse } from 'lossless-json';
 import { DomainError } from '../domain/errors.ts';
 
-/**
- * Bodies are JSON and nothing else. A key that stands twice with different values is refused: readers of one text differ over
- * which of the two counts, and here one of them may be an amount.
- */
+/** Accepts only JSON. Refuses a key with two values, such as two amounts: parsers disagree about which one counts. */
 export function acceptOnlyJson(app: FastifyInstance): void {
   const parseStrictly = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -17,7 +14,7 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   });
 }
 
-/** The first key that stands in one object with two values; null where there is none, or no JSON. */
+/** The first key with two values in one object; null if there is none, or if the text is not JSON. */
 function ambiguousKey(text: string): string | null {
   let found: string | null = null;
   try {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** Returns a function from a path to the methods that `app` serves there. Only routes that are added after this call are known. */
+/** Returns a function from a path to the methods that `app` serves there. Knows only routes added after this call. */
 export function knownMethods(app: FastifyInstance): (path: string) => readonly string[] {
   const routes = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
   app.addHook('onRoute', ({ url: announced, method }) => {
@@ -11,7 +11,7 @@ export function knownMethods(app: FastifyInstance): (path: string) => readonly s
   });
   return (asked) => {
     const path = withoutSlash(asked);
-    // `/v1/deposit-addresses/import` is no deposit address, although the pattern of one matches it.
+    // `/v1/deposit-addresses/import` is not a deposit address, although the pattern matches it.
     const exact = routes.get(path);
     const found =
       exact === undefined ? [...routes.values()].filter(({ pattern }) => pattern.test(path)) : [exact];
@@ -19,12 +19,11 @@ export function knownMethods(app: FastifyInstance): (path: string) => readonly s
   };
 }
 
-/** Fastify serves the root of a prefix with and without a slash at its end, and announces GET for one of them only. */
+/** Fastify serves the root of a prefix with and without trailing slash, but announces GET for only one of them. */
 function withoutSlash(path: string): string {
   return path.replace(/\/$/, '');
 }
 
-/** `:name` is one part of a path, `*` the rest of it. */
 function patternOf(url: string): RegExp {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+';

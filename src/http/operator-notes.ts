@@ -12,10 +12,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const PARTS: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' };
 
-/**
- * What is wrong with a value, in words that follow the name of its field; undefined where zod has to say it itself. A schema that knows
- * better, such as one with a pattern, has words of its own, which go first.
- */
+/** Message for an invalid value, after the field's name. Messages in a schema have precedence. */
 export function plainWords(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

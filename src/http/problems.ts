@@ -4,15 +4,14 @@ import { databaseFault } from '../ledger/connection.ts';
 import { PROBLEM_TYPE } from './schemas.ts';
 import { temporalFault } from './temporal-errors.ts';
 
-/** The next step for errors of Fastify whose message does not name it. */
 const HINTS: ReadonlyMap<string, string> = new Map([
   ['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'send JSON with the header Content-Type: application/json'],
 ]);
 const MEDIA_TYPE = `${PROBLEM_TYPE}; charset=utf-8`;
 
 /**
- * Answers every failure of `app` as RFC 9457 `application/problem+json`. Only domain errors show their own message. `methodsOf` returns the
- * methods of a path: a known path answers 405 for all others.
+ * Sends every failure of `app` as RFC 9457 `application/problem+json`. Only domain errors return their own message.
+ * `methodsOf` returns the methods of a path: other methods of a known path get 405.
  */
 export function answerProblems(app: FastifyInstance, methodsOf: (path: string) => readonly string[]): void {
   app.setErrorHandler((error, request, reply) => {
@@ -70,7 +69,7 @@ function send(
   return reply.code(status).header('content-type', MEDIA_TYPE).send(body);
 }
 
-/** True for an error of the caller that Fastify found: body too large, wrong media type, invalid JSON. Its message is safe to return. */
+/** True for client errors of Fastify, such as a body that is too large. Their messages are safe to return. */
 function isRefusalOfFastify(error: unknown): error is FastifyError & { statusCode: number } {
   if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
   const { code, statusCode } = error;

@@ -4,13 +4,12 @@ import { ADDRESS_TEXT } from '../domain/address.ts';
 import { U64_MAX } from '../domain/amount.ts';
 import { CURSOR } from '../ledger/page.ts';
 
-/** ISO-8601, as every answer gives times. */
 export const time = z.string().meta({ format: 'date-time' });
 
 /** A slot, height, sequence or amount as a decimal string. */
 export const u64 = z.string().meta({ pattern: '^[0-9]{1,20}$' });
 
-/** A pattern of the numbers from 1 to `max` without leading zeros. */
+/** Pattern of the numbers from 1 to `max` without leading zeros. */
 export function numbersTo(max: bigint): string {
   const digits = max.toString();
   const below = digits.split('').flatMap((digit, at) => {
@@ -21,7 +20,7 @@ export function numbersTo(max: bigint): string {
   return `([1-9][0-9]{0,${digits.length - 2}}|${[...below, digits].join('|')})`;
 }
 
-/** An amount in a request. The route checks it; the pattern is for the OpenAPI document. */
+/** Pattern of an amount for the OpenAPI document. The route validates the request. */
 export const amountPattern = `^${numbersTo(U64_MAX)}$`;
 
 /** RFC 9457 problem document: the body of every response with status 400 or above. Further fields depend on `code`. */
@@ -41,21 +40,20 @@ export const position = z
   .regex(/^(0|[1-9][0-9]{0,17})$/, 'must be a whole number below 10^18, as a decimal string')
   .transform(BigInt);
 
-/** For `transform`: a range of slots, both ends included, whose ends a caller may give in either order. */
+/** For `transform`: sorts the ends of a range of slots, which callers may give in either order. */
 export function inOrder<Range extends { readonly from: bigint; readonly to: bigint }>(range: Range): Range {
   const { from, to } = range;
   return from <= to ? range : { ...range, from: to, to: from };
 }
 
 const MOST_POSITIONS = 10_000;
-/** The size of a position in indented JSON, with a margin. */
+/** Maximum size of a position in indented JSON, with a margin. */
 const POSITION_BYTES = 32;
 
 /** The positions of alerts in a request; {@link POSITIONS_BODY_LIMIT} is the body limit of such a route. */
 export const positions = z.array(position).max(MOST_POSITIONS);
 export const POSITIONS_BODY_LIMIT = MOST_POSITIONS * POSITION_BYTES;
 
-/** The reason for an operator's action. */
 export const why = z
   .string()
   .trim()
@@ -77,17 +75,15 @@ export const assetParam = z
 /** The route checks whether the id exists. */
 export const idParam = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters');
 
-/** The longest id of a settlement holds a kind, two addresses and slashes; a withdrawal's has up to 128 characters. */
+/** The longest id has a kind, two addresses and slashes; a withdrawal's has up to 128 characters. */
 export const settlementId = z
   .string()
   .regex(/^[\x21-\x7e]{1,256}$/, 'must be 1 to 256 visible ASCII characters');
 
-/** The exchange's own id of a user. */
 export const userRef = idParam.describe(
   'Your id of the user. It is permanent: the same id always has the same deposit address',
 );
 
-/** {@link Warning} as the OpenAPI document shows it. */
 export const WarningBody = z
   .object({
     code: z.string().describe('Stable identifier of the warning, for programs'),
@@ -95,7 +91,6 @@ export const WarningBody = z
   })
   .meta({ id: 'Warning' }) satisfies z.ZodType<Warning>;
 
-/** The media type of every error. */
 export const PROBLEM_TYPE = 'application/problem+json';
 
 const problem = (description: string) => ({
@@ -103,7 +98,6 @@ const problem = (description: string) => ({
   content: { [PROBLEM_TYPE]: { schema: ProblemBody } },
 });
 
-/** The errors of every route. */
 export const problems = {
   '4xx': problem(
     'The request is refused. 400: it does not match the schema. 409: it matches the schema, but the database, the settings or the chain forbid it.',
@@ -111,13 +105,11 @@ export const problems = {
   '5xx': problem('The request may have taken effect: repeat it after `Retry-After` seconds.'),
 };
 
-/** The last field of a page. */
 export const nextCursor = z
   .string()
   .nullable()
   .describe('Pass it as `cursor` to get the next page; null on the last page');
 
-/** The part of a query that chooses a page of a list. */
 export const pageQuery = {
   cursor: z
     .string()

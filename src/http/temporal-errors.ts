@@ -6,7 +6,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { DomainError, ERROR_KINDS, type ErrorCode } from '../domain/errors.ts';
 
-/** The domain error behind a failure of the Temporal client; null where it is none of Temporal's. */
+/** Converts a Temporal client error to a domain error; null for any other error. */
 export function temporalFault(error: unknown): DomainError | null {
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
     return new DomainError('Unavailable', 'no worker answered in time; ask again', {}, error);
@@ -18,8 +18,8 @@ export function temporalFault(error: unknown): DomainError | null {
 }
 
 /**
- * For a start that failed, of what is on record and begins by itself once Temporal answers: told as Unavailable, so that nobody takes it
- * for refused. `hint` ends the sentence.
+ * Error handler for starting a stored request that begins by itself once Temporal answers. Throws Unavailable, so
+ * that callers do not treat it as refused. `hint` ends the sentence.
  */
 export function refuseAsRecorded(what: string, hint = ''): (error: unknown) => never {
   return (error) => {
@@ -29,7 +29,7 @@ export function refuseAsRecorded(what: string, hint = ''): (error: unknown) => n
   };
 }
 
-/** Looks through the causes for an ApplicationFailure whose type is one of our codes. */
+/** Searches the causes for an ApplicationFailure whose type is one of our codes. */
 function domainFailure(error: Error): DomainError | null {
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof ApplicationFailure && isCode(cause.type)) {

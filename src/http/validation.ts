@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
 import { plainWords } from './operator-notes.ts';
 
-/** Reads a part of a request by its schema. What is wrong with it is an InvalidRequest that names the fields at fault, ten at most. */
+/** Validates part of a request. Errors become InvalidRequest with the invalid fields, at most ten. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data: unknown) => {
@@ -11,11 +11,11 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
     return error === undefined ? { value } : { error: fieldsAtFault(error.issues) };
   };
 
-/** Anybody can send any number of fields of any length. */
+/** Requests may contain any number of fields with names of any length. */
 const MOST_NAMED = 10;
 const LONGEST_NAME = 200;
 
-/** `field` is the first of `fields`, for programs that look at one. */
+/** `field` is the first of `fields`, for programs that read only one. */
 function fieldsAtFault(issues: readonly z.core.$ZodIssue[]): DomainError {
   const all = issues.flatMap((issue) => pathsOf(issue).map((path) => ({ path, message: issue.message })));
   const faults = all.slice(0, MOST_NAMED).map(({ path, message }) => {
@@ -28,7 +28,7 @@ function fieldsAtFault(issues: readonly z.core.$ZodIssue[]): DomainError {
   return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
 }
 
-/** One issue of an object is about each of the keys that are not known. */
+/** One zod issue covers all unknown keys of an object. */
 function pathsOf(issue: z.core.$ZodIssue): readonly (readonly PropertyKey[])[] {
   if (issue.code !== 'unrecognized_keys') return [issue.path];
   return issue.keys.map((key) => [...issue.path, key]);

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { AlertKind } from '../domain/alerts.ts';
 
-/** The gauge `sluice_alerts_open{kind}`. Call the answer to set it for every kind that `openByKind` names, 0 included. */
+/** Gauge `sluice_alerts_open{kind}`. The returned function updates it for each kind of `openByKind`. */
 export function meterAlerts(
   registry: Registry,
   openByKind: () => Promise<ReadonlyMap<AlertKind, number>>,

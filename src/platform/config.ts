@@ -5,23 +5,22 @@ import { REQUIRED, type Role, SETTINGS } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;
 
-/** All settings as read; those without a default are undefined where they are not set. */
+/** All parsed settings. A setting without a default is undefined if it is not set. */
 export type Settings = { readonly [K in Name]: z.output<(typeof SETTINGS)[K]['schema']> };
 
-/** The settings of a process, with those that its role needs certainly there. */
+/** Settings of a process. Settings that its role requires are not optional in the type. */
 export type Config<R extends Role = 'tool'> = Omit<Settings, (typeof REQUIRED)[R][number]> & {
   readonly [K in (typeof REQUIRED)[R][number]]: NonNullable<Settings[K]>;
 } & Key<R>;
 
-/** A process that signs has its key: the path of a solana-keygen file, or what stands in one. */
+/** The key of a signing process: the path of a solana-keygen file, or the content of one. */
 type Key<R extends Role> = R extends 'signer' | 'all' ? { readonly keypair: string } : unknown;
 
-/** A setting that stops the start. The message names it, and never shows its value. */
+/** An invalid setting. The message names it and never contains its value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** The name of every setting in the environment. */
 export const SETTING_NAMES: readonly string[] = Object.values(SETTINGS).map(({ name }) => name);
 
 function refuseUnknown(env: NodeJS.ProcessEnv): void {
@@ -60,7 +59,7 @@ function checkTogether(settings: Settings, role: Role): void {
   }
 }
 
-/** True where others than its two ends can read, and change, what is sent. A name may lead anywhere: only an address is known to be private. */
+/** True if third parties can read and change the traffic. A host name may resolve anywhere, so only IPs count. */
 function isReadable(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol !== 'https:' && !isLoopback(url) && !isPrivateAddress(hostname);
@@ -75,7 +74,7 @@ function describe(role: Role): string {
   return role === 'tool' ? 'this command' : `a worker of role ${role}`;
 }
 
-/** Reads and checks the settings of a process. An empty value counts as not set. Throws {@link ConfigError} for the first fault. */
+/** Reads the settings of a process. An empty value counts as not set. Throws {@link ConfigError} on the first error. */
 export function readConfig<R extends Role>(env: NodeJS.ProcessEnv, role: R): Config<R> {
   refuseUnknown(env);
   const entries = Object.entries(SETTINGS).map(([key, { name, schema }]) => [
@@ -87,7 +86,7 @@ export function readConfig<R extends Role>(env: NodeJS.ProcessEnv, role: R): Con
   return { ...settings, keypair: keypairOf(settings) } as unknown as Config<R>;
 }
 
-/** {@link readConfig} for a program's first line: a bad setting ends the process with one clear line and exit code 2. */
+/** {@link readConfig} for the start of a program: exits with one line on stderr and code 2 on an invalid setting. */
 export function readConfigOrExit<R extends Role>(env: NodeJS.ProcessEnv, role: R): Config<R> {
   try {
     return readConfig(env, role);

@@ -1,6 +1,4 @@
-/**
- * Does `work` now and every `everyMs`. A failure is told to `onFailure` and left to the next time. Call the answer to stop.
- */
+/** Runs `work` now and every `everyMs`. `onFailure` receives errors. Returns a function that stops it. */
 export function keepDoing(
   everyMs: number,
   work: () => Promise<void>,

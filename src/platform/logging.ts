@@ -18,13 +18,12 @@ const REDACTED = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}
 
 export interface LoggingOptions {
   readonly level: Level | 'silent';
-  /** Name of the process, in every line. */
   readonly name: string;
-  /** Default: stderr, so that stdout stays free for results. */
+  /** Default: stderr, so that stdout has only results. */
   readonly destination?: DestinationStream;
 }
 
-/** JSON lines on stderr. Fields whose names promise a secret are blotted out, three levels deep. */
+/** Logs JSON lines to stderr. Redacts fields with secret names, three levels deep. */
 export function createLogger({ level, name, destination }: LoggingOptions): Logger {
   const options = { level, name, redact: { paths: REDACTED, censor: '[redacted]' } };
   return pino(options, destination ?? pino.destination({ dest: 2, sync: true }));
@@ -32,7 +31,6 @@ export function createLogger({ level, name, destination }: LoggingOptions): Logg
 
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
-/** The same logger in the form that the Temporal SDK asks for. */
 export function temporalLogger(logger: Logger): TemporalLogger {
   const write = (level: Level) => (message: string, meta?: Record<string | symbol, unknown>) =>
     logger[level]({ ...meta }, message);

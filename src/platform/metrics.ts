@@ -1,14 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
-/** Metrics of a process that runs no Temporal worker, those of Node.js among them. (Workers use the SDK's own endpoint.) */
+/** Metrics of a process without Temporal workers, including Node.js metrics. Workers use the SDK's own endpoint. */
 export function createRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   return registry;
 }
 
-/** Serves `GET /metrics` on `address` (`host:port`), apart from the public API. */
+/** Serves `GET /metrics` on `address` (`host:port`), separate from the public API. */
 export async function serveMetrics(registry: Registry, address: string): Promise<Server> {
   const [host, port] = address.split(':');
   const server = createServer((request, response) => {

@@ -2,8 +2,8 @@ import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import { type Logger, temporalLogger } from './logging.ts';
 
 /**
- * Sets up the Temporal SDK of this process: our logger, and its Prometheus endpoint (which carries our own metrics, too) where an
- * address is given. Once a process, before anything else of the SDK; shutdown is ours, so the SDK takes no signals.
+ * Installs the Temporal SDK's runtime: our logger, and its Prometheus endpoint, with our own metrics, if an address is
+ * given. Call it once, before any other SDK call. The SDK handles no signals: we control the shutdown.
  */
 export function installRuntime(logger: Logger, metricsAddress: string | undefined): void {
   Runtime.install({

@@ -3,7 +3,7 @@ import { KeyRing } from './temporal/key-ring.ts';
 
 const SEALED = /^sealed:([0-9a-f]{16}):([A-Za-z0-9+/=]+)$/;
 
-/** Encrypts with the keys of SLUICE_PAYLOAD_KEY, and reads what stood there before they were set. None: {@link PLAIN_SEAL}. */
+/** Encrypts with SLUICE_PAYLOAD_KEY; also reads plain text from before it was set. No keys: {@link PLAIN_SEAL}. */
 export function sealOf(payloadKeys: readonly Uint8Array[]): Seal {
   if (payloadKeys.length === 0) return PLAIN_SEAL;
   const keys = new KeyRing(payloadKeys);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ADDRESS_TEXT } from '../domain/address.ts';
 import { TOKEN_RULE_WORDS, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 
-/** What a process is: which settings it must have. `all` is a worker with every task queue (development). */
+/** The role of a process determines its required settings. `all` is a worker for every task queue (development). */
 export type Role = 'api' | 'chain' | 'signer' | 'x402' | 'all' | 'tool';
 
 const U64_MAX = 2n ** 64n - 1n;
@@ -98,7 +98,7 @@ const signerKey = z
     'must be a JSON array of 64 bytes',
   );
 
-/** Every setting: its name in the environment, its schema, and whether a default stands in for it. */
+/** Every setting: its name in the environment, and its schema with the default. */
 export const SETTINGS = {
   temporalAddress: { name: 'TEMPORAL_ADDRESS', schema: hostPort.default('127.0.0.1:7233') },
   temporalNamespace: { name: 'TEMPORAL_NAMESPACE', schema: z.string().default('default') },
@@ -129,18 +129,18 @@ export const SETTINGS = {
     name: 'SLUICE_WORKER_ROLE',
     schema: z.enum(['chain', 'signer', 'x402', 'all'], 'must be chain, signer, x402 or all').default('all'),
   },
-  /** The version of Temporal worker versioning that this worker is; unversioned where it is not set. */
+  /** Build ID of this worker for Temporal worker versioning; unversioned if it is not set. */
   workerBuildId: { name: 'SLUICE_WORKER_BUILD_ID', schema: buildId.optional() },
   workerDeploymentName: { name: 'SLUICE_WORKER_DEPLOYMENT_NAME', schema: deploymentName.default('sluice') },
-  /** Paths of solana-keygen files: of the x402 worker, or of the signer, where people want the keys there. */
+  /** Paths of solana-keygen files of the x402 worker, or of the signer if the keys are kept there. */
   feePayerKeyFiles: { name: 'SLUICE_FEE_PAYER_KEY_FILES', schema: list.default([]) },
-  /** Those that new quotes name, and those that are only honoured still. */
+  /** `feePayers`: keys that new quotes name. `retiredFeePayers`: keys that only older quotes name. */
   feePayers: { name: 'SLUICE_FEE_PAYERS', schema: addresses.default([]) },
   retiredFeePayers: { name: 'SLUICE_RETIRED_FEE_PAYERS', schema: addresses.default([]) },
   x402Routes: { name: 'SLUICE_X402_ROUTES', schema: z.string().optional() },
   x402Host: { name: 'SLUICE_X402_HOST', schema: z.string().default('127.0.0.1') },
   x402Port: { name: 'SLUICE_X402_PORT', schema: port.default(4021) },
-  /** What buyers call the gateway, where that is not its own address. */
+  /** Public URL of the gateway, if it differs from its listening address. */
   x402PublicUrl: { name: 'SLUICE_X402_PUBLIC_URL', schema: httpUrl.optional() },
   x402QuoteSecret: {
     name: 'SLUICE_X402_QUOTE_SECRET',
@@ -150,11 +150,10 @@ export const SETTINGS = {
       .pipe(z.array(z.string().min(32, 'must have at least 32 characters')))
       .optional(),
   },
-  /** Whether the facilitator serves callers without an API key. */
   x402FacilitatorOpen: { name: 'SLUICE_X402_FACILITATOR_OPEN', schema: flag.default(false) },
   x402TrustedProxies: { name: 'SLUICE_X402_TRUSTED_PROXIES', schema: list.default([]) },
   x402MaxFeeLamports: { name: 'SLUICE_X402_MAX_FEE_LAMPORTS', schema: lamports.default(15_000n) },
-  /** What a whole token of an asset is worth, in lamports, and which share of a payment its priority fee may be. */
+  /** Value of a whole token in lamports, and the maximum priority fee in percent of a payment's value. */
   x402AssetLamports: {
     name: 'SLUICE_X402_ASSET_LAMPORTS',
     schema: worthOfAssets.default(new Map()),
@@ -175,12 +174,12 @@ export const SETTINGS = {
       .transform(Number)
       .default(60_000),
   },
-  /** What one key of ours, and what one buyer, may cost us an hour. */
+  /** Balance below which a fee payer raises the alert `fee_payer_low`. */
   x402FeePayerLow: {
     name: 'SLUICE_X402_FEE_PAYER_LOW_LAMPORTS',
     schema: lamports.default(50_000_000n),
   },
-  /** Where the facilitator is, such as `/facilitator`, or `/` for the root. */
+  /** Path of the facilitator, such as `/facilitator`, or `/` for the root. */
   x402FacilitatorPath: {
     name: 'SLUICE_X402_FACILITATOR_PATH',
     schema: z
@@ -189,6 +188,7 @@ export const SETTINGS = {
       .default('/facilitator'),
   },
   x402FacilitatorRate: { name: 'SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', schema: rate.optional() },
+  /** Fee limits per hour, in lamports: of each fee payer key, and for each buyer. */
   x402FeePayerBudget: {
     name: 'SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR',
     schema: lamports.default(1_000_000_000n),
@@ -232,9 +232,9 @@ export const SETTINGS = {
     name: 'SLUICE_PRIORITY_CAP_MICRO_LAMPORTS',
     schema: microLamports.default(5_000_000n),
   },
-  /** Bound of the whole fee, base and priority, of one transaction: the chain worker keeps to its own, and the signer refuses above its own. */
+  /** Limit of a transaction's total fee. The chain worker composes within its own; the signer enforces its own. */
   maxFeeLamports: { name: 'SLUICE_MAX_FEE_LAMPORTS', schema: lamports.default(500_000n) },
-  /** Durable nonces are a mechanism that Solana plans to retire: docs/decisions/0011-transaction-lifetimes.md. */
+  /** Solana plans to retire durable nonces: docs/decisions/0011-transaction-lifetimes.md. */
   lifetime: {
     name: 'SLUICE_LIFETIME',
     schema: z.enum(['blockhash', 'nonce'], 'must be blockhash or nonce').default('blockhash'),
@@ -268,7 +268,6 @@ export const SETTINGS = {
   temporalCliPath: { name: 'TEMPORAL_CLI_PATH', schema: z.string().optional() },
 } as const satisfies Record<string, { name: string; schema: z.ZodType }>;
 
-/** The settings that a role cannot start without. */
 export const REQUIRED = {
   api: ['databaseUrl'],
   chain: ['databaseUrl', 'rpcUrls', 'hotWallet'],

@@ -2,8 +2,8 @@ import { Gauge, type Registry } from 'prom-client';
 import { type SettlementCount, UNFINISHED, WITHDRAWAL } from '../domain/settlement.ts';
 
 /**
- * The gauge `sluice_settlements_unfinished{kind,status}`. Call the answer to set it: every unfinished status of withdrawals, and of each
- * kind that was seen since the start of the process, 0 included.
+ * Gauge `sluice_settlements_unfinished{kind,status}`. The returned function updates it for every unfinished status of
+ * withdrawals and of each kind seen since the process started, 0 included.
  */
 export function meterSettlements(
   registry: Registry,

@@ -1,16 +1,15 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from './logging.ts';
 
-/** What a process holds, closed in reverse order of opening, each even if another fails. */
+/** Resources of a process, closed in reverse order of opening, each even if another one fails. */
 export class Closers {
   readonly #open: { readonly name: string; readonly close: () => unknown }[] = [];
 
-  /** Registers how to close `name`. */
   add(name: string, close: () => unknown): void {
     this.#open.push({ name, close });
   }
 
-  /** Closes everything once. Failures are logged and do not stop the rest. */
+  /** Closes everything once. Logs failures and continues. */
   async close(logger?: Pick<Logger, 'error'>): Promise<void> {
     for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {
       try {
@@ -25,12 +24,12 @@ export class Closers {
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Aborted at the first SIGINT or SIGTERM, with the signal's name as reason. The second ends the process at once.
- * Call `release` to give both signals their usual meaning back.
+ * Aborts at the first SIGINT or SIGTERM, with its name as reason; the second exits. `release` restores the
+ * defaults.
  */
 export function shutdownSignal(): { readonly signal: AbortSignal; readonly release: () => void } {
   const controller = new AbortController();
-  // Every process of a stack waits for it, and so does each that is being started again.
+  // Every process of a stack listens to it, and each restart adds a listener.
   setMaxListeners(0, controller.signal);
   const onSignal = (name: NodeJS.Signals) => {
     if (controller.signal.aborted) process.exit(SIGNALS[name as keyof typeof SIGNALS]);
@@ -46,13 +45,12 @@ export function shutdownSignal(): { readonly signal: AbortSignal; readonly relea
   };
 }
 
-/** Settles when `signal` is aborted. */
 export async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** Settles as `work` does; throws the reason of `signal` where that is aborted first. What the work has begun is the caller's to end. */
+/** Settles like `work`, or rejects when `signal` aborts first. The caller must stop the work itself. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   const settled = new AbortController();

@@ -1,2 +1,2 @@
-/** The version in package.json, from which test/cli/help.test.ts does not let it differ. */
+/** Equals the version in package.json: test/cli/help.test.ts checks it. */
 export const VERSION = '0.1.0';

@@ -4,22 +4,22 @@ import type { ExactPayment } from './terms.ts';
 
 export interface BudgetDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
-  /** What one of our keys, and what one buyer, may cost us an hour, in lamports. */
+  /** Fee limits per hour, in lamports: of each fee payer key, and for each buyer. */
   readonly budgets: { readonly feePayer: bigint; readonly buyer: bigint };
 }
 
 const HOUR_MS = 3_600_000;
 /**
- * Of the newest 20 buyers of a route within ten minutes, of at least ten, half had their newest payment fail: the route costs us fees, and
- * brings its seller nothing. A buyer counts once, so that the payments of one wallet never close a route.
+ * A route is closed if the newest payment of half of its newest buyers failed (10 to 20 buyers in ten minutes): it
+ * costs fees and earns nothing. A buyer counts once, so that one wallet never closes a route.
  */
 const LATELY_MS = 600_000;
 const LOOKED_AT = { payments: 1_000, buyers: 20 };
 const FEWEST = 10;
-/** Sums are read once a second, not once a payment. */
+/** Sums are read at most once a second, not once a payment. */
 const SUM_KEPT_MS = 1_000;
 
-/** What our fee payers, the payments of one buyer, and those of a route that keep failing, may cost us an hour. */
+/** Limits the fees per hour of each fee payer, of each buyer, and of routes whose payments keep failing. */
 export class Budgets {
   readonly #deps: BudgetDeps;
   readonly #spentByKey = new TtlCache<bigint>(SUM_KEPT_MS);
@@ -30,7 +30,7 @@ export class Budgets {
     this.#deps = deps;
   }
 
-  /** Why our fee payer does not pay for this payment now; null where it does, or the buyer pays the fee himself. */
+  /** Why our fee payer does not pay for this payment now; null if it does, or if the buyer pays the fee. */
   async refusal({ feePayer, payer }: ExactPayment, route: string): Promise<string | null> {
     if (feePayer === payer) return null;
     const { budgets, ledger } = this.#deps;

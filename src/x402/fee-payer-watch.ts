@@ -5,16 +5,16 @@ export interface FeePayerWatchDeps {
   readonly ledger: Pick<Ledger, 'alerts'>;
   readonly chain: Pick<Chain, 'accounts'>;
   readonly addresses: readonly string[];
-  /** The alert is open while a wallet has less. */
+  /** The alert is open while a wallet has less than this. */
   readonly lowLamports: bigint;
 }
 
 const KIND = 'fee_payer_low';
 
-/** Keeps an alert open for each fee payer that is nearly empty: it buys nothing for anybody then. */
+/** Keeps an alert open for each fee payer with a low balance: without it nothing can be sold. */
 export class FeePayerWatch {
   readonly #deps: FeePayerWatchDeps;
-  /** Low at the last look: a wallet whose funds are not final yet is low once. */
+  /** Low at the last check. The alert needs two checks, because incoming funds may not be final at the first one. */
   readonly #low = new Set<string>();
 
   constructor(deps: FeePayerWatchDeps) {

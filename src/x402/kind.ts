@@ -15,18 +15,17 @@ export interface X402KindDeps {
   readonly ledger: Pick<Ledger, 'payments'>;
   readonly chain: Pick<Chain, 'pool'>;
   readonly lives: SharedLives;
-  /** Addresses of the keys of ours that pay fees. */
   readonly feePayers: readonly string[];
 }
 
-/** The name of a fee payer's key, on whichever worker it is. */
+/** Name of a fee payer's key, equal on all workers. */
 export function feePayerKey(address: string): string {
   return `fee-payer/${address}`;
 }
 
-/** Payments of x402, as the core settles them: each adopts the message of its buyer. */
+/** The settlement kind of x402 payments. Each attempt adopts the buyer's message. */
 export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kind {
-  // What was bought never changes, so one preparation reads it once.
+  // A payment's terms never change, so one preparation reads them once.
   const read = new WeakMap<SettlementRow, Promise<PaymentRow>>();
   const paymentOf = (settlement: SettlementRow) => {
     const payment = read.get(settlement) ?? ledger.payments.get(settlement.id);
@@ -72,7 +71,7 @@ function costOf({
   return {
     computeUnitLimit,
     computeUnitPriceMicroLamports,
-    // What the buyer pays is no cost of ours.
+    // Fees paid by the buyer are not our cost.
     feeLamports: feePayer === payer ? 0n : feeLamports,
     rentLamports: 0n,
   };

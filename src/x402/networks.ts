@@ -1,12 +1,11 @@
-/** A network by the names that the dialects give it. */
 export interface Network {
   /** CAIP-2: `solana:` and the first 32 characters of the genesis hash. */
   readonly caip2: string;
-  /** The name of version 1. */
+  /** Name in x402 version 1. */
   readonly v1: 'solana' | 'solana-devnet';
-  /** The name in the quote of the exchange interface. */
+  /** Name in the quote of the exchange interface. */
   readonly cluster: 'devnet' | 'mainnet';
-  /** Mint of USDC: what official clients pay with by default. */
+  /** Mint of USDC, the default asset of official clients. */
   readonly usdc: string;
 }
 
@@ -23,7 +22,7 @@ const MAINNET: Network = {
   usdc: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
 };
 
-/** By the cluster of the settings. A local chain has the name of devnet: official clients know no other. */
+/** By configured cluster. A local chain uses devnet's names: official clients accept no other. */
 export const NETWORKS: Readonly<Record<'localnet' | 'devnet' | 'mainnet-beta', Network>> = {
   localnet: DEVNET,
   devnet: DEVNET,

@@ -7,13 +7,13 @@ export type { UpstreamAsker } from './upstream.ts';
 export interface ObligationDeps {
   readonly obligations: Pick<Obligations, 'take' | 'giveBack' | 'served' | 'refused'>;
   readonly upstream: UpstreamAsker;
-  /** Who serves: no two processes, and no two requests of one, have the same. */
+  /** Owner of the lease, unique for each process and request. */
   readonly holder: string;
   /** Default: 60 s, and {@link MAX_ANSWER_BYTES}. */
   readonly bounds?: UpstreamOptions;
 }
 
-/** How a try to serve what is paid ended. `taken`: somebody else has it, or it is not owed. */
+/** Result of a try to serve a paid request. `taken`: another holder has the lease, or it is not owed. */
 export type Served =
   | { readonly kind: 'taken' }
   | {
@@ -22,19 +22,19 @@ export type Served =
       readonly why: string;
       readonly answer: Exclude<UpstreamAnswer, { kind: 'none' }>;
     }
-  /** The upstream may not be asked again, as it may have done before what it was asked. */
+  /** The upstream may have executed the request already, and must not be called again. */
   | { readonly kind: 'refundable'; readonly why: string }
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** An answer that is larger is passed on, and not kept. */
+/** Larger responses are streamed and not stored. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 const DEFAULT_BOUNDS: UpstreamOptions = { timeoutMs: 60_000, maxBytes: MAX_ANSWER_BYTES };
-/** More than a try lasts, so that nobody else begins while it goes on. */
+/** Added to the timeout of a try, so that no other holder begins during it. */
 const LEASE_MARGIN_MS = 15_000;
 
 /**
- * Asks the upstream for what a payment has bought, and puts on record what came of it before anybody gets the answer. One holder at a
- * time does so, by a lease that ends by itself. 2xx and 3xx serve; 4xx ends the obligation as refundable; all else leaves it owed.
+ * Calls the upstream for a paid request, and stores the result before it is returned. A lease permits one holder at a
+ * time. 2xx and 3xx serve; 4xx makes the payment refundable; any other result leaves it owed.
  */
 export async function serveOwed(deps: ObligationDeps, id: string): Promise<Served> {
   const { obligations, upstream, holder, bounds = DEFAULT_BOUNDS } = deps;
@@ -57,7 +57,7 @@ export async function serveOwed(deps: ObligationDeps, id: string): Promise<Serve
   return { kind: 'answered', state, why, answer };
 }
 
-/** The question of a bought request: the upstream may know by the Idempotency-Key that it was asked before. */
+/** The upstream request. By its Idempotency-Key, equal for each try, the upstream can recognise a repeated request. */
 export function askedOf({ method, url, headers, body }: BoughtRequest, id: string): UpstreamRequest {
   const named = { ...headers, ...paymentHeaders(id) };
   return { method, url, headers: named, body: Buffer.from(body, 'base64') };

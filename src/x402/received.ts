@@ -9,7 +9,7 @@ export interface Credited {
   readonly terms: Pick<PaymentTerms, 'tokenAccount'>;
 }
 
-/** Base units that the seller's token account gained, by the outcome of the landed transaction; null where that does not say. */
+/** Base units that the seller's token account gained; null if the landed transaction does not show it. */
 export function receivedBy(
   { wire, terms }: Credited,
   { tokenChanges }: Pick<Spending, 'tokenChanges'>,

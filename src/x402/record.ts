@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { NewPayment, PaymentRow } from '../ledger/x402/payments.ts';
 import type { ExactPayment, Proof, Terms } from './terms.ts';
 
-/** A payment that keeps every rule that needs no simulation. */
+/** A payment that passed every check except the simulation. */
 export interface CheckedPayment {
   readonly dialect: Proof['dialect'];
   readonly wire: Uint8Array;
@@ -15,18 +15,17 @@ export interface CheckedPayment {
 
 type Commitment = 'confirmed' | 'finalized';
 
-/** Where the run of a payment says that it is; `signature`: base58. */
 export interface Reached {
   readonly status: SettlementStatus;
   readonly signature: string | null;
 }
 
-/** The runs of payments, as the root gives them; `withinMs` is of each caller. See `PaymentRuns`. */
+/** Workflows of payments; `withinMs` is the timeout of each call. See `PaymentRuns`. */
 export interface SettlementRuns {
   reach(id: string, commitment: Commitment, withinMs: number): Promise<Reached>;
 }
 
-/** What the row of a payment says of its transaction, whoever sells. */
+/** The columns that depend on the transaction, equal for gateway and facilitator. */
 type OfTransaction = Omit<
   NewPayment,
   'seller' | 'route' | 'requestHash' | 'caller' | 'request' | 'answer' | 'lease'
@@ -36,7 +35,7 @@ export function idOf({ terms, payment }: Pick<CheckedPayment, 'terms' | 'payment
   return paymentId(terms.network.caip2, payment.messageHash);
 }
 
-/** `acceptedSlot`: the slot in which a node accepts or shows the transaction. */
+/** `acceptedSlot`: slot in which a node accepted the simulation or returned the transaction. */
 export function ofTransaction(checked: CheckedPayment, acceptedSlot: bigint): OfTransaction {
   const { payment, terms, dialect, wire } = checked;
   const { network, amount, feePayer: _key, maxTimeoutSeconds: _seconds, ...rest } = terms;
@@ -56,7 +55,7 @@ export function ofTransaction(checked: CheckedPayment, acceptedSlot: bigint): Of
   };
 }
 
-/** base58 signature that names the transaction; null until the fee payer has signed. */
+/** Transaction signature (base58); null until the fee payer has signed. */
 export async function signatureOf(
   { attempts }: Pick<Ledger, 'attempts'>,
   { id, signature }: PaymentRow,

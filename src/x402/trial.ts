@@ -4,8 +4,8 @@ import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { CheckedPayment } from './record.ts';
 
 /**
- * What nodes say of a payment. `landed`: the chain has it already. `expired`: no node takes its blockhash, now or yet, or too few blocks of
- * its life are left. `unanswered`: no node could run it.
+ * Result of a simulation. `landed`: the transaction is already on chain. `expired`: no node accepts its blockhash
+ * (expired or not known yet), or too few blocks of its lifetime are left. `unanswered`: no node could simulate it.
  */
 export type Trial =
   | { readonly kind: 'accepted'; readonly slot: bigint }
@@ -19,12 +19,12 @@ export interface TrialDeps {
   readonly blockhashes: Pick<RecentBlockhashes, 'blocksLeft'>;
 }
 
-/** About eight seconds: for the upstream where it is asked first, for our signature, and for the leader. */
+/** About eight seconds: for a serve-first upstream, for our signature, and for the leader. */
 const FEWEST_BLOCKS_LEFT = 20;
 
 /**
- * Runs the transaction once as it is, on a node that has come as far as the newest blockhash that we know. Where that accepts it, its
- * blockhash must live long enough to settle it; where no node says how long, the simulation decides.
+ * Simulates the transaction unchanged, on a node at the newest known blockhash. The blockhash must live long enough
+ * for the settlement. If no node returns its remaining life, the simulation alone decides.
  */
 export async function tryPayment(
   { chain, blockhashes }: TrialDeps,

@@ -2,16 +2,15 @@ import type { StoredAnswer } from '../ledger/x402/payments.ts';
 import { request } from '../shims/undici.ts';
 import { answerHeaders } from './routes/headers.ts';
 
-/** What the upstream is asked. */
 export interface UpstreamRequest {
   readonly method: string;
-  /** Absolute. */
+  /** Absolute URL. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** The whole answer; or its head and what of its body was read until it became too large, with the rest to come; or none. */
+/** The whole response; or, if it is too large, its head, the part that was read, and the rest as a stream; or none. */
 export type UpstreamAnswer =
   | { readonly kind: 'whole'; readonly answer: StoredAnswer }
   | {
@@ -19,19 +18,18 @@ export type UpstreamAnswer =
       readonly status: number;
       readonly headers: StoredAnswer['headers'];
       readonly body: AsyncIterable<Uint8Array>;
-      /** Gives the connection up, where the body is not read to its end. */
+      /** Closes the connection if the body is not read to its end. */
       readonly discard: () => void;
     }
   | { readonly kind: 'none'; readonly why: string };
 
 export interface UpstreamOptions {
-  /** From the question to the last byte of an answer that is kept whole. */
+  /** From the request to the last byte of a response that is stored. */
   readonly timeoutMs: number;
-  /** Larger answers are not kept. */
   readonly maxBytes: number;
 }
 
-/** Asks once. Never throws. */
+/** Calls the upstream once. Never throws. */
 export type UpstreamAsker = (asked: UpstreamRequest, options: UpstreamOptions) => Promise<UpstreamAnswer>;
 
 export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes }) => {
@@ -62,14 +60,14 @@ export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes })
   }
 };
 
-/** Buyers read it: no address of the upstream. */
+/** Buyers can read this text, so it excludes the upstream's address. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'it took too long';
 }
 
 interface ReadPart {
   readonly bytes: Buffer;
-  /** Null where that was all. */
+  /** Null after the last byte. */
   readonly rest: AsyncIterator<Uint8Array> | null;
 }
 

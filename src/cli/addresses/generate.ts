@@ -3,16 +3,15 @@ import { open, readFile } from 'node:fs/promises';
 import { UsageError } from '../exit.ts';
 import type { Output } from '../output.ts';
 
-/** What to derive, and where it goes. */
 export interface GenerateOptions {
   readonly count: number;
   readonly start: number;
   readonly out: string;
-  /** File of BIP-39 words; a new one is made where none is named. */
+  /** File with BIP-39 words. A new one is created if it is not set. */
   readonly mnemonicFile?: string | undefined;
 }
 
-/** Where the list went and whose signature it has; the words, in `mnemonicFile`, are never shown. */
+/** Result of the generation. The words are in `mnemonicFile` and are never printed. */
 export interface Generated {
   readonly manifest: string;
   readonly manifestKey: string;
@@ -23,15 +22,15 @@ export interface Generated {
 
 const INDEXES = 2 ** 31;
 const ENTROPY_BITS = 256;
-/** What the system says of a folder that is not there, is none, or takes nothing from us. */
+/** Error codes for a directory that does not exist, is not a directory, or is not writable. */
 const UNWRITABLE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'EROFS'] as const;
 const TOLD_EVERY = 1_000;
 
 /**
- * Derives wallets and writes their signed manifest, without any connection. Nothing is ever overwritten: who loses the words loses
+ * Derives wallets and writes their signed manifest, offline. Never overwrites a file: losing the words means losing
  * every deposit.
  *
- * @throws UsageError; DomainError InvalidRequest for words that are none
+ * @throws UsageError; DomainError InvalidRequest for invalid words
  */
 export async function generate(options: GenerateOptions, output: Output): Promise<Generated> {
   const { MANIFEST_ENTRIES } = await import('../../deposits/addresses/address-manifest.ts');
@@ -54,7 +53,7 @@ export async function generate(options: GenerateOptions, output: Output): Promis
   return { manifest: out, manifestKey: keys.manifestKey, mnemonicFile, first, count };
 }
 
-/** Makes the words and has them on the disk before anything is derived from them. */
+/** Generates the words and syncs them to disk before any wallet is derived from them. */
 async function newMnemonic(out: string, output: Output): Promise<string> {
   const { generateMnemonic } = await import('@scure/bip39');
   const { wordlist } = await import('@scure/bip39/wordlists/english.js');
@@ -72,7 +71,6 @@ async function read(path: string): Promise<string> {
   }
 }
 
-/** A new file whose bytes have reached the disk. */
 async function write(path: string, text: string, mode: number): Promise<void> {
   try {
     const file = await open(path, 'wx', mode);

@@ -9,7 +9,7 @@ export interface BalanceDeps {
   readonly chain?: () => Promise<Chain>;
 }
 
-/** A wallet that has something, or had, must hold what the chain demands of an account. Source: docs/interface.md, Limits. */
+/** Warns if a used wallet is below the minimum account balance. Source: docs/interface.md, Limits. */
 export async function balanceWarnings(
   { ledger, chain = noChain }: BalanceDeps,
   address: string,

@@ -77,7 +77,6 @@ const ChangeBody = z
 
 const params = z.object({ mint: assetParam });
 
-/** Routes of `/v1/assets`: the assets that users may deposit. */
 export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
@@ -158,12 +157,11 @@ async function put(
   return deps.ledger.assets.put(fresh, (known) => changeTerms(known, change, limits));
 }
 
-/** An asset as the chain shows it, with the terms that it has until an operator changes them. */
 async function untouched(deps: AssetDeps, asset: string): Promise<NewAsset> {
   return (await readAsset(deps, asset)).fresh;
 }
 
-/** {@link untouched}, and the program that runs in every transfer; null where none does. */
+/** {@link untouched}, and the program of its transfer hook; null without one. */
 async function readAsset(
   { chain = noChain }: AssetDeps,
   asset: string,
@@ -179,7 +177,7 @@ async function readAsset(
   return { fresh, hookProgram };
 }
 
-/** Why a token with this transfer hook takes no deposits: nobody could have them back. Null where withdrawals of it are paid. */
+/** Why deposits of a token with this hook are refused: they could not be withdrawn. Null if withdrawals are allowed. */
 function unpaidHook(hookProgram: string | null, policy: TokenPolicy = {}): string | null {
   if (hookProgram === null || allowsHooks(policy)) return null;
   return (

@@ -11,7 +11,6 @@ export interface AuditDeps {
   readonly temporal: Client;
 }
 
-/** The audit of one address that a caller asks for. */
 export interface Question {
   readonly address: string;
   readonly from: bigint;
@@ -21,7 +20,10 @@ export interface Question {
 
 const ANSWER_DEADLINE_MS = 3_000;
 
-/** Starts the audit, or joins the one that runs. @throws DomainError NotFound, InvalidRequest for slots that are not scanned yet */
+/**
+ * Starts the audit, or joins a running one. @throws DomainError NotFound; InvalidRequest for slots that are not
+ * scanned yet
+ */
 export async function beginAudit(deps: AuditDeps, question: Question, who: string): Promise<Audit> {
   const { ledger, temporal } = deps;
   const { address, to } = question;
@@ -32,7 +34,7 @@ export async function beginAudit(deps: AuditDeps, question: Question, who: strin
   return auditOf(deps, question);
 }
 
-/** How the newest run of the audit stands. @throws DomainError NotFound where Temporal knows of none */
+/** State of the audit's newest run. @throws DomainError NotFound if Temporal has none */
 export async function auditOf({ temporal }: AuditDeps, question: Question): Promise<Audit> {
   const order = orderOf(question);
   const { repair, from, to } = order;

@@ -71,7 +71,6 @@ const AuditBody = z
 
 const response = { 200: AuditBody, ...problems };
 
-/** `/v1/audits`: compares the transactions that nodes list for an address with the database. */
 export function auditRoutes(deps: AuditDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

@@ -22,7 +22,6 @@ import { addressParam, position, problems, time, u64, userRef, WarningBody, why 
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
 import { assertPast } from './scanned.ts';
 
-/** Which manifests the API trusts, and when the pool is low. */
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
   /** Fewer free addresses than this raise `addresses_low`. */
   readonly lowWater: number;
@@ -37,7 +36,7 @@ export interface DepositAddressDeps extends BalanceDeps {
 const tags = ['deposits'];
 const LOW_WATER = 100;
 const TIP_SHARED_MS = 1_000;
-/** The size of a manifest entry in indented JSON, with a margin. */
+/** Maximum size of a manifest entry in indented JSON, with a margin. */
 const ENTRY_BYTES = 160;
 
 const AddressBody = z
@@ -99,7 +98,6 @@ const ReleasedBody = z
   })
   .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
 
-/** Routes of `/v1/deposit-addresses`. */
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
@@ -121,14 +119,14 @@ type App = Parameters<FastifyPluginAsyncZod>[0];
 /** Returns the newest slot that a quorum of nodes has reached. */
 type Tip = () => Promise<bigint>;
 
-/** The finalized slot, cached for a second because many users may register at once. Null if this API has no nodes. */
+/** The finalized slot, cached for a second because many users may register at once. Null if the API has no nodes. */
 function finalTipOf({ chain }: BalanceDeps): Tip | null {
   if (chain === undefined) return null;
   const cache = new TtlCache<bigint>(TIP_SHARED_MS);
   return () => cache.get('', async () => finalizedTip((await chain()).pool));
 }
 
-/** The confirmed slot. Throws Unavailable if this API has no nodes: the database does not hold the slots after the last scan. */
+/** The confirmed slot. Throws Unavailable without nodes: the database has no slots after the last scan. */
 function confirmedTipOf({ chain = noChain }: BalanceDeps): Tip {
   return async () => confirmedTip((await chain()).pool);
 }
@@ -152,7 +150,7 @@ function assignRoute(app: App, pool: AddressPool, tip: Tip | null): void {
 
 interface ImportDeps {
   readonly pool: AddressPool;
-  /** A payment that is confirmed but not finalized at the time of the import was made before it. */
+  /** Confirmed, not finalized: payments in not yet finalized blocks also precede the import. */
   readonly confirmed: Tip;
   readonly trust: ManifestTrust;
 }

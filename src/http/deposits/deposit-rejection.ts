@@ -12,10 +12,10 @@ export interface RejectionDeps {
 }
 
 /**
- * Drops the deposit of that public id where a quorum of nodes denies it at this moment; once more changes nothing.
+ * Drops the deposit with this public id if a quorum of nodes denies it now. Idempotent.
  *
- * Returns the deposit, dropped. Throws NotFound where none waits, NotRejectable where no quorum denies it, Unavailable or NoHealthyNode
- * where they cannot be asked.
+ * Returns the dropped deposit. Throws NotFound if it is not waiting, NotRejectable if no quorum denies it,
+ * Unavailable or NoHealthyNode if the nodes cannot be asked.
  */
 export async function rejectDeposit(
   { ledger, chain = noChain }: RejectionDeps,
@@ -27,7 +27,7 @@ export async function rejectDeposit(
   if (row.state === 'dropped') return row;
   const { pool } = await chain();
   const deniedBy = await deniersOf(pool, row);
-  // An address that leads to another chain by now would deny everything.
+  // A URL that now leads to another cluster would deny every deposit.
   await pool.confirmCluster();
   if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...word });
   const who = deniedBy.length === 0 ? 'no node denies' : `only ${deniedBy.join(', ')} denies`;

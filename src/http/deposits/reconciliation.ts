@@ -62,7 +62,6 @@ const ReconciliationBody = z
   })
   .meta({ id: 'Reconciliation' }) satisfies z.ZodType<Reconciliation>;
 
-/** `GET /v1/reconciliation`: progress and result of the comparison of wallet balances with the database. */
 export function reconciliationRoute({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

@@ -50,7 +50,7 @@ const RescanPageBody = z
   })
   .meta({ id: 'RescanPage' }) satisfies z.ZodType<RescanPage>;
 
-/** A range of slots, both ends included, and a reason. */
+/** A range of slots, both ends inclusive, and a reason. */
 export const RangeBody = z
   .strictObject({
     from: position.describe('First slot'),
@@ -95,7 +95,7 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
   };
 }
 
-/** @throws DomainError InvalidRequest for slots of which the record has not all headers; Unavailable */
+/** @throws DomainError InvalidRequest for slots without a stored header; Unavailable */
 async function beginRescan({ ledger, temporal }: RescanDeps, order: RescanOrder): Promise<Rescan> {
   const begun = await ledger.rescans.begin({ ...order, ...slotsOf(order) });
   await startRescan(temporal, order).catch(refuseAsRecorded('the rescan'));

@@ -20,19 +20,18 @@ const ANSWER_DEADLINE_MS = 3_000;
 const GAPS_SHOWN = 100;
 const RESCANS_SHOWN = 100;
 
-/** Puts the pause on record, which every worker obeys, and answers how the scan stands. */
+/** Stores the pause, which every worker obeys. Returns the scan's status. */
 export async function pause(deps: ScanDeps, order: Word): Promise<ScanOverview> {
   await deps.ledger.scanPauses.begin(order);
   return overviewOf(deps);
 }
 
-/** Ends the pause on record, and answers how the scan stands. */
 export async function resume(deps: ScanDeps, order: Word): Promise<ScanOverview> {
   await deps.ledger.scanPauses.end(order);
   return overviewOf(deps);
 }
 
-/** The record, which counts, and what the run adds where it answers. */
+/** Status from the database, which is authoritative, and from the workflow if it answers. */
 export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
   const { ledger } = deps;
   const [told, cursor, paused, gaps, rescans] = await Promise.all([
@@ -51,7 +50,7 @@ export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
   };
 }
 
-/** What the run tells, put right by the record: a run hears of the orders of people some seconds later. */
+/** Corrects the workflow's status by the database: a workflow receives operator orders some seconds later. */
 function standOnRecord(
   told: ScanStatus,
   paused: ScanPauseRow | undefined,
@@ -73,12 +72,12 @@ function positionIn({ cursor, tip, lag, blocksPerSecond, at }: ScanStatus): Scan
 
 const NOTHING_TOLD = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null };
 
-/** Asks the run; `silent` where it does not answer in time, or has heard of no worker for long, whatever the cause. */
+/** Queries the workflow. `silent` if it does not answer in time, or has had no worker report for long. */
 async function ask(deps: ScanDeps): Promise<ScanStatus> {
   const handle = handleOf(deps);
   try {
     return await deps.temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, async () => {
-      // A run that has ended still answers questions, as it was.
+      // A completed workflow still answers queries with its last state.
       const { status } = await handle.describe();
       if (status.name !== 'RUNNING') return { ...NOTHING_TOLD, state: 'absent' };
       const told = await handle.query(scanStatus);

@@ -5,7 +5,7 @@ const SILENT_MS = 60_000;
 const MESSAGE =
   'nobody tells how the deposit scan stands, nor whether it is well: Temporal does not answer, or no chain worker runs';
 
-/** All other alerts about the scan come from its workers, by way of Temporal: where those are away, the API tells it. */
+/** Raises the alert that no worker can raise: all other scan alerts come from workers through Temporal. */
 export class ScanSilence {
   readonly #deps: ScanDeps;
   #since: Date | null = null;
@@ -14,7 +14,7 @@ export class ScanSilence {
     this.#deps = deps;
   }
 
-  /** To be called about once a minute. A scan that nobody has begun is not silent. */
+  /** Call it about once a minute. A scan that was never started is not silent. */
   async look(now = new Date()): Promise<void> {
     const { alerts } = this.#deps.ledger;
     const { state } = await overviewOf(this.#deps);

@@ -82,7 +82,7 @@ const ScanBody = z
 const response = { 200: ScanBody, ...problems };
 const WhyBody = z.strictObject({ why });
 
-/** Routes of `/v1/scan`: the state of the scan of blocks, and the actions of operators. The name of the API key is stored with each action. */
+/** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
 export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

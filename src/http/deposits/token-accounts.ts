@@ -30,7 +30,6 @@ const TokenAccountBody = z
   })
   .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
 
-/** `GET /v1/deposit-addresses/{address}/assets/{mint}`: the account that receives a token for this address. */
 export function tokenAccountRoute(deps: TokenAccountDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

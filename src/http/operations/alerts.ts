@@ -67,9 +67,7 @@ const JudgedBody = z.object({
   closed: z.boolean().describe('False if there was no such open alert'),
 });
 
-/**
- * `GET /v1/alerts`, `POST /v1/alerts/seen` and `POST /v1/alerts/close`. The name of the API key is stored with each action.
- */
+/** Routes of `/v1/alerts`. The API key's name is stored with each action. */
 export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

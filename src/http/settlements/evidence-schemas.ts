@@ -17,7 +17,6 @@ const shownBlock = z
     description: 'A finalized block, and the nodes that return it with this slot, hash and height',
   }) satisfies z.ZodType<ShownBlock>;
 
-/** {@link AttemptEvidence} as the OpenAPI document shows it. */
 export const EvidenceBody = z
   .object({
     askedAt: time.nullable().describe('Time of the first question; null for evidence stored without times'),

@@ -11,7 +11,6 @@ import type {
 import { type AnyAttempt, isExpiring } from '../../solana/proof/examine.ts';
 import { lastHeight } from './missing-evidence.ts';
 
-/** Evidence as the API shows it. */
 export function presentEvidence(
   attempt: AnyAttempt,
   evidence: Evidence | NonceEvidence,

@@ -15,10 +15,10 @@ import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { presentEvidence } from './evidence.ts';
 import { type Missing, missingOf, missingOfNonce } from './missing-evidence.ts';
 
-/** Callers within this time share one examination by the nodes; the database is read for each call. */
+/** Calls within this time share one examination by the nodes; each call reads the database. */
 const SHARED_MS = 1_000;
 
-/** Explains the live attempt by what the nodes say now, else the last ended one by its stored proof; null without attempts. */
+/** Explains the live attempt by node answers, otherwise the last one by its proof; null without attempts. */
 export type ExplainAttempt = (attempts: readonly AttemptRow[]) => Promise<ExplainedAttempt | null>;
 
 export function attemptExplainer(chain: () => Promise<Chain>): ExplainAttempt {
@@ -46,7 +46,6 @@ function isEnded(row: AttemptRow): row is EndedRow {
   return !isLive(row);
 }
 
-/** The verdict on record, and the evidence that was stored with it. */
 function explainEnded(row: EndedRow): ExplainedAttempt {
   const { state, error } = row;
   const proof = readProof(row.proof);

@@ -7,7 +7,6 @@ import { AttemptBody, Reason, Status, termsFields } from '../withdrawals/withdra
 import { EvidenceBody } from './evidence-schemas.ts';
 import { settlementFields } from './settlement-schemas.ts';
 
-/** Node answers and stored data about a settlement, and its next step. */
 const facts = {
   waitsFor: z.string().describe('What the settlement waits for, for display'),
   nextStep: z.string().describe('Next step, for display'),
@@ -47,7 +46,6 @@ const facts = {
     .describe('Attempt that may still land, else the last attempt; null if there is none'),
 };
 
-/** The response about a withdrawal. */
 export const ExplanationBody = z
   .object({
     id: z.string().describe('Your id of the withdrawal'),
@@ -57,7 +55,6 @@ export const ExplanationBody = z
   })
   .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
 
-/** The response about a settlement of any kind. */
 export const SettlementExplanationBody = z
   .object({
     terms: z

@@ -20,17 +20,14 @@ import { presentSettlement } from './settlements.ts';
 
 export interface ExplanationDeps {
   readonly ledger: Ledger;
-  /** The nodes to ask; rejects while no quorum of them can be had. Without them, only what is on record is told. */
+  /** The nodes; rejects without a quorum. Without nodes the explanation has only stored data. */
   readonly chain?: () => Promise<Chain>;
 }
 
 const description =
   'Read-only. No request can make Sluice sign another attempt before the last one is proved dead.';
 
-/**
- * `GET /v1/withdrawals/{id}/explain` and `GET /v1/settlements/explain?id=`: ask the nodes about an attempt that may land; return the
- * stored proof of an attempt that has ended. Read-only.
- */
+/** Explains a live attempt by current node answers, or an ended one by its stored proof. Read-only. */
 export function explanationRoutes(
   deps: ExplanationDeps & { readonly explorer: ExplorerSettings },
 ): FastifyPluginAsyncZod {
@@ -99,7 +96,7 @@ async function factsOf(
   explain: ExplainAttempt,
 ) {
   const attempt = await explain(attempts);
-  // The signer is waited for, whatever nodes say of an attempt that it has not signed.
+  // An unsigned attempt waits for the signer, whatever the nodes return about it.
   const verdict = attempt?.state === 'signed' ? attempt.verdict : null;
   return {
     waitsFor: waitsFor(row.kind, row.status, row.reason?.code),

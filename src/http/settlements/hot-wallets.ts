@@ -28,7 +28,6 @@ const HotWalletBody = z
   })
   .meta({ id: 'HotWallet' }) satisfies z.ZodType<HotWallet>;
 
-/** `GET /v1/hot-wallets`: the wallets that pay withdrawals, and the balances from which reconciliation starts. */
 export function hotWalletRoute({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

@@ -7,21 +7,18 @@ import type {
 } from '../../domain/attempt.ts';
 import { claimedHeight, deathHeight, firstHash } from '../../solana/proof/judge.ts';
 
-/** Something that a final verdict still lacks, and the node that does not tell it; null where no single node can. */
+/** Missing evidence for a final verdict, and the node to provide it; null if no single node can. */
 export interface Missing {
   readonly node: string | null;
   readonly what: string;
 }
 
-/** The last height at which the attempt could land: by the block of its blockhash where that is agreed on, else by its own numbers. */
+/** Last height at which the attempt can land: from its agreed blockhash block, otherwise from its stored values. */
 export function lastHeight(attempt: AttemptFacts, { origin }: Pick<Evidence, 'origin'>): bigint {
   return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
 
-/**
- * What is missing for a verdict that ends an attempt with a blockhash, node by node. `nodes` are all that are configured. For people:
- * the judge alone decides.
- */
+/** Missing evidence for a final verdict, by node. `nodes`: all configured. For display only: the judge decides. */
 export function missingOf(
   attempt: AttemptFacts,
   evidence: Evidence,
@@ -49,7 +46,7 @@ export function missingOf(
   ];
 }
 
-/** The same for an attempt with a durable nonce. */
+/** {@link missingOf} for an attempt with a durable nonce. */
 export function missingOfNonce(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
@@ -82,7 +79,7 @@ function ofNobody(isMissing: boolean, what: string): readonly Missing[] {
   return isMissing ? [{ node: null, what }] : [];
 }
 
-/** A second witness where one shows the end, and the answers that cannot be read. */
+/** A second confirmation of a finalized outcome, and readable statuses. */
 function ofStatuses(
   { statuses, outcomeConfirmedBy }: OutcomeEvidence,
   nodes: readonly string[],

@@ -21,12 +21,10 @@ export const settlementFields = {
   updatedAt: time.describe('Time of the last change'),
 };
 
-/** A settlement of any kind. */
 export const SettlementViewBody = z
   .object(settlementFields)
   .meta({ id: 'SettlementView' }) satisfies z.ZodType<SettlementView>;
 
-/** One page of GET /v1/settlements. */
 export const SettlementPageBody = z
   .object({
     settlements: z.array(SettlementViewBody).readonly().describe('Newest first'),

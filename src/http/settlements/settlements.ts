@@ -12,7 +12,6 @@ import {
   SettlementViewBody,
 } from './settlement-schemas.ts';
 
-/** `GET /v1/settlements` and `POST /v1/settlements/paid?id=`: settlements of every kind. */
 export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod {
   const { ledger } = deps;
   return async (app) => {
@@ -52,7 +51,6 @@ export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod 
   };
 }
 
-/** A settlement as the API shows it. */
 export function presentSettlement(row: SettlementViewRow): SettlementView {
   const { subjectId: subject, createdAt, updatedAt, ...rest } = row;
   return {

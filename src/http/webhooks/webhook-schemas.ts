@@ -13,7 +13,7 @@ const topics = z
 const BYTE = `(0|${numbersTo(255n)})`;
 const NAME = '([A-Za-z0-9-]{1,63}\\.)*[A-Za-z][A-Za-z0-9-]{0,62}';
 const HOST = `(${NAME}|(${BYTE}\\.){3}${BYTE})`;
-/** An IPv6 address is refused: an endpoint of that kind has a host name. */
+/** IPv6 addresses are refused: such an endpoint needs a host name. */
 const ENDPOINT = new RegExp(`^https?://${HOST}(:${numbersTo(65_535n)})?([/?][!-"$-~]*)?$`);
 
 export const NewWebhookBody = z

@@ -22,13 +22,12 @@ import {
 
 export interface WebhookRouteDeps {
   readonly ledger: Ledger;
-  /** Private addresses and plain http may be given. @default false */
+  /** Allows private addresses and plain http. @default false */
   readonly allowPrivateWebhooks?: boolean;
 }
 
 const tags = ['webhooks'];
 
-/** `/v1/webhooks`: endpoints that receive events, and their deliveries. */
 export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
   const { webhooks } = deps.ledger;
   return async (app) => {

@@ -19,7 +19,7 @@ export interface CustomerWordDeps {
 const UPDATE_DEADLINE_MS = 15_000;
 
 /**
- * Tells the running workflow that the customer wants the wallet paid; where none runs, records it and starts one.
+ * Sends the customer's confirmation to the running workflow. Without one, stores it and starts the workflow.
  *
  * @throws DomainError NotFound, NotAwaitingConfirmation, Unavailable
  */
@@ -32,9 +32,10 @@ export async function confirm(deps: CustomerWordDeps, id: string): Promise<void>
 }
 
 /**
- * Cancels through the running workflow; where none runs, by the ledger's own compare-and-set, which is what binds.
+ * Cancels through the running workflow. Without one, uses the ledger's compare-and-set, which is decisive in both
+ * cases.
  *
- * @throws DomainError NotFound, NotCancellable, also for one that was ended as paid, RecordInDoubt, Unavailable
+ * @throws DomainError NotFound, NotCancellable (also if it ended as paid), RecordInDoubt, Unavailable
  */
 export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> {
   if (!(await runTook(deps, id, cancelWithdrawal))) {
@@ -47,8 +48,8 @@ export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> 
 }
 
 /**
- * Ends a settlement of any kind that an operator has seen paid on the chain. The run of a withdrawal may wait for its customer, so the API
- * sends it an update; the run of any other kind reads the record again within half a minute.
+ * Ends a settlement of any kind that an operator has seen paid on chain. A withdrawal's workflow may be waiting for its
+ * customer, so the API sends it an update. Workflows of other kinds read the database again within half a minute.
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
@@ -57,7 +58,7 @@ export async function endAsPaid(deps: CustomerWordDeps, id: string, word: Word):
   if (kind === WITHDRAWAL) await tellRun(deps, id, cancelWithdrawal);
 }
 
-/** True where the withdrawal has not ended and its run took the update; else only the record is left to ask. */
+/** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the ledger must decide. */
 async function runTook(
   deps: CustomerWordDeps,
   id: string,
@@ -68,8 +69,8 @@ async function runTook(
 }
 
 /**
- * True when a run took the update; false when there is none. A run that began while the word went to the record has read the
- * record before it, and waits: it is told after, as often as need be, because a word that is on record already changes nothing.
+ * True if a running workflow accepted the update. A workflow that started during the database write may have read
+ * the old row and be waiting: so the update is sent again after the write. A repeated update changes nothing.
  */
 async function tellRun(
   deps: CustomerWordDeps,
@@ -83,7 +84,7 @@ async function tellRun(
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return false;
     const fault = temporalFault(error);
-    // A run that ended while the update was under way took no notice of it.
+    // The workflow ended before it handled the update.
     if (fault === null && error instanceof WorkflowUpdateFailedError) return false;
     throw fault ?? error;
   }

@@ -8,7 +8,6 @@ import type { WithdrawalRow } from '../../ledger/withdrawals/withdrawals.ts';
 import { attemptOfRow } from '../../solana/proof/examine.ts';
 import { presentEvidence } from '../settlements/evidence.ts';
 
-/** A row as lists show it. */
 export function presentSummary(row: WithdrawalRow): WithdrawalSummary {
   const self = `/v1/withdrawals/${encodeURIComponent(row.id)}`;
   return {
@@ -29,7 +28,6 @@ export function presentSummary(row: WithdrawalRow): WithdrawalSummary {
   };
 }
 
-/** A row and its attempts as the routes about one withdrawal show them. */
 export function presentWithdrawal(
   row: WithdrawalRow,
   attempts: readonly AttemptRow[],
@@ -45,7 +43,6 @@ function presentMessageProof(row: AttemptRow, proof: StoredProof | null): Attemp
     : presentEvidence(attemptOfRow(row, row.messageHash), ofMessage, ofMessage);
 }
 
-/** An attempt as the API shows it. */
 export function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
   const proof = readProof(row.proof);
   return {

@@ -11,7 +11,7 @@ const baseUnits = z.string().meta({
   examples: ['1500000000'],
 });
 
-/** Body of POST /v1/withdrawals for the OpenAPI document. `checkTerms` validates the request. */
+/** OpenAPI schema of POST /v1/withdrawals. `checkTerms` validates the request. */
 export const TermsBody = z
   .strictObject({
     id: z.string().meta({
@@ -40,10 +40,8 @@ export const TermsBody = z
   })
   .meta({ id: 'WithdrawalTerms' });
 
-/** {@link WithdrawalStatus} by its name. */
 export const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' });
 
-/** The reason for the current status. */
 export const Reason = z
   .object({
     code: z.string().describe('Stable identifier of the reason, for programs'),
@@ -52,7 +50,6 @@ export const Reason = z
   .nullable()
   .describe('Reason for the current status; null if the status needs none');
 
-/** {@link Attempt} as the OpenAPI document shows it. */
 export const AttemptBody = z
   .object({
     n: z
@@ -98,7 +95,6 @@ export const AttemptBody = z
   .readonly()
   .meta({ id: 'Attempt' }) satisfies z.ZodType<Attempt>;
 
-/** Asset, amount and destination of a withdrawal. */
 export const termsFields = {
   asset: z.string().describe('`SOL` or the address of a mint'),
   amount: baseUnits.describe('Base units that the hot wallet sends'),
@@ -135,12 +131,10 @@ const SummaryBody = z
   .object(summaryFields)
   .meta({ id: 'WithdrawalSummary' }) satisfies z.ZodType<WithdrawalSummary>;
 
-/** A withdrawal with its attempts: the response of every route about one withdrawal. */
 export const WithdrawalBody = z
   .object({ ...summaryFields, attempts: z.array(AttemptBody).readonly().describe('Oldest first') })
   .meta({ id: 'Withdrawal' }) satisfies z.ZodType<Withdrawal>;
 
-/** One page of GET /v1/withdrawals. */
 export const PageBody = z
   .object({ withdrawals: z.array(SummaryBody).readonly().describe('Newest first'), nextCursor })
   .meta({ id: 'WithdrawalPage' }) satisfies z.ZodType<WithdrawalPage>;

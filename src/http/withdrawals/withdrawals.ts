@@ -18,7 +18,6 @@ export interface WithdrawalRouteDeps extends CustomerWordDeps {
 
 const tags = ['withdrawals'];
 
-/** Routes of `/v1/withdrawals`. */
 export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({
@@ -33,7 +32,7 @@ export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZ
         body: TermsBody,
         response: { 200: WithdrawalBody, 202: WithdrawalBody, ...problems },
       },
-      // The schema is for the OpenAPI document: `checkTerms` judges, for every way in alike.
+      // The schema serves only the OpenAPI document: `checkTerms` validates requests of every API alike.
       validatorCompiler: () => (value: unknown) => ({ value }),
       handler: async (request, reply) => {
         const { created, withdrawal } = await ask(deps, request.body);
@@ -138,14 +137,14 @@ function operatorRoutes(deps: WithdrawalRouteDeps, app: App): void {
   });
 }
 
-/** The record first, the motor second: whoever holds a 2xx holds a committed row, and asking again starts what did not start. */
+/** PostgreSQL first, then Temporal: every 2xx has a committed row, and a retry starts a missing workflow. */
 async function ask(
   deps: WithdrawalRouteDeps,
   body: unknown,
 ): Promise<{ created: boolean; withdrawal: Withdrawal }> {
   const terms = checkTerms(body);
   const { row, created } = await deps.ledger.withdrawals.reserve(terms);
-  // Whoever took it for refused, and paid by another way, would pay twice.
+  // A caller that treated this error as a refusal, and paid in another way, would pay twice.
   const told = refuseAsRecorded(`withdrawal ${row.id}`, ': ask for this payment under no other id');
   if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row)).catch(told);
   return { created, withdrawal: await show(deps, row.id) };

@@ -65,7 +65,6 @@ const id = z
   .regex(/^[\x21-\x7e]{1,256}$/, 'must be an id, a message hash or a signature')
   .describe('Percent-encoded id, message hash in hex, or signature in base58');
 
-/** `GET /v1/payments` and `GET /v1/payments/{id}`: x402 payments, for operators. */
 export function paymentRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
   return async (app) => {
     app.route({

@@ -46,16 +46,16 @@ import { ScanMetrics } from './scan-metrics.ts';
 import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
-/** More often than the rounds of the node watch, and than what a worker saw is forgotten. */
+/** Shorter than the interval of the node watch, and than the expiry of a worker's node view. */
 const NODES_SHARED_EVERY_MS = 30_000;
 const WORKER = randomUUID();
 const PREPARED_AT_ONCE = 1_000;
-/** More than the rounds of all schedules, and what a catch-up of the deposit scan reads ahead. */
+/** Exceeds the workflows of all schedules plus the parallel reads of the scan's catch-up. */
 const WATCHES_AT_ONCE = 100;
-/** More than the audits that are begun by themselves: what an operator asks for waits for none of those. */
+/** Exceeds the number of automatic audits, so that an operator's audit never waits for them. */
 const AUDITS_AT_ONCE = 12;
 
-/** The rooms a chain worker is built from; tests wrap them to end the process between two steps. */
+/** Dependencies of a chain worker. Tests wrap them to stop the process between two steps. */
 export interface ChainRooms {
   readonly ledger: Ledger;
   readonly chain: Chain;
@@ -64,8 +64,8 @@ export interface ChainRooms {
 export type Decorate = (rooms: ChainRooms) => ChainRooms;
 
 /**
- * Workflows and every step but signing: a worker for each task queue, so that what waits takes no slot from what is short. What would go
- * on for ever ends when `stop` is aborted. `decorate` wraps the rooms.
+ * Workers for workflows and all activities except signing, one for each task queue, so that long waits take no
+ * slots from short activities. Endless activities end when `stop` is aborted. `decorate` wraps the dependencies.
  */
 export async function chainWorkers(
   config: Config<'chain'>,
@@ -99,7 +99,7 @@ export async function chainWorkers(
   await ledger.watched.addHot([config.hotWallet]);
   const scanned = config.scan ? config.cluster : null;
   closers.add('schedules', keepSchedules(client, scanned, warnsOf('the schedules cannot be ensured now')));
-  // Every queue serves every step: what an older version has put into another one is done, too.
+  // Every queue serves every activity, so that tasks of an older version in another queue run too.
   const activities = chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop);
   const staff = (taskQueue: string, atOnce: number): WorkerOptions => ({
     ...workerOptions(config, connection, taskQueue),
@@ -140,7 +140,6 @@ function chainActivities(
   };
 }
 
-/** All that this worker settles. */
 function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletWatch: WalletWatch): Kinds {
   const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {
@@ -191,7 +190,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
   });
 }
 
-/** What the pool tells goes to the log and the metrics of this process. */
+/** Sends notices and probe results of the pool to this process's log and metrics. */
 function nodeOptions({ rpcRequestsPerSecond, maxTransactionVersion }: Config<'chain'>): PoolOptions {
   const { logger, metricMeter } = Runtime.instance();
   const nodes = new NodeMetrics(metricMeter);

@@ -43,7 +43,7 @@ const WORDS: readonly (Shown<string> & { readonly label: string })[] = [
   },
 ];
 
-/** Shows Solana nodes as gauges `sluice_node_*{node}` of a worker. What is not known of a node is not shown. */
+/** Exports Solana nodes as gauges `sluice_node_*{node}` of a worker. Unknown values are omitted. */
 export class NodeMetrics {
   readonly #numbers: readonly (readonly [MetricGauge, Shown<number | bigint>])[];
   readonly #words: readonly WordGauge[];
@@ -66,7 +66,7 @@ export class NodeMetrics {
   }
 }
 
-/** A word is a label of a gauge at 1; the word that it replaces goes to 0. */
+/** A gauge with a text label: 1 for the current text, 0 for the previous one. */
 class WordGauge {
   readonly #gauge: MetricGauge;
   readonly #label: string;

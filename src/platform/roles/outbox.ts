@@ -8,12 +8,11 @@ const FORGOTTEN_EVERY_MS = 3_600_000;
 const KEPT_DAYS = 30;
 const AT_ONCE = 16;
 
-/** Wakes or starts the workflow of a line. */
 export type Wake = (line: DeliveryLine) => Promise<void>;
 
 /**
- * Hands every event that waits in the outbox to its workflow, and answers to how many lines that was. A line is marked only after its
- * workflow was woken: a process that ends between the two leaves it to the next one, which wakes a run that finds nothing to do.
+ * Wakes the workflow of each line with pending events; returns the number of lines. A line is marked after the
+ * wake-up: if the process stops between the two, the workflow is woken twice, which is harmless.
  */
 export async function handOver(deliveries: Deliveries, wake: Wake): Promise<number> {
   const lines = await deliveries.unhanded();
@@ -24,10 +23,7 @@ export async function handOver(deliveries: Deliveries, wake: Wake): Promise<numb
   return lines.length;
 }
 
-/**
- * {@link handOver} on a rhythm, one round after the other, and once an hour forgets what all have heard long ago. Failures are told to
- * `onFailure` and left to the next round. Call the answer to stop.
- */
+/** Periodic {@link handOver}; deletes old delivered events hourly. `onFailure` gets errors. Returns a stop function. */
 export function keepHandingOver(
   deliveries: Deliveries,
   wake: Wake,

@@ -6,14 +6,14 @@ import type { Config } from '../config.ts';
 import { aborted, Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
 
-/** Makes the workers of a role: one for `chain` or `signer`, both for `all`. `stop` is aborted when they are to end. */
+/** Creates the workers of a role: one for `chain` or `signer`, both for `all`. `stop` is aborted at shutdown. */
 export type Staff = (
   connection: NativeConnection,
   closers: Closers,
   stop: AbortSignal,
 ) => Promise<readonly Worker[]>;
 
-/** Runs workers until `stop` is aborted, then lets them finish and closes what they opened. */
+/** Runs workers until `stop` is aborted, then waits for their tasks and closes their resources. */
 export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal): Promise<void> {
   const closers = new Closers();
   try {
@@ -30,7 +30,6 @@ export async function runWorkers(config: Config, staff: Staff, stop: AbortSignal
   }
 }
 
-/** What every worker of Sluice has. */
 export function workerOptions(
   config: Config,
   connection: NativeConnection,
@@ -50,8 +49,8 @@ export function workerOptions(
 }
 
 /**
- * The version of a worker. Workflows that settle pin themselves to it (`workflows/versioning.ts`); all others move to the current version.
- * Signers have no version: each one signs for the runs of every version.
+ * Deployment version of a worker. Settlement workflows pin themselves to it (`workflows/versioning.ts`); all others
+ * move to the current version. Signers have no version: each one signs for workflows of every version.
  */
 function deploymentOptions(
   { workerBuildId: buildId, workerDeploymentName: deploymentName }: Config,
@@ -67,7 +66,7 @@ function deploymentOptions(
   };
 }
 
-/** For work on a rhythm: a failure goes to the log of this process as `sentence`, and the next round tries again. */
+/** Error handler for periodic work: logs `sentence` with the error; the next round retries. */
 export function warnsOf(sentence: string): (error: unknown) => void {
   return (error) => Runtime.instance().logger.warn(sentence, { error });
 }

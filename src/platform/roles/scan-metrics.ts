@@ -1,7 +1,7 @@
 import type { MetricGauge, MetricMeter } from '@temporalio/common';
 import type { ScanPosition } from '../../domain/scan.ts';
 
-/** Shows how far the deposit scan is as gauges `sluice_scan_*` of the worker that has it. What is not known is not shown. */
+/** Exports the deposit scan's position as gauges `sluice_scan_*` of its worker. Unknown values are omitted. */
 export class ScanMetrics {
   readonly #gauges: readonly (readonly [MetricGauge, (position: ScanPosition) => string | null])[];
 

@@ -10,7 +10,10 @@ import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
 
-/** The worker with the keys; it needs no chain and no database. Fee payers' keys may be on the x402 worker. `decorate` wraps the hot one. */
+/**
+ * Worker with the keys; no chain, no database. Fee payer keys may be on the x402 worker. `decorate`: for the hot
+ * key.
+ */
 export async function signerWorker(
   config: Config<'signer'>,
   connection: NativeConnection,
@@ -28,12 +31,11 @@ export async function signerWorker(
   });
 }
 
-/** The keys of fee payers by their names. */
 export function feePayerKeys(signers: readonly Signer[]): Readonly<Record<string, Signer>> {
   return Object.fromEntries(signers.map((signer) => [feePayerKey(signer.address), signer]));
 }
 
-/** What the signer grants by the settings of this process; a chain worker composes nothing that its own would refuse. */
+/** Limits of the signer by this process's settings. A chain worker composes only within its own limits. */
 export function signingBounds({
   priorityCapMicroLamports,
   maxFeeLamports,

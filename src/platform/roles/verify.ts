@@ -17,8 +17,9 @@ interface OpenRun {
 }
 
 /**
- * Replays the histories of open runs with the code at hand: of each workflow type the newest, up to `limit`. Returns true if all of them
- * replay. Reads Temporal, and writes nothing. `say` gets a line for each failure, for each type with more runs, and at the end.
+ * Replays histories of open workflows with the current code: the newest of each workflow type, up to `limit`.
+ * Returns true if all of them replay. Read-only. `say` receives a line for each failure, for each type with more
+ * workflows, and at the end.
  *
  * @throws ServiceError of the Temporal client if the server does not answer
  */
@@ -53,7 +54,7 @@ async function replayAll(
     }
   }
   let [replayed, failed] = [0, 0];
-  // The SDK replays one history at a time: a result is always that of the last run.
+  // The SDK replays one history at a time: a result always belongs to the last one.
   for await (const { error } of Worker.runReplayHistories({ ...workflowSource(), ...options }, histories())) {
     replayed += 1;
     if (error === undefined) continue;
@@ -64,7 +65,7 @@ async function replayAll(
   return failed === 0;
 }
 
-/** The newest open runs of each type, and of types that the code at hand does not have. */
+/** The newest open workflows of each type, and of types that the current code lacks. */
 async function* openRuns(
   client: Client,
   limit: number,
@@ -89,7 +90,7 @@ async function* openRuns(
   }
 }
 
-/** Null where nothing is to be replayed: no worker has completed a task of the run, or Temporal has deleted it since it was listed. */
+/** Null if there is nothing to replay: no completed workflow task, or deleted since the listing. */
 async function historyOf(client: Client, { workflowId, runId }: OpenRun) {
   try {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();

@@ -17,8 +17,8 @@ const LONGEST_RETRY_MS = 3_600_000;
 const TRIES_AT_ONCE = 100;
 
 /**
- * Hands the outbox to its workflows, and tells the endpoints. It shares no slot and no database connection with payments, and no
- * endpoint has more than a third of its slots: a receiver that lets everybody wait holds up itself and nobody else.
+ * Hands the outbox to its workflows, and delivers events. It shares no slots and no database connections with
+ * payments. Each endpoint uses at most a third of its slots, so that a slow receiver delays only its own events.
  */
 export async function webhookWorker(
   config: Config<'chain'>,

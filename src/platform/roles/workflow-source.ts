@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import type { WorkerOptions } from '@temporalio/worker';
 
 /**
- * `npm run build` bundles the workflows once; from source they are bundled at the start. Their modules keep no state of a run, so that
- * all runs of a worker share them: evaluated once for each run they cost more processor time than the run itself.
+ * `npm run build` bundles the workflows; from source they are bundled at the start. Their modules have no state, so all
+ * workflows share them: evaluating them for each workflow costs more CPU time than the workflow.
  */
 export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'bundlerOptions'> {
   const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));

@@ -25,26 +25,25 @@ import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
 import { PaymentRuns } from '../temporal/settle-payment.ts';
 
-/** What the gateway needs beside its settings. */
 export interface GatewayParts {
   readonly ledger: Ledger;
   readonly temporal: Client;
   readonly chain: Chain;
   readonly logger: Logger;
   readonly closers: Closers;
-  /** Milliseconds that a request waits for its settlement before its answer is pending. Default 20,000. */
+  /** Milliseconds that a request waits for its settlement before the response is pending. Default 20,000. */
   readonly answerWithinMs?: number;
 }
 
 const MAX_SIGNERS = 2;
 const OFFERS_EVERY_MS = 30_000;
-/** Until every route is sold: wallets and nodes may be there a moment later. */
+/** Short until every route is sold: at the start, wallets and nodes may be ready a moment later. */
 const CLOSED_EVERY_MS = 1_000;
 const FEE_PAYERS_EVERY_MS = 60_000;
 const QUOTES_VALID_MS = 3_600_000;
 const ANSWER_WITHIN_MS = 20_000;
 
-/** Serves the routes of `x402Routes` and the facilitator; its URL. Throws DomainError InvalidRequest for a routes file that cannot be used. */
+/** Serves `x402Routes` and the facilitator; returns its URL. Throws DomainError InvalidRequest. */
 export async function serveGateway(
   config: Config<'api'> & { readonly x402Routes: string },
   parts: GatewayParts,
@@ -80,7 +79,6 @@ export async function serveGateway(
   return url;
 }
 
-/** What gateway and facilitator share. */
 function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: GatewayParts) {
   return {
     ledger,
@@ -89,7 +87,7 @@ function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: 
     runs: new PaymentRuns(temporal),
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
-      // Its signer refuses above either.
+      // The fee payer's signer refuses fees above either limit.
       maxFeeLamports: lowest([config.x402MaxFeeLamports, config.maxFeeLamports]),
       assetLamports: config.x402AssetLamports,
       maxFeePercent: config.x402MaxFeePercent,
@@ -161,7 +159,6 @@ async function openOffers(
   return offers;
 }
 
-/** Looks at the chain at once, often until all routes are sold, and then from time to time. */
 async function keepOffers(offers: RouteOffers, logger: Logger, closers: Closers): Promise<void> {
   const warn = (err: unknown) => logger.warn({ err }, 'the terms of routes cannot be looked at now');
   await offers.look().catch(warn);

@@ -23,13 +23,13 @@ import { workerOptions } from './run.ts';
 import { feePayerKeys, signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
-/** Landings at once: each payment waits for its end here. */
+/** Concurrent landing waits: each payment waits here until it is final. */
 const AT_ONCE = 10_000;
 const CONFIRMING_AT_ONCE = 200;
 
 /**
- * Settles payments of x402, with the keys that pay their fees, and serves what is paid and not served. A worker without key files has
- * the signer's workers sign. `decorate` wraps the rooms.
+ * Settles x402 payments with their fee payer keys, and serves paid requests that are not served yet. Without key
+ * files, the signer's workers sign. `decorate` wraps the dependencies.
  */
 export async function x402Worker(
   config: Config<'x402'>,
@@ -53,7 +53,7 @@ export async function x402Worker(
     signers.length > 0
       ? signers.map(({ address }) => address)
       : [...config.feePayers, ...config.retiredFeePayers];
-  // Before the first signature: an unknown spend by one of them must be seen.
+  // Before the first signature: otherwise an unknown spend by one of them could be missed.
   if (addresses.length > 0) await ledger.walletHistory.addFeePayers(addresses);
   const chain = new Chain(pool, { accountWindowMs: 0 });
   return Worker.create({
@@ -61,7 +61,8 @@ export async function x402Worker(
     ...workflowSource(),
     activities: x402Activities(config, decorate({ ledger, chain }), signers, addresses),
     maxConcurrentActivityTaskExecutions: AT_ONCE,
-    // A payment holds its workflow task for the second until it is confirmed: the default of 40 would make the next one wait.
+    // A payment occupies a workflow task for about a second, until it is confirmed. With the default of 40 the next
+    // one would wait.
     maxConcurrentWorkflowTaskExecutions: CONFIRMING_AT_ONCE,
     maxConcurrentLocalActivityExecutions: CONFIRMING_AT_ONCE,
   });

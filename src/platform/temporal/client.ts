@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { SEARCH_ATTRIBUTES } from '../../workflows/search-attributes.ts';
 
-/** The number of the type Keyword in Temporal's API; every search attribute of Sluice has it. */
+/** `INDEXED_VALUE_TYPE_KEYWORD` in Temporal's API, the type of every search attribute of Sluice. */
 const KEYWORD = 2;
 
 export interface TemporalSettings {
@@ -10,7 +10,6 @@ export interface TemporalSettings {
   readonly namespace: string;
 }
 
-/** The part of a Temporal connection that knows about search attributes. */
 export interface OperatorConnection {
   readonly operatorService: {
     listSearchAttributes(request: {
@@ -23,7 +22,7 @@ export interface OperatorConnection {
   };
 }
 
-/** A client of the server in the settings. Close the connection when done. Throws when nobody answers within ten seconds. */
+/** Connects to the configured server. Close the connection when done. Throws without an answer within ten seconds. */
 export async function connectTemporal(
   settings: TemporalSettings,
   dataConverter: DataConverter = {},
@@ -37,7 +36,7 @@ export async function connectTemporal(
   return { connection, client };
 }
 
-/** Registers what is not registered yet; a second call, also from another process at the same time, does nothing. */
+/** Registers missing search attributes. Idempotent, also for concurrent calls of other processes. */
 export async function registerSearchAttributes(
   connection: OperatorConnection,
   namespace: string,

@@ -9,7 +9,7 @@ type Metadata = Record<string, Uint8Array>;
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'utf8'));
 const text = (value: Uint8Array | null | undefined): string => Buffer.from(value ?? []).toString('utf8');
 
-/** The plain metadata is bound to the data: neither can be exchanged alone. */
+/** Additional authenticated data: binds the plain metadata to the data, so that neither can be replaced alone. */
 function associated(metadata: Metadata): Buffer {
   const names = Object.keys(metadata).sort();
   return Buffer.from(
@@ -18,8 +18,8 @@ function associated(metadata: Metadata): Buffer {
 }
 
 /**
- * Encrypts what enters a Temporal history: AES-256-GCM, a fresh nonce each, the key's id in the metadata.
- * The first key encrypts; every key decrypts, so that keys can be changed. What was never encrypted passes through.
+ * Encrypts Temporal payloads: AES-256-GCM, a fresh nonce each, the key id in the metadata. The first key encrypts;
+ * every key decrypts, so that keys can be rotated. Unencrypted payloads are returned unchanged.
  */
 export class AesCodec implements PayloadCodec {
   readonly #keys: KeyRing;
@@ -60,7 +60,6 @@ export class AesCodec implements PayloadCodec {
   }
 }
 
-/** The data converter of clients and workers: Temporal's own, with the codec where keys are set. */
 export function dataConverter(payloadKeys: readonly Uint8Array[]): DataConverter {
   return payloadKeys.length === 0 ? {} : { payloadCodecs: [new AesCodec(payloadKeys)] };
 }

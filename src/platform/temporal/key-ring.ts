@@ -3,9 +3,9 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The keys of SLUICE_PAYLOAD_KEY, 32 bytes each: the first encrypts, every one decrypts. AES-256-GCM, a fresh nonce each time. */
+/** The 32-byte AES-256-GCM keys of SLUICE_PAYLOAD_KEY: the first encrypts with a fresh nonce, all decrypt. */
 export class KeyRing {
-  /** Id of the key that encrypts: hex of the beginning of its SHA-256. */
+  /** Id of the encrypting key: hex of the beginning of its SHA-256. */
   readonly current: string;
   readonly #keys: ReadonlyMap<string, Uint8Array>;
 
@@ -16,14 +16,14 @@ export class KeyRing {
     this.current = keyId(first);
   }
 
-  /** Nonce, ciphertext and tag, by the current key. `associated` must be the same to open it again. */
+  /** Returns nonce, ciphertext and tag under the current key. `open` needs the same `associated` data. */
   seal(data: Uint8Array, associated: Uint8Array): Buffer {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#key(this.current), nonce).setAAD(associated);
     return Buffer.concat([nonce, cipher.update(data), cipher.final(), cipher.getAuthTag()]);
   }
 
-  /** Throws where the key is not here, and where anything was changed. */
+  /** Throws if the key is missing or any byte was changed. */
   open(id: string, data: Uint8Array, associated: Uint8Array): Buffer {
     const sealed = Buffer.from(data);
     if (sealed.length < NONCE_BYTES + TAG_BYTES) throw new Error('an encrypted payload is cut short');

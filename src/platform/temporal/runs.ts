@@ -11,7 +11,6 @@ const RUNNING =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "depositRescan") AND ExecutionStatus = "Running"';
 const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
 
-/** The runs of settlements, of rescans and of audits as Temporal knows them. */
 export class TemporalRuns {
   readonly #client: Client;
 
@@ -19,14 +18,14 @@ export class TemporalRuns {
     this.#client = client;
   }
 
-  /** Workflow ids of the runs that go on, as the visibility store shows them: a hint that may be a moment old. */
+  /** Workflow ids of running workflows by the visibility store, which may lag a moment. */
   async running(): Promise<ReadonlySet<string>> {
     const ids = new Set<string>();
     for await (const { workflowId } of this.#client.workflow.list({ query: RUNNING })) ids.add(workflowId);
     return ids;
   }
 
-  /** How the newest run under this workflow id ended; `none` where it goes on, was stopped by hand or is not known any more. */
+  /** Result of the newest run of a workflow id; `none` if it is running, was stopped by hand or is unknown. */
   async lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'> {
     try {
       const { status } = await this.#client.workflow.getHandle(workflowId).describe();
@@ -38,22 +37,21 @@ export class TemporalRuns {
     }
   }
 
-  /** Starts a run where none goes on, whatever became of the earlier ones. */
+  /** Starts a workflow unless one is running, whatever the result of earlier runs. */
   async start(terms: WithdrawalTerms): Promise<void> {
     await startWithdrawal(this.#client, terms, 'ALLOW_DUPLICATE');
   }
 
-  /** The same for a settlement of another kind. */
+  /** {@link start} for a settlement of another kind. */
   async startSettlement(settlement: NamedSettlement, answersAt: 'confirmed' | 'finalized'): Promise<void> {
     await startSettlement(this.#client, settlement, answersAt);
   }
 
-  /** Starts a rescan where none of these slots goes on. */
   async startRescan(order: RescanOrder): Promise<void> {
     await startRescan(this.#client, order);
   }
 
-  /** The audits that go on, by workflow id, and since when each does: a hint, too. */
+  /** Start times of running audits by workflow id, also from the visibility store. */
   async runningAudits(): Promise<ReadonlyMap<string, Date>> {
     const since = new Map<string, Date>();
     for await (const { workflowId, startTime } of this.#client.workflow.list({ query: AUDITING }))
@@ -61,7 +59,6 @@ export class TemporalRuns {
     return since;
   }
 
-  /** Starts an audit where none of this order goes on. */
   async startAudit(order: AuditOrder): Promise<void> {
     await startAudit(this.#client, order);
   }

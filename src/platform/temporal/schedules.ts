@@ -2,7 +2,7 @@ import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@tem
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../domain/ids.ts';
 import { keepDoing } from '../interval.ts';
 
-/** Workflows that run for the whole of Sluice: how often, and how long at most. The id of the schedule is the name of the workflow. */
+/** Scheduled workflows with interval and execution timeout. The schedule id is the workflow's name. */
 const SCHEDULES = [
   { name: 'orphans', every: '1 minute', atMost: '10 minutes', summary: 'start again what has no run' },
   {
@@ -12,7 +12,8 @@ const SCHEDULES = [
     summary: 'look for payments that the record lacks',
   },
   { name: 'nodeWatch', every: '1 minute', atMost: '10 minutes', summary: 'ask how the nodes are' },
-  // Millions of wallets take longer than an hour, and the next round waits for this one; one that is cut goes on there.
+  // Millions of wallets take more than an hour, and the next round waits for this one. A round that times out is
+  // continued by the next one.
   {
     name: 'reconciliation',
     every: '1 hour',
@@ -22,10 +23,7 @@ const SCHEDULES = [
 ] as const;
 const ENSURED_EVERY_MS = 30_000;
 
-/**
- * Makes the schedules that Temporal does not have, each with a first run at once; those that are there stay as operators left them, but
- * for the words that the Web UI shows of their runs.
- */
+/** Creates missing schedules, with an immediate first run. Existing ones keep an operator's changes, except texts. */
 export async function ensureSchedules(client: Client): Promise<void> {
   for (const { name, every, atMost, summary } of SCHEDULES) {
     try {
@@ -57,7 +55,7 @@ async function summarize(client: Client, name: string, staticSummary: string): P
   await schedule.update((found) => ({ ...found, action: { ...found.action, staticSummary } }));
 }
 
-/** Starts the deposit scan where none runs: one that was terminated goes on from the cursor in Postgres. */
+/** Starts the deposit scan unless it is running. A terminated scan continues from the cursor in PostgreSQL. */
 export async function ensureDepositScan(client: Client, cluster: string): Promise<void> {
   await client.workflow.start('depositScan', {
     workflowId: depositScanWorkflowId(cluster),
@@ -70,8 +68,9 @@ export async function ensureDepositScan(client: Client, cluster: string): Promis
 }
 
 /**
- * {@link ensureSchedules}, and the deposit scan of `scanned`, now and on a rhythm: a Temporal that lost its database gets them back,
- * and with them every unfinished withdrawal. Failures are told to `onFailure` and left to the next time. Call the answer to stop.
+ * Periodically runs {@link ensureSchedules} and starts the deposit scan of `scanned`. They restore a Temporal that
+ * lost its database, and with it every unfinished withdrawal. `onFailure` receives errors; the next interval
+ * retries. Returns a function that stops it.
  */
 export function keepSchedules(
   client: Client,

@@ -12,7 +12,7 @@ interface Wait {
   readonly endMs: number;
 }
 
-/** Runs of payments. Callers of this process share a wait that lasts long enough for each: a workflow takes ten updates at a time. */
+/** Payment workflows. Callers in this process share waits: a workflow accepts ten updates at a time. */
 export class PaymentRuns {
   readonly #client: Client;
   readonly #waits = new Map<string, Wait>();
@@ -22,9 +22,9 @@ export class PaymentRuns {
   }
 
   /**
-   * Starts the run of a payment, or joins the one that goes on, and waits until it has reached this commitment or has ended. Answers
-   * where the run says that it is; only Postgres says what it has bought. Rejects where Temporal does not answer this caller within
-   * `withinMs`; the run may go on all the same.
+   * Starts or joins a payment's workflow, and waits until it has reached the commitment or ended. Returns the state
+   * that the workflow reports; only PostgreSQL has what the payment bought. Rejects without a result within
+   * `withinMs`; the workflow may continue.
    */
   async reach(id: string, commitment: Commitment, withinMs: number): Promise<SettlementView> {
     const late = new AbortController();
@@ -40,7 +40,7 @@ export class PaymentRuns {
     }
   }
 
-  /** Lasts for `withinMs` at least. A new one lasts twice as long, so that callers who come meanwhile can share it. */
+  /** Waits at least `withinMs`. A new wait lasts twice as long, so that later callers can share it. */
   #sharedWait(id: string, commitment: Commitment, withinMs: number): Promise<SettlementView> {
     const key = `${commitment}/${id}`;
     const going = this.#waits.get(key);

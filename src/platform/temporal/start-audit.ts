@@ -2,13 +2,13 @@ import type { Client } from '@temporalio/client';
 import { type AuditOrder, auditWorkflowId } from '../../domain/audit.ts';
 import { startJoined } from './start-joined.ts';
 
-/** Why it is, in the words of the Web UI's list. */
 const CAUSES = { operator: '', import: 'an import: ', gap: 'a closed gap: ' } as const;
 
 /**
- * Starts an audit of one address, or of all; one of the same order that runs is joined. `details`: more for people to read.
+ * Starts an audit of one address or of all, or joins a running one of the same order. `details`: longer text for
+ * the Web UI.
  *
- * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ * @throws ServiceError of the Temporal client if the server does not answer in 10 s
  */
 export async function startAudit(
   client: Client,

@@ -3,23 +3,21 @@ import { WORKFLOW_TASK_QUEUE } from '../../domain/ids.ts';
 
 const START_DEADLINE_MS = 10_000;
 
-/** A run of which one goes on at a time. */
+/** A workflow with at most one run at a time. */
 interface Joined {
   readonly type: string;
-  /** Default: that of all workflows but the quick ones. */
+  /** Default: the queue of all workflows except quick settlements. */
   readonly taskQueue?: string;
   readonly workflowId: string;
   readonly args: readonly unknown[];
-  /** One line for the Web UI's list. */
   readonly summary: string;
-  /** More for people to read. */
   readonly details?: string;
 }
 
 /**
- * Starts a run, whatever became of the earlier ones; one of this workflow id that goes on is joined.
+ * Starts a workflow, whatever the result of earlier runs, or joins a running one with this id.
  *
- * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ * @throws ServiceError of the Temporal client if the server does not answer in 10 s
  */
 export function startJoined(
   client: Client,

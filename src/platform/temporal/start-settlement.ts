@@ -4,7 +4,7 @@ import { settlementId } from '../../domain/settlement.ts';
 import type { SettlementEnd } from '../../domain/steps.ts';
 import { startJoined } from './start-joined.ts';
 
-/** A settlement on record, of a kind without a workflow of its own. */
+/** A stored settlement of a kind without its own workflow type. */
 export interface NamedSettlement {
   readonly kind: string;
   readonly subjectId: string;
@@ -14,9 +14,10 @@ const ORDINARY = { type: 'settlement', taskQueue: WORKFLOW_TASK_QUEUE };
 const QUICK = { type: 'x402Settlement', taskQueue: QUICK_TASK_QUEUE };
 
 /**
- * Starts the run of the settlement, a quick one where its callers wait for `confirmed`, whatever became of the earlier ones; one that goes on is joined.
+ * Starts or joins the workflow of a settlement, whatever the result of earlier runs. Kinds whose callers wait for
+ * `confirmed` use the quick workflow.
  *
- * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ * @throws ServiceError of the Temporal client if the server does not answer in 10 s
  */
 export function startSettlement(
   client: Client,
@@ -32,7 +33,6 @@ export function startSettlement(
   });
 }
 
-/** {@link startSettlement}, and waits for the end. */
 export async function runSettlement(client: Client, named: NamedSettlement): Promise<SettlementEnd> {
   const handle = await startSettlement(client, named);
   return (await handle.result()) as SettlementEnd;

@@ -6,10 +6,10 @@ import { wakeDelivery } from '../../workflows/messages.ts';
 const START_DEADLINE_MS = 10_000;
 
 /**
- * Makes sure that a run looks at the line after this call: one that goes on is woken, else one is started. A run that is about to end
- * cannot miss it: Temporal lets none complete over a signal that it has not seen.
+ * Wakes or starts the workflow of a line, so that it checks the line after this call. A workflow cannot miss the
+ * signal by completing: Temporal rejects a completion with an unprocessed signal.
  *
- * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ * @throws ServiceError of the Temporal client if the server does not answer in 10 s
  */
 export async function startWebhookDelivery(
   client: Client,

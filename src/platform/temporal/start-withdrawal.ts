@@ -8,11 +8,11 @@ import { SLUICE_ASSET, SLUICE_DESTINATION, SLUICE_STATUS } from '../../workflows
 const START_DEADLINE_MS = 10_000;
 
 /**
- * Makes sure that the withdrawal's workflow runs or has run to its end; any number of calls start one.
- * A run that failed or was terminated is started again and goes on from the attempts in Postgres; with `ALLOW_DUPLICATE` one that
- * completed, too, for a caller who knows that the record is not finished.
+ * Ensures that the withdrawal's workflow is running or has completed; repeated calls start only one. A failed or
+ * terminated workflow is started again and continues from the attempts in PostgreSQL. `ALLOW_DUPLICATE` also
+ * restarts a completed one, for callers that know that the withdrawal is unfinished in the database.
  *
- * @throws ServiceError of the Temporal client when the server does not answer in 10 s
+ * @throws ServiceError of the Temporal client if the server does not answer in 10 s
  */
 export async function startWithdrawal(
   client: Client,
@@ -41,7 +41,7 @@ export async function startWithdrawal(
   }
 }
 
-/** One line for the Web UI's list: `withdraw 1.5 SOL to 9xQe…VFin`. Tokens show base units: decimals are the chain's to say. */
+/** `withdraw 1.5 SOL to 9xQe…VFin`. Tokens in base units: only the chain knows the decimals. */
 function summaryOf(terms: WithdrawalTerms): string {
   return `withdraw ${describeAmount(terms, shorten(terms.asset))} to ${shorten(terms.destination)}`;
 }

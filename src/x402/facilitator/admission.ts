@@ -4,13 +4,13 @@ import { UNAVAILABLE } from './examiner.ts';
 import type { Facilitator } from './facilitator.ts';
 import { routeOf } from './record.ts';
 
-/** `landed`: the chain has the transaction already. */
+/** `landed`: the transaction is already on chain. */
 export type Admission =
   | { readonly kind: 'admitted'; readonly slot: bigint }
   | { readonly kind: 'landed' }
   | ({ readonly kind: 'refused' } & Refused);
 
-/** The budgets and one simulation, for a payment that is not on record. Settles nothing. */
+/** Checks the budgets and simulates once, for a payment that is not recorded. Settles nothing. */
 export async function admit(
   { budgets, simulations }: Pick<Facilitator, 'budgets' | 'simulations'>,
   order: CheckedPayment,

@@ -61,7 +61,7 @@ export function supportedBody({
   };
 }
 
-/** Integers of lamports are decimal strings. The share of the value is there where an asset has a worth. */
+/** Lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */
 function publicLimits({ maxComputeUnits, maxFeeLamports, assetLamports, maxFeePercent }: Limits): Body {
   const fixed = { maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
   if (assetLamports.size === 0) return fixed;

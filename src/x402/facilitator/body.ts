@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { parse } from 'lossless-json';
 
-/** A request that cannot be read: `message` names the field. */
+/** A malformed request; `message` names the field. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
   readonly statusCode = 400;
 }
 
-/** The deepest request of an official client, with extensions, has fewer than half of these levels. */
+/** Requests of official clients, with extensions, have fewer than half of these levels. */
 const MAX_DEPTH = 32;
 
 const NOT_JSON = 'body: must be JSON, without the keys __proto__ and constructor.prototype';
 
 /**
- * Bodies are JSON and nothing else. Refuses deep nesting, the keys `__proto__` and `constructor.prototype`, and a key that occurs twice in
- * one object with different values: parsers differ over which of the two values counts.
+ * Accepts only JSON bodies. Refuses deep nesting, the keys `__proto__` and `constructor.prototype`, and a key that
+ * occurs twice in one object with different values: parsers disagree about which value counts.
  */
 export function acceptStrictJson(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('error', 'error');
@@ -30,7 +30,7 @@ export function acceptStrictJson(app: FastifyInstance): void {
   });
 }
 
-/** The deepest nesting of brackets outside of strings. Runs before the parsers, which are recursive. */
+/** Maximum nesting of brackets outside strings. Runs before the recursive parsers. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -48,7 +48,7 @@ function depthOf(text: string): number {
 
 const LONGEST_NAME = 100;
 
-/** Null where no key occurs twice, or where the text is not JSON. */
+/** Null if no key occurs twice, or if the text is not JSON. */
 function duplicateKey(text: string): string | null {
   let found: string | null = null;
   try {

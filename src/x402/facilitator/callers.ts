@@ -6,7 +6,7 @@ import { RateLimiter } from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Name of the API key of a call to the facilitator; empty where it needs none. */
+    /** Name of the caller's API key; empty if the facilitator needs none. */
     facilitatorCaller: string;
   }
 }
@@ -14,7 +14,7 @@ declare module 'fastify' {
 const BEARER = /^Bearer +([\x21-\x7e]{1,256})$/i;
 const LONGEST_KEY = 255;
 
-/** Lets only callers with an API key through to the routes of `app`, where keys are asked for, and each no faster than its limit. */
+/** Requires an API key, if keys are configured, and limits the rate of each caller. */
 export function guard(app: FastifyInstance, { apiKeys, rateLimit }: FacilitatorDeps): void {
   const limiter = rateLimit === null ? null : new RateLimiter(rateLimit);
   app.decorateRequest('facilitatorCaller', '');
@@ -38,7 +38,7 @@ function unauthorized(reply: FastifyReply): FastifyReply {
   return reply.code(401).send({ error: 'send a known API key as "Authorization: Bearer <key>"' });
 }
 
-/** Hash of the caller's Idempotency-Key, which no other API key can name; null where it sends none. @throws Unreadable */
+/** Hash of the caller's Idempotency-Key, scoped to its API key; null if the request has none. @throws Unreadable */
 export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined || key === '') return null;

@@ -11,7 +11,7 @@ interface Delivery {
 const TRIES = 20;
 const RETRY_MS = 1_000;
 
-/** Successes on their way to callers: each is recorded as delivered, or given back where its connection was cut off. */
+/** Responses in delivery: each is recorded as delivered, or its claim is released if the connection closed. */
 export class Deliveries {
   readonly #deps: Pick<FacilitatorDeps, 'ledger' | 'warn'>;
   readonly #open = new Set<Promise<void>>();
@@ -20,21 +20,22 @@ export class Deliveries {
     this.#deps = deps;
   }
 
-  /** Call it before the answer is sent. */
+  /** Call it before the response is sent. */
   follow(response: ServerResponse, delivery: Delivery): void {
     const end = outcomeOf(response).then((isDelivered) => this.#record(delivery, isDelivered));
     const open = end.finally(() => this.#open.delete(open));
     this.#open.add(open);
   }
 
-  /** Resolves when every answer that was sent is on record. */
+  /** Resolves when every sent response is recorded. */
   async close(): Promise<void> {
     await Promise.all(this.#open);
   }
 
   async #record({ id, holder, key }: Delivery, isDelivered: boolean): Promise<void> {
     const { obligations } = this.#deps.ledger;
-    // A caller with a key claims it again at once, and another delivery to that caller may be in progress: other callers wait for the lease.
+    // A caller with a key can claim it again at once, and may have another delivery in progress: other callers wait
+    // for the lease.
     if (!isDelivered && key !== null) return;
     const record = isDelivered
       ? () => obligations.served(id, 200, null)
@@ -53,8 +54,8 @@ export class Deliveries {
 }
 
 /**
- * True where the whole answer was given to the operating system, false where the connection was closed before. `finished` of node:stream
- * does not tell them apart: an answer without a socket counts as written there.
+ * True if the whole response was handed to the operating system, false if the connection closed before. `finished` of
+ * node:stream cannot distinguish them: it treats a response without a socket as written.
  */
 async function outcomeOf(response: ServerResponse): Promise<boolean> {
   if (response.destroyed) return false;

@@ -15,19 +15,19 @@ export interface FacilitatorDeps {
   readonly blockhashes: TrialDeps['blockhashes'];
   readonly runs: SettlementRuns;
   readonly network: Network;
-  /** Addresses of the keys that pay the fees. `/supported` publishes the first. */
+  /** Addresses of the fee payer keys. `/supported` returns the first. */
   readonly feePayers: readonly string[];
-  /** Keys that quotes may still name. They must be in the x402 worker, too. */
+  /** Keys that valid quotes may still name. The x402 worker must have them too. */
   readonly retiredFeePayers: readonly string[];
   readonly limits: Limits;
   readonly budgets: BudgetDeps['budgets'];
   readonly tokenPolicy: TokenPolicy;
-  /** Null: callers need no API key. */
+  /** Null: no API key is required. */
   readonly apiKeys: Pick<ApiKeys, 'holderOf'> | null;
-  /** For each API key, or for each client address where the request has none. Null: no limit. */
+  /** For each API key, or for each client address without one. Null: no limit. */
   readonly rateLimit: RateLimit | null;
-  /** The longest wait of `/settle`. Default 20,000. */
+  /** Maximum wait of `/settle`, in ms. Default 20,000. */
   readonly settleWithinMs?: number;
-  /** Gets the failures that answers do not describe. */
+  /** Logs failures that responses do not describe. */
   readonly warn: (error: unknown, what: string) => void;
 }

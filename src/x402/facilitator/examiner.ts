@@ -17,15 +17,15 @@ export type Examined =
   | { readonly ok: true; readonly order: CheckedPayment }
   | ({ readonly ok: false } & Refused);
 
-/** Stands for `unexpected_verify_error` and `unexpected_settle_error`: nothing was done, and the caller may repeat the request. */
+/** Becomes `unexpected_verify_error` or `unexpected_settle_error`: nothing was done, and the caller may retry. */
 export const UNAVAILABLE = 'unavailable';
 
-/** Extensions of a mint can change, such as its transfer fee; the check of what was received does not depend on this. */
+/** Mint extensions can change. The check of the received amount does not depend on this cache. */
 const MINT_KEPT_MS = 180_000;
 /** 1232 bytes in base64. */
 const LONGEST_TRANSACTION = 1_644;
 
-/** The local rules of scheme `exact`. The mint is the only thing that it reads from the chain, once in three minutes. */
+/** The local rules of scheme `exact`. Reads only the mint from the chain, at most once in three minutes. */
 export class Examiner {
   readonly #deps: Pick<FacilitatorDeps, 'chain' | 'network' | 'limits' | 'tokenPolicy'>;
   readonly #managed: readonly string[];
@@ -56,7 +56,7 @@ export class Examiner {
     return { ok: true, order: { dialect: request.dialect, wire, terms, payment: checked.payment } };
   }
 
-  /** A transaction that does not name the mint breaks the rules for any mint, and costs no call to a node. */
+  /** A transaction without the mint's address breaks the rules for any mint, so no node is called. */
   async #mintOf(
     asset: string,
     wire: Uint8Array,

@@ -3,7 +3,6 @@ import type { FacilitatorDeps } from './deps.ts';
 import { Examiner } from './examiner.ts';
 import { Simulations } from './simulations.ts';
 
-/** What `/verify` and `/settle` share. */
 export interface Facilitator {
   readonly deps: FacilitatorDeps;
   readonly examiner: Examiner;

@@ -6,21 +6,20 @@ import type { FacilitatorDeps } from './deps.ts';
 import { refusalOf } from './record.ts';
 import type { Settled } from './settle.ts';
 
-/** A server that asks for a settlement. */
 export interface Caller {
-  /** Hash of its own Idempotency-Key; null where it sends none. */
+  /** Hash of its Idempotency-Key; null without one. */
   readonly key: string | null;
-  /** Whether its connection is closed: it can get no answer. */
+  /** True if its connection is closed, so that it cannot receive a response. */
   readonly isGone: () => boolean;
 }
 
-/** The lease for the delivery of one success. After it another caller may claim the success. */
+/** Lease for the delivery of a success. After it another caller may claim the success. */
 const DELIVERY_MS = 30_000;
 const LOOK_MS = 100;
-/** A payment on record needs a run, even if the caller's time is over: the first call of `reach` has at least this time. */
+/** Minimum timeout of the first `reach` call: a recorded payment needs a workflow even if the caller's time is over. */
 const FIRST_MS = 1_000;
 
-/** Waits until the payment is confirmed and its success is claimed by this caller or delivered to another; until `end` at most. */
+/** Waits, until `end`, for a confirmed payment whose success is claimed here or delivered to another caller. */
 export async function follow(
   deps: FacilitatorDeps,
   opened: PaymentRow,
@@ -47,7 +46,7 @@ export async function follow(
   return { kind: 'pending', payer, signature: await signatureOf(deps.ledger, opened) };
 }
 
-/** Null where the caller must wait, as another caller holds the lease; or where its connection is closed. */
+/** Null if another caller has the lease, so that this one must wait, or if its connection is closed. */
 async function outcome(
   deps: FacilitatorDeps,
   payment: PaymentRow,

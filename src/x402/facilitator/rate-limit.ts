@@ -14,7 +14,7 @@ const MAX_CALLERS = 10_000;
 export class RateLimiter {
   readonly #limit: RateLimit;
   readonly #now: () => number;
-  /** The caller that was seen last is last. */
+  /** Ordered by last use, newest last. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(limit: RateLimit, now: () => number = () => performance.now()) {
@@ -22,7 +22,7 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** Takes one token. 0 where there is one, else the seconds until there is. */
+  /** Takes one token. Returns 0, or without a token the seconds until the next one. */
   take(caller: string): number {
     const { perSecond, burst } = this.#limit;
     const now = this.#now();

@@ -7,12 +7,12 @@ type Records = Pick<FacilitatorDeps, 'ledger'>;
 
 const NO_CALLER = { identifier: null, authorization: null, cookie: null, address: null };
 
-/** What a seller's payments are counted by: the facilitator knows no other route of his. */
+/** Route id of a facilitator payment. The facilitator knows only the seller's `payTo`. */
 export function routeOf({ payTo }: Pick<CheckedPayment['terms'], 'payTo'>): string {
   return `facilitator/${payTo}`;
 }
 
-/** The payment as it goes on record. Its request is its message: a payer may have any number of payments at once. */
+/** The payment's row. Its request hash is its message hash: a payer may have any number of payments at once. */
 export function rowOf(
   order: CheckedPayment,
   acceptedSlot: bigint,
@@ -26,7 +26,7 @@ export function rowOf(
   };
 }
 
-/** Why a payment on record gets no success, now or later; null where it may. `key`: see the claim of a payment. */
+/** Why a recorded payment never yields a success; null if it may. `key`: see the claim of a payment. */
 export async function refusalOf(
   { ledger }: Records,
   known: PaymentRow,

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Unreadable } from './body.ts';
 
-/** What `/verify` and `/settle` are asked, in one shape for versions 1 and 2. Nothing of it is checked but its types. */
+/** A `/verify` or `/settle` request of version 1 or 2 in one shape. Only its types are checked. */
 export interface FacilitatorRequest {
   readonly dialect: 'v1' | 'v2';
   readonly requirements: Requirements;
-  /** What the payment itself says that it pays; version 1 names scheme and network only. */
+  /** The requirements that the payment accepts. Version 1 has only scheme and network. */
   readonly accepted: Pick<Requirements, 'scheme' | 'network'> & Partial<Pick<Requirements, CommonField>>;
-  /** base64 of the transaction, if it is a string. */
+  /** The transaction in base64, if it is a string. */
   readonly transaction: unknown;
 }
 
@@ -15,7 +15,7 @@ export interface Requirements {
   readonly scheme: string;
   readonly network: string;
   readonly asset: string;
-  /** Base units, as they were sent. */
+  /** Base units, as sent. */
   readonly amount: string;
   readonly payTo: string;
   readonly maxTimeoutSeconds: number;
@@ -24,7 +24,7 @@ export interface Requirements {
 
 export type CommonField = 'asset' | 'amount' | 'payTo';
 
-/** `version`: the request has a version that this facilitator does not know. */
+/** `version`: this facilitator does not support the request's version. */
 export type ReadRequest =
   | { readonly kind: 'request'; readonly request: FacilitatorRequest }
   | { readonly kind: 'version'; readonly version: number; readonly network: string };
@@ -68,7 +68,10 @@ const Version2 = z.looseObject({
   }),
 });
 
-/** The version inside the payload counts. @throws Unreadable that names the field. Source: x402 specification, versions 1 and 2. */
+/**
+ * Uses the payload's version. @throws Unreadable that names the field. Source: x402 specification, versions 1 and
+ * 2.
+ */
 export function readRequest(body: unknown): ReadRequest {
   const { paymentPayload, paymentRequirements } = read(Envelope, body);
   switch (paymentPayload.x402Version) {

@@ -8,7 +8,7 @@ import { REASONS } from '../rules/reasons.ts';
 import type { Refused, Terms } from '../terms.ts';
 import type { CommonField, FacilitatorRequest, Requirements } from './request.ts';
 
-/** The terms as far as the request says them; program, decimals and token account are for the chain to say. */
+/** Terms from the request. Token program, decimals and token account are read from the chain. */
 export type AskedTerms = Omit<Terms, 'tokenProgram' | 'decimals' | 'tokenAccount'>;
 
 export type ReadTerms =
@@ -18,7 +18,7 @@ export type ReadTerms =
 const COMMON_FIELDS: readonly CommonField[] = ['asset', 'amount', 'payTo'];
 const INVALID = 'invalid_payment_requirements';
 
-/** What the requirements ask for, where they are for this facilitator and the payment accepts the same. Needs no RPC. */
+/** Parses requirements that this facilitator serves and that the payment accepts. Calls no node. */
 export function readRequirements(
   request: FacilitatorRequest,
   network: Network,
@@ -66,7 +66,7 @@ function readFields(
   };
 }
 
-/** The whole terms; refused where `payTo` cannot own an associated token account. */
+/** Completes the terms. Refused if `payTo` cannot own an associated token account. */
 export function withMint(
   asked: AskedTerms,
   { program, decimals }: Pick<MintInfo, 'program' | 'decimals'>,
@@ -93,7 +93,7 @@ function readAmount(text: string): bigint | null {
   }
 }
 
-/** PostgreSQL stores neither NUL nor half of a surrogate pair in JSON; no memo of the longest transaction is longer. */
+/** PostgreSQL JSON stores neither NUL nor lone surrogates. No transaction has room for a longer memo. */
 function isMemo(memo: unknown): memo is string {
   return typeof memo === 'string' && memo.length <= 1_232 && memo.isWellFormed() && !memo.includes('\0');
 }

@@ -15,8 +15,9 @@ import { verify } from './verify.ts';
 const BODY_LIMIT_BYTES = 64 * 1_024;
 
 /**
- * `POST /verify`, `POST /settle` and `GET /supported` of an x402 facilitator, versions 1 and 2, scheme `exact` on Solana. The caller gives
- * the prefix. Every outcome of a payment is a 200; 400 names the field of a request that cannot be read. Source: x402 specification, versions 1 and 2.
+ * `POST /verify`, `POST /settle` and `GET /supported` of an x402 facilitator, versions 1 and 2, scheme `exact` on
+ * Solana. The caller chooses the prefix. Every payment outcome is a 200; 400 names the field of a malformed
+ * request. Source: x402 specification, versions 1 and 2.
  */
 export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
   return async (app) => {
@@ -74,7 +75,7 @@ function versionMessage({ version }: Extract<ReadRequest, { kind: 'version' }>):
   return `this facilitator knows the versions 1 and 2 of x402, not ${version}`;
 }
 
-/** A request that fails says nothing of its payment: only then the status is not 200. */
+/** Errors that are independent of the payment. Only these have a status other than 200. */
 function answerErrors(app: FastifyInstance, { warn }: Pick<FacilitatorDeps, 'warn'>): void {
   app.setErrorHandler((error, request, reply) => {
     const status = statusOf(error);

@@ -8,9 +8,9 @@ import { type Caller, follow } from './follow.ts';
 import { refusalOf, rowOf } from './record.ts';
 import type { FacilitatorRequest } from './request.ts';
 
-/** What became of a payment. `signature` is base58, null where the fee payer has not signed. */
+/** Result of a settlement. `signature` is base58; null before the fee payer has signed. */
 export type Settled =
-  /** Only this caller gets it: see `Deliveries`. */
+  /** Returned to one caller only: see `Deliveries`. */
   | {
       readonly kind: 'success';
       readonly payment: PaymentRow;
@@ -20,10 +20,9 @@ export type Settled =
   | { readonly kind: 'pending'; readonly payer: string; readonly signature: string | null }
   | ({ readonly kind: 'failed'; readonly signature: string | null } & Refused);
 
-/** The longest wait, for requirements that allow more. */
 const SETTLE_WITHIN_MS = 20_000;
 
-/** Settles a payment once, however often and wherever it is shown, and gives its success to one caller. */
+/** Settles a payment once, however often it is presented, and returns its success to one caller. */
 export async function settle(
   facilitator: Facilitator,
   request: FacilitatorRequest,
@@ -51,7 +50,8 @@ async function first(
   const admission = await admit(facilitator, order);
   if (admission.kind === 'refused') return { ...admission, kind: 'failed', signature: null };
   if (admission.kind === 'landed') return landedBefore(facilitator, order, caller, end);
-  // No caller holds the lease before the payment is confirmed: the next call claims the success, even if this process has stopped.
+  // No caller has the lease before the payment is confirmed: the next call claims the success, even if this process
+  // stopped.
   const lease = { holder: randomUUID(), ms: 0 };
   const opened = await payments.open({ ...rowOf(order, admission.slot), request: null, answer: null, lease });
   if (opened.kind === 'identifier-taken') throw new Error('a payment of the facilitator has no identifier');
@@ -69,7 +69,7 @@ async function again(
   return { ...refusal, kind: 'failed', signature: await signatureOf(deps.ledger, known) };
 }
 
-/** Another call may have settled the payment meanwhile. Else the bytes may be a copy from the chain: the payment is listed as unmatched. */
+/** Another call may have settled it. Otherwise the bytes may be copied from the chain: recorded as unmatched. */
 async function landedBefore(
   facilitator: Facilitator,
   order: CheckedPayment,

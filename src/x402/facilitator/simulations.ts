@@ -4,7 +4,7 @@ import { type Trial, type TrialDeps, tryPayment } from '../trial.ts';
 
 type Accepted = Extract<Trial, { kind: 'accepted' }>;
 
-/** Servers call `/settle` at once after `/verify`, or after a short handler. */
+/** Servers call `/settle` directly after `/verify`, or after a short handler. */
 const REUSED_MS = 2_000;
 
 class NotAccepted extends Error {
@@ -16,7 +16,7 @@ class NotAccepted extends Error {
   }
 }
 
-/** One simulation for all calls with the same message: at once, and for two seconds after a node has accepted it. */
+/** Shares simulations of one message: among concurrent calls, and for two seconds after a node accepted it. */
 export class Simulations {
   readonly #deps: TrialDeps;
   readonly #accepted = new TtlCache<Accepted>(REUSED_MS, 1_000, 'answered');

@@ -8,8 +8,8 @@ import type { FacilitatorRequest } from './request.ts';
 export type Verified = { readonly ok: true; readonly payer: string } | ({ readonly ok: false } & Refused);
 
 /**
- * Would `/settle` give a success? Costs one simulation for a payment that is not on record, and none for one that is: a server whose first
- * answer was lost verifies it again before it settles it again.
+ * Whether `/settle` would succeed. Simulates once for a payment that is not recorded, and never for a recorded one:
+ * a server that lost the first response verifies again before it settles again.
  */
 export async function verify(
   facilitator: Facilitator,

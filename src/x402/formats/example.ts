@@ -1,13 +1,13 @@
 import type { Terms } from '../terms.ts';
 import { jsonInteger } from './exact-json.ts';
 
-/** Names of networks in X-PAYMENT, by cluster: the neutral ones of the interface, then those of the real-world example. */
+/** Network names in X-PAYMENT by cluster: those of the interface, then those of its real-world example. */
 export const EXAMPLE_NETWORKS: Readonly<Record<Terms['network']['cluster'], readonly string[]>> = {
   devnet: ['chain-devnet', 'solana-devnet'],
   mainnet: ['chain-mainnet', 'solana-mainnet', 'solana'],
 };
 
-/** How a buyer of the interface is asked. Source: docs/interface.md, Payment protocol resources: Quote. */
+/** Source: docs/interface.md, Payment protocol resources: Quote. */
 export function quoteOf(terms: Terms, message: string, quoteToken: string) {
   const { payTo, tokenAccount, asset, amount, network } = terms;
   return {
@@ -21,7 +21,7 @@ export function quoteOf(terms: Terms, message: string, quoteToken: string) {
   };
 }
 
-/** What a buyer of the interface gets. Source: docs/interface.md, Payment protocol resources: Paid response. */
+/** Source: docs/interface.md, Payment protocol resources: Paid response. */
 export function paidResponse(
   data: string,
   paid: {

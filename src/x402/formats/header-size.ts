@@ -1,15 +1,12 @@
 import type { Resource } from '../terms.ts';
 
-/** With a memo of 256 bytes, the header PAYMENT-REQUIRED stays below 8 KB: many clients and proxies refuse longer headers. */
+/** With a memo of 256 bytes, PAYMENT-REQUIRED stays below 8 KB: many clients and proxies refuse longer headers. */
 const MAX_URL_BYTES = 1_536;
 const MAX_DESCRIPTION_BYTES = 1_024;
 const MAX_MIME_TYPE_BYTES = 128;
 const ELLIPSIS = '…';
 
-/**
- * The resource as a header has room for it. The buyer chooses path and query, so a long URL loses first its query, then its path; it stays
- * absolute.
- */
+/** Shortens the resource to fit a header. A long URL loses first its query, then its path; it stays absolute. */
 export function shortResource({ url, description, mimeType }: Resource): Resource {
   return {
     url: shortUrl(url),
@@ -18,7 +15,7 @@ export function shortResource({ url, description, mimeType }: Resource): Resourc
   };
 }
 
-/** The text, or its beginning and an ellipsis: at most `maxBytes` in JSON. */
+/** Cuts the text and adds an ellipsis, so that it has at most `maxBytes` in JSON. */
 export function clipped(text: string, maxBytes: number): string {
   if (bytesOf(text) <= maxBytes) return text;
   let kept = '';
@@ -37,7 +34,7 @@ function shortUrl(url: string): string {
   return bytesOf(path) <= MAX_URL_BYTES ? path : new URL('/', url).href;
 }
 
-/** In JSON, without the quotes: control characters are escaped. */
+/** Bytes in JSON without the quotes: control characters are escaped. */
 function bytesOf(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2;
 }

@@ -3,21 +3,16 @@ import { quoteOf } from './example.ts';
 import { requirementsV1 } from './v1.ts';
 import { type BlockhashHint, type IdentifierUse, paymentRequiredV2 } from './v2.ts';
 
-/** Headers that a script of another origin may read. */
+/** Headers that cross-origin scripts may read. */
 export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE';
 
-/** A 402. */
 export interface PaymentRequired {
-  /** PAYMENT-REQUIRED, shorter than 8 KB. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Write it with `exactJson`: JSON.stringify rounds an amount above 2^53. */
+  /** Serialize it with `exactJson`: JSON.stringify rounds amounts above 2^53. */
   readonly body: object;
 }
 
-/**
- * The one 402 that every client reads: version 2 in its header, version 1 in `accepts`, the interface's quote in `payment`. `more`: fields
- * of an error body, such as `details`.
- */
+/** One 402 for all clients: version 2 in the header, version 1 in `accepts`, the interface's quote in `payment`. */
 export function paymentRequired(
   terms: Terms,
   resource: Resource,

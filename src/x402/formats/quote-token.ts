@@ -1,16 +1,15 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** What a buyer was asked for, signed by this server. No process stores it, and only its holder can show it. */
+/** The content of a quote, signed by this server. No process stores it; only the token's holder can present it. */
 export interface QuoteClaims {
-  /** Id of the route, and hash of the request. */
   readonly route: string;
   readonly request: string;
   /** Base units. */
   readonly amount: string;
   readonly asset: string;
   readonly payTo: string;
-  /** Unix milliseconds after which it is worth nothing. */
+  /** Unix milliseconds at which it expires. */
   readonly expiresAt: number;
 }
 
@@ -26,14 +25,14 @@ const claims = z.strictObject({
 const NONCE_BYTES = 16;
 const TOKEN = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/;
 
-/** A token over the claims, HMAC-SHA256 under `secret`, with a nonce: no two are equal. */
+/** Signs the claims with HMAC-SHA256 under `secret`. A nonce makes each token unique. */
 export function issueQuoteToken(secret: string, quoted: QuoteClaims): string {
   const nonce = randomBytes(NONCE_BYTES).toString('base64url');
   const body = Buffer.from(JSON.stringify({ ...quoted, nonce }), 'utf8').toString('base64url');
   return `${body}.${tagOf(secret, body)}`;
 }
 
-/** The claims of a token that one of `secrets` has made and whose time is not over; null for every other text. */
+/** The claims of an unexpired token that one of `secrets` signed; otherwise null. */
 export function readQuoteToken(secrets: readonly string[], token: string, now: number): QuoteClaims | null {
   const [, body, tag] = TOKEN.exec(token) ?? [];
   if (body === undefined || tag === undefined) return null;
@@ -46,7 +45,7 @@ export function readQuoteToken(secrets: readonly string[], token: string, now: n
   return quoted;
 }
 
-/** The memo of a transaction that pays a quote: the token cannot be found from it. */
+/** Memo of a transaction that pays a quote. The token cannot be derived from it. */
 export function memoOf(quoteToken: string): string {
   return `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
 }

@@ -3,7 +3,6 @@ import type { Proof } from '../terms.ts';
 import { at, readBase64, readHeaderJson, textAt } from './header-json.ts';
 import { readPaymentSignature } from './v2.ts';
 
-/** The payment that a request shows. */
 export type ShownPayment =
   | { readonly kind: 'none' }
   | { readonly kind: 'proof'; readonly proof: Proof }
@@ -14,10 +13,10 @@ export type ShownPayment =
     };
 
 const SIGNATURE_BYTES = 64;
-/** base58 of 64 bytes. The bound on the length keeps the decoder, which takes quadratic time, from long texts. */
+/** base58 of 64 bytes. The upper bound protects the decoder, which takes quadratic time. */
 const SIGNATURE_TEXT = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
-/** Reads the payment of a request; header names are in lower case. PAYMENT-SIGNATURE wins where there are both. */
+/** Reads a request's payment; header names are in lower case. PAYMENT-SIGNATURE has precedence over X-PAYMENT. */
 export function readPayment(headers: Readonly<Record<string, unknown>>): ShownPayment {
   const signature = at(headers, 'payment-signature');
   if (signature !== undefined) return shown('PAYMENT-SIGNATURE', readOnce(signature, readPaymentSignature));
@@ -30,12 +29,12 @@ function shown(header: 'PAYMENT-SIGNATURE' | 'X-PAYMENT', read: Proof | string):
   return { kind: 'proof', proof: read };
 }
 
-/** Node joins a header that was sent twice with a comma, which is not base64; other servers give an array. */
+/** Node joins duplicate headers with a comma, which is not base64; other servers return an array. */
 function readOnce(value: unknown, read: (header: string) => Proof | string): Proof | string {
   return typeof value === 'string' ? read(value) : 'the header must be sent once';
 }
 
-/** Version 1, or one of the two forms of the interface; they differ by what `payload` holds. */
+/** Version 1, or one of the interface's two forms, which have different fields in `payload`. */
 function readXPayment(header: string): Proof | string {
   const payment = readHeaderJson(header);
   if (payment === null) return 'it is not base64 of a JSON object';

@@ -2,7 +2,6 @@ import type { Resource, Terms } from '../terms.ts';
 import { type JsonObject, writeHeaderJson } from './header-json.ts';
 import type { SettleResult } from './v2.ts';
 
-/** Payment requirements of version 1. */
 export function requirementsV1(terms: Terms, { url, description, mimeType }: Resource): JsonObject {
   const { network, asset, amount, payTo, maxTimeoutSeconds, feePayer, memo } = terms;
   return {
@@ -19,7 +18,7 @@ export function requirementsV1(terms: Terms, { url, description, mimeType }: Res
   };
 }
 
-/** The header X-PAYMENT-RESPONSE. */
+/** Value of the header X-PAYMENT-RESPONSE. */
 export function paymentResponseV1(result: SettleResult, network: Terms['network']): string {
   return writeHeaderJson({ ...result, network: network.v1 });
 }

@@ -3,32 +3,30 @@ import type { Proof, Resource, Terms } from '../terms.ts';
 import { at, isObject, type JsonObject, readBase64, readHeaderJson, writeHeaderJson } from './header-json.ts';
 import { clipped, shortResource } from './header-size.ts';
 
-/** A blockhash that spares buyers the question for one. Never matched: it is another one in the next quote. */
+/** Saves buyers a blockhash request. Not compared with `accepted`: each quote has another one. */
 export interface BlockhashHint {
   readonly blockhash: string;
   readonly lastValidBlockHeight: bigint;
 }
 
-/** How a settlement ended, in the words of version 2 and of version 1, but for the name of the network. */
+/** SettleResponse of versions 1 and 2 without the network. */
 export interface SettleResult {
   readonly success: boolean;
   readonly errorReason?: string;
   readonly errorMessage?: string;
   readonly payer?: string;
-  /** base58 signature; empty where there is none. */
+  /** base58 signature; empty without one. */
   readonly transaction: string;
   /** Base units. */
   readonly amount?: string;
 }
 
-/** Whether a route takes the extension payment-identifier. */
 export type IdentifierUse = 'off' | 'optional' | 'required';
 
 const MAX_ERROR_BYTES = 512;
 const IDENTIFIER = 'payment-identifier';
 const IDENTIFIER_TEXT = /^[A-Za-z0-9_-]{16,128}$/;
 
-/** Payment requirements of version 2. */
 export function requirementsV2(terms: Terms, hint: BlockhashHint | null = null): JsonObject {
   const { network, asset, amount, payTo, maxTimeoutSeconds, feePayer, memo } = terms;
   return {
@@ -51,7 +49,7 @@ export function requirementsV2(terms: Terms, hint: BlockhashHint | null = null):
   };
 }
 
-/** What a 402 of version 2 says in its header PAYMENT-REQUIRED. */
+/** Value of the header PAYMENT-REQUIRED. */
 export function paymentRequiredV2(
   terms: Terms,
   resource: Resource,
@@ -68,7 +66,6 @@ export function paymentRequiredV2(
   });
 }
 
-/** Null where the route does not advertise the extension. */
 function identifierInfo(identifier: IdentifierUse): JsonObject | null {
   return identifier === 'off' ? null : { required: identifier === 'required' };
 }
@@ -88,7 +85,7 @@ function identifierExtension(info: JsonObject): JsonObject {
   };
 }
 
-/** The payment in a PAYMENT-SIGNATURE; the reason if it is none. */
+/** Parses PAYMENT-SIGNATURE. Returns a reason if it is invalid. */
 export function readPaymentSignature(header: string): Extract<Proof, { dialect: 'v2' }> | string {
   const payload = readHeaderJson(header);
   if (payload === null) return 'it is not base64 of a JSON object';
@@ -109,8 +106,8 @@ function infoOf(extensions: JsonObject): unknown {
 }
 
 /**
- * True where the extensions of a payment keep the `info` that this server advertised; the buyer may add keys to it, and may send no
- * extension at all. Where it is false, the reason is `extension_echo_mismatch`. Source: x402 specification, version 2.
+ * True if the payment's extensions contain the advertised `info`. Buyers may add keys to it, or omit all
+ * extensions. If it is false, the reason is `extension_echo_mismatch`. Source: x402 specification, version 2.
  */
 export function echoesExtensions(extensions: JsonObject, identifier: IdentifierUse): boolean {
   const advertised = identifierInfo(identifier);
@@ -118,14 +115,13 @@ export function echoesExtensions(extensions: JsonObject, identifier: IdentifierU
   return contains(infoOf(extensions), advertised);
 }
 
-/** True where the identifier has the form that the extension demands. */
 export function isPaymentIdentifier(text: string): boolean {
   return IDENTIFIER_TEXT.test(text);
 }
 
-/** True where the buyer accepted these terms: all is equal, and `extra` may hold more. Source: x402 specification, version 2. */
+/** True if all fields are equal; `extra` may contain more. Source: x402 specification, version 2. */
 export function acceptsTerms(accepted: JsonObject, terms: Terms): boolean {
-  // Without the hints: those in `accepted` come from an earlier quote, and count as more in `extra`.
+  // Without hints: those in `accepted` come from an earlier quote, and count as additional keys of `extra`.
   const { extra: wantedExtra, ...wanted } = requirementsV2(terms);
   const { extra, ...rest } = accepted;
   return isDeepStrictEqual({ ...rest }, wanted) && isObject(wantedExtra) && contains(extra, wantedExtra);
@@ -135,7 +131,7 @@ function contains(given: unknown, wanted: JsonObject): boolean {
   return Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(at(given, key), value));
 }
 
-/** The header PAYMENT-RESPONSE. */
+/** Value of the header PAYMENT-RESPONSE. */
 export function paymentResponseV2(result: SettleResult, network: Terms['network']): string {
   return writeHeaderJson({ ...result, network: network.caip2 });
 }

@@ -6,10 +6,10 @@ import type { Flaw } from './check-proof.ts';
 import { boundsOf, type Order, type PurchaseDeps, rowOf } from './order.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What a payment needs before it goes on record; or the outcome in place of that. */
+/** The accepted slot of a payment to record, or the outcome if it is not recorded. */
 export type Admission = { readonly kind: 'admitted'; readonly slot: bigint } | Outcome;
 
-/** The budgets and one simulation. Settles nothing. */
+/** Checks the budgets and simulates once. Settles nothing. */
 export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission> {
   const over =
     order.dialect === 'submitted' ? null : await deps.budgets.refusal(order.payment, order.route.id);
@@ -33,7 +33,7 @@ export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission
   }
 }
 
-/** True where a node has already seen what its buyer has signed whole, in whatever block: it may be a copy, and is not final for the trial. */
+/** True if a node has seen the fully signed transaction: it may be a copy, and not yet final for the simulation. */
 async function isSent({ chain }: PurchaseDeps, { payment: { signature } }: Order): Promise<boolean> {
   if (signature === null) return false;
   const answers = await chain.pool.all((node) => getSignatureStatuses(node, [signature], false));
@@ -42,22 +42,22 @@ async function isSent({ chain }: PurchaseDeps, { payment: { signature } }: Order
   );
 }
 
-/** Another gateway may have settled it meanwhile. Else it may be a copy from the chain: nothing says that it was made for this request. */
+/** Another gateway may have settled it. Otherwise it may be copied from the chain: nothing binds it to this request. */
 async function landedBefore(deps: PurchaseDeps, order: Order): Promise<Outcome> {
   return list(deps, order, 'it was on the chain before it was shown to this server');
 }
 
-/** The buyer has paid a quote twice: the second is on record for people. */
+/** The buyer paid a quote twice: the second payment is recorded as unmatched. */
 export function listSecond(deps: PurchaseDeps, order: Order): Promise<Outcome> {
   return list(deps, order, 'its quote has bought the request by another transaction');
 }
 
-/** The buyer has paid a quote after it had expired: that is on record for people, and buys nothing. */
+/** The buyer paid an expired quote: the payment is recorded as unmatched and buys nothing. */
 export function listLate(deps: PurchaseDeps, order: Order): Promise<Outcome> {
   return list(deps, order, 'it was shown after its quote had expired');
 }
 
-/** The buyer has sent a transaction that breaks the rules, and paid by it: that is on record for people, and buys nothing. */
+/** The buyer's own transaction breaks the rules, but paid: it is recorded as unmatched and buys nothing. */
 export async function listBroken(
   deps: PurchaseDeps,
   order: Order,
@@ -84,7 +84,7 @@ async function list(
   return { kind: 'duplicate', payment, signature: order.payment.signature };
 }
 
-/** Asks the upstream before the payment is settled, and holds its answer back. The outcome where there is nothing to pay for; else null. */
+/** Calls the upstream before settlement, and stores its response. Null, or the outcome if nothing can be sold. */
 export async function askFirst(
   { upstream, ledger }: PurchaseDeps,
   { route, request }: Order,
@@ -104,7 +104,7 @@ export async function askFirst(
   try {
     await ledger.settlements.cancel(id, { code: 'not_served', message: why });
   } catch (error) {
-    // It is being settled already: the buyer is served as on any other route.
+    // Settlement has begun: the buyer is served as on any other route.
     if (isDomainError(error, 'NotCancellable')) return null;
     throw error;
   }

@@ -9,21 +9,17 @@ import type { Proof, Terms } from '../terms.ts';
 import { type GatewayAnswer, json, withHeaders } from './answer.ts';
 import type { Delivered, Outcome } from './outcome.ts';
 
-/** In what words a buyer is answered. */
 export interface Asked {
   readonly dialect: Proof['dialect'];
   readonly network: Terms['network'];
-  /** A 402 with fresh terms. */
   readonly ask: (error: string, fields?: object) => Promise<GatewayAnswer>;
   readonly explorerUrl: (signature: string) => string;
 }
 
-/** For the next try of a payment that is undecided, in seconds. */
 const RETRY_AFTER = '2';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
-/** What the buyer hears of an outcome, in the dialect of the payment. */
 export async function answerOutcome(outcome: Outcome, asked: Asked): Promise<GatewayAnswer> {
   switch (outcome.kind) {
     case 'served':
@@ -120,7 +116,6 @@ function exampleRefusal({ reason, message }: Of<'refused'>): [string, object] {
   return [error, { details }];
 }
 
-/** The answer of the upstream, with what was paid for it. */
 function served({ answer, signature, payment }: Of<'served'>, asked: Asked): GatewayAnswer {
   const headers = response(asked, settled(signature, payment));
   const isWrapped = wordsOf(asked).isExample && answer.kind === 'whole' && answer.answer.status < 300;
@@ -160,7 +155,6 @@ function settled(transaction: string, { payer, terms: { amount } }: PaymentRow):
   return { success: true, payer, transaction, amount };
 }
 
-/** The header of the dialect that says how the settlement ended. */
 function response({ dialect, network }: Asked, result: SettleResult): Record<string, string> {
   return dialect === 'v2'
     ? { 'payment-response': paymentResponseV2(result, network) }
@@ -185,7 +179,7 @@ function passedOn(answer: Delivered): GatewayAnswer {
   return { status, headers, body: Buffer.from(body, 'base64') };
 }
 
-/** No shared cache may give it to somebody who has not paid. */
+/** Prevents shared caches from serving it to clients that have not paid. */
 function privately(answer: GatewayAnswer): GatewayAnswer {
   return { ...answer, headers: paidHeaders(answer.headers) };
 }

@@ -11,19 +11,17 @@ import { isDomainError } from '../../domain/errors.ts';
 import { databaseFault } from '../../ledger/connection.ts';
 import { ANY_ORIGIN, type GatewayAnswer, json } from './answer.ts';
 
-/** A request as it came. */
 export interface RawRequest {
   readonly method: string;
-  /** The request target, as it was sent. */
+  /** The request target, byte for byte. */
   readonly target: string;
   readonly headers: FastifyRequest['headers'];
-  /** Reads the whole body, once. Rejects with status 413 for more than 1 MiB, 408 for more than 30 seconds, 400 for a lost client. */
+  /** Reads the whole body, once. Rejects with 413 above 1 MiB, 408 after 30 s, 400 if the client disconnects. */
   readonly body: () => Promise<Uint8Array>;
-  /** Address of the socket. */
   readonly peer: string;
 }
 
-/** Where the gateway sends a request that costs nothing. Its body must not be read: it streams to the upstream, without a limit. */
+/** Upstream of a free request. Do not read its body: it streams to the upstream without a limit. */
 export interface Passage {
   readonly kind: 'passage';
   readonly url: string;
@@ -34,10 +32,9 @@ export interface Passage {
 export type Handle = (request: RawRequest) => Promise<GatewayAnswer | Passage>;
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** For a body that is read whole. */
 const BODY_WITHIN_MS = 30_000;
 
-/** The HTTP server of the gateway: every method and every target goes to `handle`, with no spelling of the target changed before. */
+/** HTTP server of the gateway. Passes every method and target to `handle`, with the target unchanged. */
 export async function gatewayApp(
   handle: Handle,
   routes: (app: FastifyInstance) => Promise<void>,
@@ -47,7 +44,7 @@ export async function gatewayApp(
     ...(logger === undefined ? {} : { loggerInstance: logger }),
     bodyLimit: BODY_LIMIT_BYTES,
     exposeHeadRoutes: false,
-    // Targets that no router reads: `handle` reads them itself.
+    // Malformed targets that the router rejects: `handle` parses them itself.
     frameworkErrors: (_error, request, reply) =>
       void answerBy(handle, request, reply).catch(() => reply.raw.destroy()),
   });
@@ -91,7 +88,7 @@ async function answerBy(handle: Handle, request: FastifyRequest, reply: FastifyR
   const answer = await handle({ method, target, headers: request.headers, body, peer });
   if (!('kind' in answer)) return send(reply, answer);
   return reply.from(answer.url, {
-    // The library would ask a busy upstream ten times.
+    // By default the library retries a busy upstream ten times.
     retryDelay: () => null,
     rewriteRequestHeaders: ({ headers }) => ({
       ...answer.requestHeaders,
@@ -101,11 +98,11 @@ async function answerBy(handle: Handle, request: FastifyRequest, reply: FastifyR
   });
 }
 
-/** The body as a stream of its own: where its reader gives up, the client still gets an answer. */
+/** The body as a separate stream: if its reader stops, the client still gets a response. */
 function unreadBody(payload: IncomingMessage): PassThrough {
   const body = payload.pipe(new PassThrough());
   payload.once('error', (error) => body.destroy(Object.assign(error, { statusCode: 400 })));
-  // A client may leave when the upstream has answered, and no reader is there for the error.
+  // A client may disconnect after the upstream's response, when no reader handles the error.
   body.on('error', () => undefined);
   return body;
 }
@@ -133,7 +130,6 @@ function refusal(statusCode: number, message: string): Error {
   return Object.assign(new Error(message), { statusCode });
 }
 
-/** Ends the connection of a client whose body is not here in time. */
 function endIfLate(raw: IncomingMessage): void {
   const late = setTimeout(() => raw.complete || raw.destroy(), BODY_WITHIN_MS);
   raw.once('close', () => clearTimeout(late));
@@ -141,7 +137,7 @@ function endIfLate(raw: IncomingMessage): void {
 
 function send(reply: FastifyReply, { status, headers, body, discard }: GatewayAnswer): FastifyReply {
   if (discard !== undefined) reply.raw.once('close', discard);
-  // What is left of the body is not read.
+  // The rest of the request body is not read.
   if (!reply.request.raw.complete) reply.header('connection', 'close');
   reply.code(status);
   for (const [name, value] of Object.entries(headers)) reply.header(name, value);

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Caller, PaymentRow } from '../../ledger/x402/payments.ts';
 
-/** How long after it was served the same address alone makes the same caller. */
+/** For this long after serving, an equal address alone identifies the caller. */
 const SAME_ADDRESS_MS = 120_000;
 
-/** What a caller shows that the chain does not. `identifier`: of the extension payment-identifier, or that of a quote token. */
+/** Caller data that is not on chain. `identifier`: of the extension payment-identifier, or of a quote token. */
 export function callerOf(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   address: string | null,
@@ -17,7 +17,7 @@ export function callerOf(
   return { identifier, authorization: hashed('authorization'), cookie: hashed('cookie'), address };
 }
 
-/** True where the caller may have the answer again: after landing, the bytes of a payment are public, and prove nothing. */
+/** True if the caller may receive the response again. After landing, a payment's bytes are public and prove nothing. */
 export function isSameCaller({ caller, servedAt }: PaymentRow, now: Caller, time: number): boolean {
   const same = (name: 'identifier' | 'authorization' | 'cookie' | 'address') =>
     caller[name] !== null && caller[name] === now[name];

@@ -13,27 +13,27 @@ import type { Outcome } from './outcome.ts';
 import { receivedOf } from './received.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
-/** Why a landed transaction buys nothing: its quote had expired, or it breaks a rule and `received` base units arrived all the same. */
+/** Why a landed transaction buys nothing: an expired quote, or a broken rule although tokens arrived. */
 export type Flaw =
   | { readonly kind: 'late' }
   | { readonly kind: 'broken'; readonly received: bigint; readonly refusal: Of<'refused'> };
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
 
-/** A payment for terms that are valid. It keeps the rules, unless it has a flaw. */
+/** A payment for valid terms. It obeys the rules unless `flaw` is set. */
 export interface CheckedProof {
   readonly kind: 'checked';
   readonly payment: ExactPayment;
   readonly terms: Terms;
   readonly wire: Uint8Array;
   readonly shownIn: bigint | null;
-  /** Null where it buys the request. */
+  /** Null if it buys the request. */
   readonly flaw: Flaw | null;
-  /** What only the buyer can show, beside the request. */
+  /** A value that only the buyer knows, besides the request. */
   readonly identifier: string | null;
 }
 
-/** Checks a payment against what the route asks for, or asked for a little while ago. Only one that its buyer has sent costs a question. */
+/** Checks a payment against current and recent terms. Only a transaction that its buyer sent needs node calls. */
 export async function checkProof(
   deps: SaleDeps,
   sale: Sale,
@@ -66,14 +66,14 @@ export async function checkProof(
 }
 
 const NOTHING_MORE = { shownIn: null, flaw: null, identifier: null };
-/** A quote that expired no longer ago is still known: what was paid for it goes on record. */
+/** Quotes that expired more recently are still accepted for recording: payments of them are stored as unmatched. */
 const LATE_MS = 86_400_000;
 
 function isNamed(name: string): (terms: Terms) => boolean {
   return ({ network }) => EXAMPLE_NETWORKS[network.cluster].includes(name);
 }
 
-/** The transaction that its buyer has sent pays a quote of this server for this very request. */
+/** Checks that a transaction sent by the buyer pays a quote of this server for this request. */
 async function checkSent(
   { chain, quoteSecrets, offers }: SaleDeps,
   { route, requestHash }: Sale,
@@ -111,7 +111,7 @@ async function checkSent(
   return { kind: 'checked', payment, terms, wire: sent.wire, ...more, flaw: broken };
 }
 
-/** By the first terms that it keeps; else the refusal by the newest. */
+/** Uses the first terms that match; otherwise returns the refusal by the newest ones. */
 function firstOf(
   valid: readonly Terms[],
   check: (terms: Terms) => Checked,

@@ -5,13 +5,11 @@ import type { Outcome } from './outcome.ts';
 
 type Records = Pick<PurchaseDeps, 'ledger'>;
 
-/** The outcome of a payment that moved no money. */
 export async function voided({ ledger }: Records, payment: PaymentRow): Promise<Outcome> {
   const why = await voidReason(ledger, payment.id);
   return { kind: 'void', ...why, signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
-/** The outcome of one that is undecided. */
 export async function pending({ ledger }: Records, payment: PaymentRow): Promise<Outcome> {
   return { kind: 'pending', signature: await signatureOf(ledger, payment), payer: payment.payer };
 }

@@ -11,7 +11,7 @@ import { sell } from './sell.ts';
 
 export interface GatewayDeps extends SaleDeps {
   readonly routes: readonly Route[];
-  /** What buyers call the gateway, without a slash at its end. */
+  /** Public URL of the gateway, without trailing slash. */
   readonly publicUrl: string;
   readonly trustedProxies: TrustedProxies;
 }
@@ -20,7 +20,7 @@ const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
 const PREFLIGHT_SECONDS = '600';
 const MOST_TOLD = 1_000;
 
-/** What the gateway does with a request: nothing that is priced is reached but through a payment. */
+/** Handles all requests. A priced resource is reachable only through a payment. */
 export function gateway(deps: GatewayDeps): Handle {
   const tell = untrustedTeller(deps);
   return async (request) => {
@@ -28,7 +28,7 @@ export function gateway(deps: GatewayDeps): Handle {
     const matched = matchRoute(deps.routes, request.method, request.target);
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
       return passage(matched.route.upstream, matched.target, request);
-    // Also where the answer does not depend on it: a client that still sends might not read the answer.
+    // Read even if the response does not depend on it: a client that is still sending may not read the response.
     const body = await request.body();
     if (request.method === 'OPTIONS') return preflight(request);
     if (matched.kind === 'refused') {
@@ -45,7 +45,7 @@ export function gateway(deps: GatewayDeps): Handle {
   };
 }
 
-/** Says once for each address that its forwarding headers are not believed: a proxy that is not listed makes every client unknown. */
+/** Warns once per address about ignored forwarding headers: behind an unlisted proxy every client is unknown. */
 function untrustedTeller({ trustedProxies, warn }: GatewayDeps): (request: RawRequest) => void {
   const told = new Set<string>();
   return ({ peer, headers }) => {
@@ -59,7 +59,7 @@ function untrustedTeller({ trustedProxies, warn }: GatewayDeps): (request: RawRe
   };
 }
 
-/** Answered without a payment and without the upstream: a browser asks before it may send a payment. */
+/** Needs neither payment nor upstream: browsers send it before a payment. */
 function preflight({ headers }: RawRequest): GatewayAnswer {
   const asked = headers['access-control-request-headers'];
   return {
@@ -112,7 +112,7 @@ function saleOf(
   };
 }
 
-/** So that a browser may read terms and answers; what the upstream says itself stays. */
+/** Lets browsers read terms and responses; the upstream's own headers are kept. */
 function withAnyOrigin(answer: GatewayAnswer): GatewayAnswer {
   return withHeaders(
     { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers } },

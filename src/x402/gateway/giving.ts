@@ -7,10 +7,10 @@ import { type Outcome, whole } from './outcome.ts';
 import { receivedOf } from './received.ts';
 
 const LOOK_MS = 100;
-/** So long after it was served the upstream is asked again for an answer that was too large to keep. */
+/** For this long after serving, the upstream is called again for a response that was too large to store. */
 const ASKED_AGAIN_MS = 600_000;
 
-/** What a settled payment gets: its answer, once from the upstream and then from the record. `holder`: who has the lease of it. */
+/** The response for a settled payment, from the upstream or the database. `holder`: owner of the lease. */
 export async function give(
   deps: PurchaseDeps,
   order: Ask,
@@ -73,7 +73,7 @@ async function serve(
   }
 }
 
-/** Waits for the one who has it: of equal requests at once one asks the upstream. */
+/** Waits for the request that has the lease: of concurrent equal requests only one calls the upstream. */
 async function servedByAnother(
   deps: PurchaseDeps,
   order: Ask,
@@ -90,7 +90,7 @@ async function servedByAnother(
   }
 }
 
-/** The stored answer, or that of the upstream asked once more under the same payment, where it was too large to keep. */
+/** The stored response. If it was too large to store, calls the upstream again with the same payment. */
 async function giveAgain(
   { ledger, upstream }: PurchaseDeps,
   { request, route }: Ask,
@@ -108,12 +108,12 @@ async function giveAgain(
   return { kind: 'served', payment, signature, answer };
 }
 
-/** True where the buyer has made the whole transaction: it may do more than pay. */
+/** True if the buyer composed the whole transaction: it may do more than pay. */
 function isOfBuyer({ dialect }: PaymentRow): boolean {
   return dialect === 'example' || dialect === 'submitted';
 }
 
-/** docs/interface.md, Payment-protected endpoint 5 and 6: the landed transaction itself says what arrived. Null where it is enough. */
+/** docs/interface.md, Payment-protected endpoint 5 and 6: checks the received amount. Null if it is enough. */
 async function shortfall(
   { chain, ledger }: PurchaseDeps,
   payment: PaymentRow,

@@ -1,7 +1,7 @@
 import type { Chain } from '../../solana/chain.ts';
 import type { BlockhashHint } from '../formats/v2.ts';
 
-/** A blockhash for buyers, shared by all quotes of some seconds: a 402 costs no question to a node. */
+/** A cached blockhash for quotes, so that a 402 needs no node call. */
 export class SharedBlockhash {
   readonly #chain: Pick<Chain, 'latestBlockhash'>;
 
@@ -9,7 +9,7 @@ export class SharedBlockhash {
     this.#chain = chain;
   }
 
-  /** Null where no node answers: buyers ask for one themselves then. */
+  /** Null if no node answers: buyers then fetch a blockhash themselves. */
   async get(): Promise<BlockhashHint | null> {
     const latest = await this.#chain.latestBlockhash().catch(() => null);
     return latest && { blockhash: latest.blockhash, lastValidBlockHeight: latest.lastValidBlockHeight };

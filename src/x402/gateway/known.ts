@@ -7,28 +7,25 @@ import { readQuoteToken } from '../formats/quote-token.ts';
 import type { Proof } from '../terms.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
-/** A payment that is on record, and what only its buyer can show of it. */
+/** A recorded payment, and the identifier that only its buyer knows. */
 export interface KnownProof {
   readonly payment: PaymentRow;
   readonly identifier: string | null;
 }
 
-/**
- * The payment on record that the proof shows, whatever is asked for now: what was accepted once is not judged by newer terms. Null for one
- * that no settlement is bound to.
- */
+/** The recorded payment of a proof, judged by no newer terms. Null if no settlement is bound to it. */
 export async function knownPayment(deps: SaleDeps, sale: Sale, proof: Proof): Promise<KnownProof | null> {
   const payment = await rowOf(deps, proof);
   if (payment === undefined || isUnbound(payment)) return null;
   if (proof.dialect === 'v2') return { payment, identifier: proof.paymentIdentifier };
   if (proof.dialect !== 'submitted') return { payment, identifier: null };
-  // However old: only its holder has it.
+  // Expired tokens count too: only the buyer has the token.
   const quoted = readQuoteToken(deps.quoteSecrets, proof.quoteToken, 0);
   const isOfSale = quoted?.route === sale.route.id && quoted.request === sale.requestHash;
   return { payment, identifier: isOfSale ? identifierOf(proof.quoteToken) : null };
 }
 
-/** What a quote token shows: a payment identifier never holds a colon. */
+/** Caller identifier of a quote token. It cannot equal a payment identifier, which contains no colon. */
 export function identifierOf(quoteToken: string): string {
   return `quote:${createHash('sha256').update(quoteToken).digest('hex')}`;
 }
@@ -40,7 +37,7 @@ function rowOf({ ledger, network }: SaleDeps, proof: Proof): Promise<PaymentRow 
   return ledger.payments.find(paymentId(network.caip2, messageHashOf(signed.message)));
 }
 
-/** Listed because it was on the chain before it was shown: anybody may have shown it. */
+/** Recorded only because it was on chain before it was presented: the presenter may not be its buyer. */
 function isUnbound({ state, received }: PaymentRow): boolean {
   return state === 'unmatched' && received === null;
 }

@@ -11,7 +11,7 @@ import type { PricedRoute } from '../routes/route.ts';
 import { recipientRefusal } from '../rules/mint-policy.ts';
 import type { Terms } from '../terms.ts';
 
-/** What a route asks for now, and before that what buyers may still pay; or why nothing can be sold there now. */
+/** Current terms of a route, with earlier terms that are still valid; or why the route cannot be sold now. */
 export type Offer =
   | { readonly kind: 'open'; readonly current: Terms; readonly valid: readonly Terms[] }
   | { readonly kind: 'closed'; readonly why: string };
@@ -20,16 +20,15 @@ export interface OffersDeps {
   readonly offers: OfferRows;
   readonly chain: Pick<Chain, 'accounts'>;
   readonly network: Network;
-  /** Addresses of the keys that pay the fees; each route has one of them, the same in all processes. */
+  /** Addresses of the fee payer keys. Each route has one of them, equal in all processes. */
   readonly feePayers: readonly string[];
   readonly tokenPolicy: TokenPolicy;
-  /** How long a quote is valid after another one has replaced it. */
+  /** How long a quote stays valid after a newer one replaced it. */
   readonly validMs: number;
 }
 
 const PAST_MS = 25 * 3_600_000;
 
-/** The terms of all priced routes, as the chain and the record allow them. */
 export class RouteOffers {
   readonly #deps: OffersDeps;
   readonly #routes: readonly PricedRoute[];
@@ -44,13 +43,12 @@ export class RouteOffers {
     return this.#offers.get(routeId) ?? { kind: 'closed', why: 'its terms are not read yet' };
   }
 
-  /** What a route has asked for within a day and an hour: buyers may have paid it, and it buys nothing any more. */
+  /** Terms offered within the last 25 hours: buyers may have paid them, but the payments buy nothing. */
   async past(routeId: string): Promise<readonly Terms[]> {
     const offered = await this.#deps.offers.valid(routeId, PAST_MS);
     return offered.map((terms) => toTerms(terms, this.#deps.network));
   }
 
-  /** The routes that cannot be sold now. */
   closed(): readonly { readonly routeId: string; readonly why: string }[] {
     return this.#routes.flatMap(({ id: routeId }) => {
       const offer = this.of(routeId);
@@ -58,12 +56,11 @@ export class RouteOffers {
     });
   }
 
-  /** Reads mints and token accounts from the chain, and says on record what is asked for. Call it at the start, and then again and again. */
+  /** Reads mints and token accounts, and stores the current terms. Call it at the start and periodically. */
   async look(): Promise<void> {
     for (const route of this.#routes) this.#offers.set(route.id, await this.#lookAt(route));
   }
 
-  /** The same for the routes that cannot be sold now. */
   async lookAtClosed(): Promise<void> {
     for (const route of this.#routes)
       if (this.of(route.id).kind === 'closed') this.#offers.set(route.id, await this.#lookAt(route));
@@ -98,7 +95,7 @@ export class RouteOffers {
       const valid = (await offers.valid(route.id, validMs)).map((offered) => toTerms(offered, network));
       return { kind: 'open', current, valid };
     } catch (error) {
-      // What was known before stays good while the nodes or the record do not answer.
+      // Known terms stay valid while the nodes or the database do not respond.
       const known = this.#offers.get(route.id);
       if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
       return { kind: 'closed', why: messageOf(error) };

@@ -15,35 +15,31 @@ export interface PurchaseDeps {
   readonly runs: SettlementRuns;
   readonly upstream: UpstreamAsker;
   readonly budgets: Pick<Budgets, 'refusal'>;
-  /** How long a request waits for the settlement before it is answered `settlement_pending`. */
+  /** Maximum wait for the settlement before the response is `settlement_pending`. */
   readonly answerWithinMs: number;
-  /** Logs failures that the answer does not describe. */
+  /** Logs failures that the response does not describe. */
   readonly warn: (error: unknown, what: string) => void;
 }
 
-/** What a caller asks for with a payment. */
 export type Ask = Pick<Order, 'route' | 'requestHash' | 'request' | 'caller'>;
 
-/** A payment that keeps the rules, and the request that it pays for. */
 export interface Order extends CheckedPayment {
   readonly route: PricedRoute;
   readonly requestHash: string;
-  /** Null where the route has an answer of its own. */
+  /** Null if the route has a static response. */
   readonly request: BoughtRequest | null;
   readonly caller: Caller;
-  /** The slot in which a node shows it, where its buyer has sent it. */
+  /** Slot of the transaction, if the buyer sent it. */
   readonly shownIn: bigint | null;
 }
 
-/** For one question to the upstream while the buyer waits. */
 const UPSTREAM_MS = 30_000;
 
-/** The bounds of an answer that is kept, or held back. */
 export function boundsOf({ maxAnswerBytes }: PricedRoute): UpstreamOptions {
   return { timeoutMs: UPSTREAM_MS, maxBytes: maxAnswerBytes ?? MAX_ANSWER_BYTES };
 }
 
-/** The payment as it goes on record. `acceptedSlot`: the slot in which a node accepts or shows it. */
+/** The payment's row. `acceptedSlot`: slot in which a node accepted the simulation or returned the transaction. */
 export function rowOf(order: Order, acceptedSlot: bigint): Omit<NewPayment, 'answer' | 'lease'> {
   const { route, requestHash, request, caller } = order;
   return {

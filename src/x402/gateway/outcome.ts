@@ -1,19 +1,18 @@
 import type { PaymentRow, StoredAnswer } from '../../ledger/x402/payments.ts';
 import type { UpstreamAnswer } from '../upstream.ts';
 
-/** An answer of the upstream: whole, or with a body that is still to come. */
+/** The upstream's response: complete, or with a streamed body. */
 export type Delivered = Exclude<UpstreamAnswer, { kind: 'none' }>;
 
-/** What became of a payment that a buyer has shown with a request; `signature` is base58, null where nobody has signed yet. */
+/** Outcome of a presented payment. `signature` is base58; null before the fee payer has signed. */
 export type Outcome =
-  /** It buys this answer. */
   | {
       readonly kind: 'served';
       readonly payment: PaymentRow;
       readonly signature: string;
       readonly answer: Delivered;
     }
-  /** It is not settled, and costs nobody anything: the buyer may pay in another way. */
+  /** It is not settled and costs nothing: the buyer may pay in another way. */
   | {
       readonly kind: 'refused';
       readonly reason: string;
@@ -21,27 +20,27 @@ export type Outcome =
       readonly payer: string | null;
       readonly logs?: readonly string[];
     }
-  /** It is undecided, or another one for the same request is. The buyer must not pay again. */
+  /** It, or another payment for the same request, is undecided. The buyer must not pay again. */
   | { readonly kind: 'pending'; readonly signature: string | null; readonly payer: string | null }
-  /** It has bought something already, or the caller does not show that it is his. */
+  /** It has already bought something, or the caller does not prove that it is the buyer. */
   | { readonly kind: 'duplicate'; readonly payment: PaymentRow; readonly signature: string | null }
-  /** It is paid, and the upstream has not answered yet. The obligation goes on. */
+  /** It is paid, but the upstream has not responded. The obligation remains. */
   | {
       readonly kind: 'owed';
       readonly payment: PaymentRow;
       readonly signature: string;
       readonly why: string;
     }
-  /** It is paid, and no node shows yet what arrived. The obligation goes on. */
+  /** It is paid, but no node returns the amount received yet. The obligation remains. */
   | { readonly kind: 'unread'; readonly payment: PaymentRow; readonly signature: string }
-  /** Less arrived than was asked for: it buys nothing. */
+  /** The amount received is below the price: it buys nothing. */
   | {
       readonly kind: 'short';
       readonly payment: PaymentRow;
       readonly signature: string;
       readonly received: bigint;
     }
-  /** It is paid, and cannot be served. `answer`: what the upstream said. */
+  /** It is paid, but cannot be served. `answer`: the upstream's response. */
   | {
       readonly kind: 'unservable';
       readonly payment: PaymentRow;
@@ -49,7 +48,7 @@ export type Outcome =
       readonly why: string;
       readonly answer: Delivered | null;
     }
-  /** It did not move any money, and never will: the buyer may pay again. */
+  /** It moved no money, and never will: the buyer may pay again. */
   | {
       readonly kind: 'void';
       readonly reason: string;
@@ -57,16 +56,14 @@ export type Outcome =
       readonly signature: string | null;
       readonly payer: string;
     }
-  /** The payment identifier was used for another payment. */
   | { readonly kind: 'conflict'; readonly message: string }
-  /** The upstream was asked first, and its answer is not sold: the payment is not settled. */
+  /** The upstream was called first, and its response is not sold: the payment is not settled. */
   | { readonly kind: 'unsettled'; readonly why: string; readonly answer: Delivered | null }
-  /** No node could simulate it. Nothing was done with it: it may be shown again. */
+  /** No node could simulate it. It has no effect, and may be presented again. */
   | { readonly kind: 'untried'; readonly why: string }
-  /** Nothing was done with it: it may be shown again. */
+  /** It has no effect, and may be presented again. */
   | { readonly kind: 'unavailable'; readonly why: string };
 
-/** A stored answer as one that is delivered. */
 export function whole(answer: StoredAnswer): Delivered {
   return { kind: 'whole', answer };
 }

@@ -3,7 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
-/** `GET /x402/payments/:signature`: where a payment is, for its buyer, who has no key. Nothing of what it has bought. */
+/** `GET /x402/payments/:signature`: a payment's state, for buyers without an API key. Excludes what it has bought. */
 export function paymentStateRoute({ payments }: Pick<Ledger, 'payments'>): FastifyPluginAsync {
   return async (app) => {
     app.get('/x402/payments/:signature', async (request, reply) => {

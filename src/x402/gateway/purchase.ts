@@ -9,11 +9,11 @@ import { give } from './giving.ts';
 import { type Ask, type Order, type PurchaseDeps, rowOf } from './order.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Lease of the request that opens the payment: until it is settled, and then for the upstream. */
+/** Lease of the request that opens the payment. It covers the settlement and the upstream request. */
 const FIRST_LEASE_MS = 90_000;
 const LOOK_MS = 100;
 
-/** Settles a payment once, and serves once what it has bought, however often it is shown. */
+/** Settles a payment once and serves its resource once, however often it is presented. */
 export async function buy(deps: PurchaseDeps, order: Order): Promise<Outcome> {
   const admission = await admit(deps, order);
   if (admission.kind !== 'admitted') return admission;
@@ -34,7 +34,7 @@ export async function buy(deps: PurchaseDeps, order: Order): Promise<Outcome> {
   }
 }
 
-/** A payment that is on record: only for the same request, and only for a caller who shows more than the chain does. */
+/** Serves a recorded payment: only for the same request, and only to a caller with proof that is not on chain. */
 export async function buyAgain(deps: PurchaseDeps, ask: Ask, known: PaymentRow): Promise<Outcome> {
   const isForThis = known.seller === 'gateway' && known.requestHash === ask.requestHash;
   if (!isForThis || !isSameCaller(known, ask.caller, Date.now()))
@@ -51,13 +51,16 @@ async function first(
 ): Promise<Outcome> {
   const failed = order.route.flow === 'serve-first' ? await askFirst(deps, order, payment.id) : null;
   const outcome = failed ?? (await settled(deps, order, payment, holder));
-  // The next request with this payment may serve it at once.
+  // The next request with this payment may serve it without waiting for the lease.
   if (outcome.kind === 'pending' || outcome.kind === 'unread')
     await deps.ledger.obligations.giveBack(payment.id, holder);
   return outcome;
 }
 
-/** Waits for the request that asks the upstream first; false where it still does. Where it has died, the payment is settled first. */
+/**
+ * Waits for the request that calls the upstream first. False if it is still running at the end. If it stopped,
+ * the payment is settled before the upstream is called.
+ */
 async function isAskedFirst({ ledger, answerWithinMs }: PurchaseDeps, known: PaymentRow): Promise<boolean> {
   const end = performance.now() + answerWithinMs;
   for (let payment = known; ; payment = await ledger.payments.get(known.id)) {
@@ -74,7 +77,7 @@ function isPaid({ status }: Reached, isLarge: boolean): boolean {
   return status === 'finalized' || (status === 'confirmed' && !isLarge);
 }
 
-/** Waits for the settlement, at most `answerWithinMs`, and gives what it has bought. */
+/** Waits for the settlement, at most `answerWithinMs`, and serves the payment. */
 async function settled(deps: PurchaseDeps, ask: Ask, opened: PaymentRow, holder: string): Promise<Outcome> {
   const { ledger, runs, answerWithinMs, warn } = deps;
   const { id } = opened;
@@ -89,7 +92,7 @@ async function settled(deps: PurchaseDeps, ask: Ask, opened: PaymentRow, holder:
         return NOWHERE;
       });
     const signed = reached.signature;
-    // Whether it is owed is looked at as it is taken, in one statement.
+    // The update that takes the obligation also checks that it is owed.
     if (signed !== null && isPaid(reached, isLarge) && ask.route.flow === 'settle-first')
       return give(deps, ask, { ...opened, state: 'owed' }, signed, holder);
   }

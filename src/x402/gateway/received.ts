@@ -3,7 +3,7 @@ import { getTransaction } from '../../solana/rpc/methods.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type Credited, receivedBy } from '../received.ts';
 
-/** Base units that a confirmed payment has brought to the seller's token account; null where no node shows the transaction. */
+/** Base units that a confirmed payment added to the seller's token account; null if no node returns the transaction. */
 export async function receivedOf(
   pool: NodePool,
   signature: string,
@@ -11,7 +11,7 @@ export async function receivedOf(
 ): Promise<bigint | null> {
   const shown = await pool
     .read((node) => getTransaction(node, signature, 'confirmed'))
-    // What no node can answer now is asked again with the payment.
+    // The next request with the payment asks the nodes again.
     .catch(() => null);
   const meta = shown?.meta ?? null;
   return receivedBy(payment, {

@@ -7,27 +7,25 @@ import type { SharedBlockhash } from './hints.ts';
 import type { RouteOffers } from './offers.ts';
 import type { PurchaseDeps } from './order.ts';
 
-/** What the gateway sells with. */
 export interface SaleDeps extends PurchaseDeps {
   readonly network: Network;
   readonly offers: RouteOffers;
   readonly hints: SharedBlockhash;
-  /** Addresses of all keys that pay fees, those included that new quotes do not name any more. */
+  /** Addresses of all fee payer keys, including those that new quotes no longer name. */
   readonly managed: readonly string[];
   readonly limits: Limits;
-  /** The first makes quote tokens; all are honoured. */
+  /** The first signs new quote tokens; all of them verify. */
   readonly quoteSecrets: readonly [string, ...string[]];
   readonly explorerUrl: (signature: string) => string;
 }
 
-/** A request for a route that is sold. */
 export interface Sale {
   readonly route: PricedRoute;
   readonly resource: Resource;
   readonly headers: IncomingHttpHeaders;
   readonly requestHash: string;
-  /** Null where the route has an answer of its own. */
+  /** Null if the route has a static response. */
   readonly request: BoughtRequest | null;
-  /** Of what the request shows without the payment. */
+  /** Caller data of the request without the payment. */
   readonly caller: Caller;
 }

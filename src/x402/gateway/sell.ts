@@ -12,10 +12,9 @@ import type { Outcome } from './outcome.ts';
 import { buy, buyAgain } from './purchase.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
-/** For the next try, in seconds, where a route cannot be sold now. */
 const RETRY_AFTER = '10';
 
-/** Answers a request for a route that is sold: with its terms, or with what the payment that it shows has bought. */
+/** Responds to a request for a priced route: with its terms, or with what the presented payment buys. */
 export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   const shown = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
@@ -70,12 +69,12 @@ async function outcomeOf(
   return flaw.kind === 'late' ? listLate(deps, order) : listBroken(deps, order, flaw);
 }
 
-/** Extensions of version 2 that a buyer sends keep what the route has said of them. */
+/** True if a version 2 payment's extensions contain what the route advertised. */
 function echoes({ route }: Sale, proof: Proof): boolean {
   return proof.dialect !== 'v2' || echoesExtensions(proof.extensions, route.paymentIdentifier);
 }
 
-/** The extension payment-identifier: 400 where it is demanded and missing, or has another form. */
+/** Error (400) for a payment identifier that is required but missing, or malformed. */
 function identifierFault({ route }: Sale, proof: Proof): string | null {
   const id = proof.dialect === 'v2' ? proof.paymentIdentifier : null;
   if (route.paymentIdentifier === 'required' && id === null)
@@ -84,7 +83,6 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
   return 'extensions["payment-identifier"].info.id must be 16 to 128 letters, digits, - and _';
 }
 
-/** A 402 with fresh terms. */
 async function asked(
   { quoteSecrets, hints }: SaleDeps,
   { route, resource, requestHash }: Sale,
@@ -109,5 +107,5 @@ async function asked(
   return json(402, body, headers);
 }
 
-/** A buyer may send and show his transaction so long after he was asked. */
+/** How long a buyer may send and present a transaction after the quote. */
 const QUOTE_MS = 30 * 60_000;

@@ -2,12 +2,12 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Proxies whose forwarding headers are believed: addresses, or networks such as `10.0.0.0/8`. */
+/** Proxies whose forwarding headers are trusted: addresses, or networks such as `10.0.0.0/8`. */
 export type TrustedProxies = readonly (readonly [Address, number])[];
 
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
 
-/** Reads addresses and networks. Throws an Error that names the text which is neither. */
+/** Parses addresses and networks. Throws an Error that names the invalid text. */
 export function readProxies(texts: readonly string[]): TrustedProxies {
   return texts.map((text) => {
     const network = ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : null;
@@ -19,8 +19,8 @@ export function readProxies(texts: readonly string[]): TrustedProxies {
 }
 
 /**
- * The address of the client: that of the socket; or behind trusted proxies the last one of X-Forwarded-For that is no such proxy. Null
- * where it is unknown: forwarding headers from any other address may be invented, and the address of a proxy is that of all its clients.
+ * The socket's address, or behind trusted proxies the last entry of X-Forwarded-For that is not such a proxy. Null if
+ * unknown: other senders may invent forwarding headers, and a proxy's address belongs to all its clients.
  */
 export function clientAddress(
   peer: string,
@@ -30,7 +30,7 @@ export function clientAddress(
   const socket = readAddress(peer);
   if (socket === null) return null;
   if (!isTrusted(socket, trusted)) return isForwarded(headers) ? null : socket.toString();
-  // A proxy that appends to the one header may pass the other on as the client has sent it: they could disagree.
+  // A proxy that appends to one of the two headers may forward the other one unchanged from the client.
   if (headers['forwarded'] !== undefined) return null;
   const forwarded = headers['x-forwarded-for'];
   const chain = typeof forwarded === 'string' ? forwarded.split(',') : [];
@@ -42,7 +42,7 @@ export function clientAddress(
   return null;
 }
 
-/** True if forwarding headers come from an address that is not a trusted proxy: worth a line in the log. */
+/** True if forwarding headers come from an address that is not a trusted proxy. */
 export function isUntrustedForwarding(
   peer: string,
   headers: Readonly<Record<string, unknown>>,
@@ -56,13 +56,13 @@ function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
   return FORWARDING.some((name) => headers[name] !== undefined);
 }
 
-/** An IPv4-mapped IPv6 address is the IPv4 address that it maps. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function readAddress(text: string): Address | null {
   const isWhole = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
   return isWhole ? ipaddr.process(text) : null;
 }
 
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function withoutPort(text: string): string {
   const [, bracketed] = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(text) ?? [];
   const [, bare] = /^([\d.]+):\d{1,5}$/.exec(text) ?? [];

@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** Plain English where the schema has no sentence of its own. */
+/** Messages for issues without a message in the schema. */
 export const plainError: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === 'invalid_type')
     return issue.input === undefined ? 'must be set' : `must be ${TYPES[issue.expected] ?? issue.expected}`;
@@ -30,7 +30,7 @@ function unitOf({ origin }: { readonly origin: string }): string {
   return origin === 'array' ? ' in the list' : '';
 }
 
-/** A fault as `routes[2].price: must be set`; a key that the schema does not have is the place itself. */
+/** A fault such as `routes[2].price: must be set`. For an unknown key the path includes the key. */
 export function faultsOfIssue(issue: z.core.$ZodIssue): readonly string[] {
   if (issue.code !== 'unrecognized_keys') return [`${placeOf(issue.path)}: ${issue.message}`];
   return issue.keys.map((key) => `${placeOf([...issue.path, key])}: is not a key of this file`);
@@ -56,13 +56,12 @@ const ONLY_PRICED = [
 ];
 const ONLY_UPSTREAM = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
 
-/** What the gateway serves beside the routes of the file. */
 export interface OwnPaths {
-  /** `x402FacilitatorPath` of the settings: `/` is the root. */
+  /** Setting `x402FacilitatorPath`; `/` is the root. */
   readonly facilitatorPath: string;
 }
 
-/** Keys of one entry that do not go together, or are missing, whatever their values are; and a path that the gateway serves itself. */
+/** Missing or incompatible keys of one entry, and a path that the gateway itself uses. */
 export function faultsOfKeys(
   entry: Readonly<Record<string, unknown>>,
   hasPayTo: boolean,
@@ -101,13 +100,12 @@ function isIn(path: string, other: string): boolean {
   return `${path}/`.toLowerCase().startsWith(`${other}/`.toLowerCase());
 }
 
-/** A route, and the place of its entry in the file. */
 export interface Placed {
   readonly index: number;
   readonly route: Route;
 }
 
-/** Pairs of routes of which a path does not say which one is meant, or of which an upstream may take one for the other. */
+/** Pairs of ambiguous routes: a path may match both equally, or an upstream may confuse them. */
 export function faultsOfPairs(placed: readonly Placed[]): readonly string[] {
   const faults = placed.flatMap((later, at) =>
     placed.slice(0, at).flatMap((earlier) => {

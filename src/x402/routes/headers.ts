@@ -1,6 +1,6 @@
 type Headers = Readonly<Record<string, unknown>>;
 
-/** Of one connection only. Source: RFC 9110 7.6.1. */
+/** Hop-by-hop headers. Source: RFC 9110 7.6.1. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -15,7 +15,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
-/** Headers by which some servers replace the method or the target of a request. Only the gateway decides both. */
+/** Headers with which some servers override the method or target of a request. Only the gateway determines these. */
 const REPLACING = [
   'x-http-method-override',
   'x-http-method',
@@ -31,7 +31,7 @@ const REPLACING = [
   'forwarded',
 ];
 
-/** Headers that no upstream gets from a client. The sender of the body adds its length. */
+/** Client headers that are never forwarded. The content length is computed from the body. */
 const NEVER_ASKED: ReadonlySet<string> = new Set([
   ...REPLACING,
   'x-payment',
@@ -43,7 +43,7 @@ const NEVER_ASKED: ReadonlySet<string> = new Set([
   'host',
   'access-control-expose-headers',
 ]);
-/** On a priced route the answer is the whole resource in plain form: the gateway stores it and gives it again. */
+/** On a priced route the response must be the whole, unencoded resource: the gateway stores it and sends it again. */
 const NEVER_ASKED_PAID: ReadonlySet<string> = new Set([
   'range',
   'if-range',
@@ -53,7 +53,7 @@ const NEVER_ASKED_PAID: ReadonlySet<string> = new Set([
   'if-unmodified-since',
   'accept-encoding',
 ]);
-/** Headers that only the gateway may send to a buyer. `alt-svc` would send clients past the gateway. */
+/** Headers that only the gateway may send to a buyer. `alt-svc` would direct clients past the gateway. */
 const NEVER_ANSWERED: ReadonlySet<string> = new Set([
   'x-payment',
   'x-payment-response',
@@ -62,14 +62,13 @@ const NEVER_ANSWERED: ReadonlySet<string> = new Set([
   'content-length',
   'alt-svc',
 ]);
-/** Shared caches obey these before Cache-Control. */
+/** Shared caches prefer these to Cache-Control. */
 const OF_SHARED_CACHES = /^(.*-cache-control|edge-control|surrogate-control|x-accel-.*)$/;
 
-/** The headers that the upstream gets of those that the client has sent. */
 export function askedHeaders(headers: Headers, isPaid: boolean): Record<string, string> {
   const asked: Record<string, string> = {};
   for (const [name, value] of passing(headers)) {
-    // CGI and its heirs read `_` and `-` in names as the same.
+    // CGI and similar servers treat `_` and `-` in names as equal.
     const plain = name.replaceAll('_', '-');
     const isOfGateway = plain.startsWith('x-sluice-') || plain.startsWith('x-forwarded-');
     const isDropped = isOfGateway || NEVER_ASKED.has(plain) || HOP_BY_HOP.has(plain);
@@ -79,12 +78,11 @@ export function askedHeaders(headers: Headers, isPaid: boolean): Record<string, 
   return asked;
 }
 
-/** What the gateway tells the upstream of a request that is paid: the same for each try. */
+/** Headers that identify a paid request to the upstream, equal for each try. */
 export function paymentHeaders(paymentId: string): Record<string, string> {
   return { 'idempotency-key': paymentId, 'x-sluice-payment': paymentId };
 }
 
-/** The headers of the upstream's answer that the buyer gets. */
 export function answerHeaders(headers: Headers): Record<string, string | string[]> {
   const answered: Record<string, string | string[]> = {};
   for (const [name, value] of passing(headers)) {
@@ -95,7 +93,7 @@ export function answerHeaders(headers: Headers): Record<string, string | string[
   return answered;
 }
 
-/** The same headers on an answer that was paid: no shared cache may give it to somebody else. */
+/** Headers of a paid response: no shared cache may store it. */
 export function paidHeaders<Value extends string | readonly string[]>(
   headers: Readonly<Record<string, Value>>,
 ): Record<string, Value | string> {

@@ -1,21 +1,20 @@
-/** A route as far as its pattern goes. */
 export interface Pattern {
   readonly segments: readonly string[];
 }
 
-/** Paths match if their shapes are equal: the names of `:name` do not count. */
+/** Patterns of equal shape match the same paths: names of `:name` segments are ignored. */
 export function shapeOf({ segments }: Pattern): string {
   return segments.map((one) => (one.startsWith(':') ? ':' : one)).join('/');
 }
 
-/** The shape for an upstream that reads paths leniently: {@link lenientForm}. */
+/** The shape for an upstream that parses paths leniently: {@link lenientForm}. */
 export function lenientShapeOf({ segments }: Pattern): string {
   return shapeOf({ segments: segments.map((one) => (one.startsWith(':') ? one : lenientForm(one))) });
 }
 
 /**
- * A segment as a lenient upstream may read it: decoded, in lower case, and without the spaces and dots that Windows drops from file
- * names. `+` is a space to some decoders.
+ * A segment as a lenient upstream may parse it: decoded, in lower case, without the spaces and dots that Windows
+ * drops from file names. Some decoders treat `+` as a space.
  */
 export function lenientForm(segment: string): string {
   return decodeURIComponent(segment)
@@ -25,7 +24,7 @@ export function lenientForm(segment: string): string {
     .replace(/^ +/, '');
 }
 
-/** True if the pattern matches these segments of a path. `/files/*` matches `/files/`, too, and not `/files`. */
+/** True if the pattern matches these path segments. `/files/*` matches `/files/`, but not `/files`. */
 export function fits({ segments: pattern }: Pattern, segments: readonly string[]): boolean {
   const fixed = fixedOf(pattern);
   const isOpen = fixed.length < pattern.length;
@@ -35,7 +34,7 @@ export function fits({ segments: pattern }: Pattern, segments: readonly string[]
   );
 }
 
-/** True if some lenient upstream may read the path as one of the pattern. `/files/*` then covers `/files`, its index. */
+/** True if a lenient upstream may match the path to the pattern. `/files/*` then covers `/files`, its index. */
 export function fitsLeniently({ segments: pattern }: Pattern, segments: readonly string[]): boolean {
   const fixed = fixedOf(pattern).filter((one) => one !== '');
   const isOpen = pattern.at(-1) === '*';
@@ -50,18 +49,18 @@ function fixedOf(pattern: readonly string[]): readonly string[] {
   return pattern.at(-1) === '*' ? pattern.slice(0, -1) : pattern;
 }
 
-/** Order of precedence: at the first difference a literal comes before a name, and a name before the rest. */
+/** Sorts by precedence: at the first difference a literal precedes a `:name`, and a `:name` precedes `*`. */
 export function narrowerFirst(one: Pattern, other: Pattern): number {
   return widths(one, other).find((difference) => difference !== 0) ?? 0;
 }
 
-/** True if every path that `one` matches is matched by `other`, too, and not the other way round. */
+/** True if `other` matches all paths of `one` and more. */
 export function isNarrower(one: Pattern, other: Pattern): boolean {
   const differences = widths(one, other);
   return differences.every((by) => by <= 0) && differences.some((by) => by < 0);
 }
 
-/** A path that both patterns match where neither is narrower than the other; null if there is none. */
+/** A path that both patterns match although neither is narrower; null if there is none. */
 export function crossing(one: Pattern, other: Pattern): string | null {
   const path = commonPath(one.segments, other.segments);
   const differences = widths(one, other);
@@ -69,7 +68,7 @@ export function crossing(one: Pattern, other: Pattern): string | null {
   return isCrossed ? path : null;
 }
 
-/** Above 0 where `one` is wider. Up to the first `*`, which covers all that follows. */
+/** Positive where `one` is wider. Ends at the first `*`, which covers all later segments. */
 function widths(one: Pattern, other: Pattern): readonly number[] {
   const differences: number[] = [];
   const length = Math.max(one.segments.length, other.segments.length);

@@ -8,7 +8,6 @@ const USDC_DECIMALS = 6;
 type Amount = NonNullable<RouteEntry['price']>;
 export type Price = Pick<PricedRoute, 'asset' | 'amount' | 'decimals' | 'finalizedAbove'>;
 
-/** What an entry with a price asks for; or its faults, each with its key. */
 export function priceOf(entry: RouteEntry, price: Amount, network: Network): Price | readonly string[] {
   const { finalizedAbove } = entry;
   const assets = new Set([entry.asset, assetIn(price), finalizedAbove && assetIn(finalizedAbove)]);
@@ -39,7 +38,6 @@ function decimalIn(amount: Amount): string | null {
   return 'decimal' in amount ? amount.decimal : null;
 }
 
-/** Base units; or why there is no such amount. */
 function unitsOf(amount: Amount, decimals: number | undefined): bigint | string {
   if (typeof amount !== 'string' && 'amount' in amount) return bounded(BigInt(amount.amount));
   if (decimals === undefined)

@@ -15,12 +15,11 @@ import { type Price, priceOf } from './prices.ts';
 import type { Method, Route } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
 
-/** What a routes file must fit. */
 export interface RoutesPlace extends OwnPaths {
   readonly network: Network;
 }
 
-/** Reads and checks a routes file. Throws DomainError InvalidRequest with every fault and its place in the file, a line each. */
+/** Parses a routes file. Throws DomainError InvalidRequest with each fault and its place, one per line. */
 export function readRoutesFile(path: string, place: RoutesPlace): readonly Route[] {
   let text: string;
   try {
@@ -31,7 +30,7 @@ export function readRoutesFile(path: string, place: RoutesPlace): readonly Route
   return readRoutes(text, place, path);
 }
 
-/** {@link readRoutesFile} of its text; `name` is what errors call it. */
+/** Parses the text of a routes file; `name` identifies it in errors. */
 export function readRoutes(text: string, place: RoutesPlace, name: string): readonly Route[] {
   const json = readJson(text, name);
   const parsed = RoutesFile.safeParse(json, { error: plainError });
@@ -54,7 +53,7 @@ export function readRoutes(text: string, place: RoutesPlace, name: string): read
   return placed.map(({ route }) => route);
 }
 
-/** JSON whose keys are unique: of a price that is there twice, readers could take either. */
+/** Parses JSON with unique keys: parsers could choose either of two prices. */
 function readJson(text: string, name: string): unknown {
   const twice: string[] = [];
   try {
@@ -78,7 +77,6 @@ function isFaults(price: Price | readonly string[] | null): price is readonly st
   return Array.isArray(price);
 }
 
-/** One route for each method of the entry. */
 function routesOf(entry: RouteEntry, price: Price | null, payTo: string): readonly Route[] {
   const methods = entry.methods ?? [entry.method ?? 'GET'];
   return methods.map((method) => routeOf(entry, method, price, payTo));

@@ -64,7 +64,7 @@ const upstream = z
 
 const method = z.enum(METHODS);
 
-/** One entry of `routes`. Which keys go together is not in these types: see read-routes.ts. */
+/** One entry of `routes`. read-routes.ts checks which keys may be combined. */
 export const RouteEntry = z
   .strictObject({
     path,
@@ -120,14 +120,12 @@ export const RouteEntry = z
   });
 export type RouteEntry = z.output<typeof RouteEntry>;
 
-/** `x402.routes.json`. */
 export const RoutesFile = z.strictObject({
   $schema: z.string().optional(),
   payTo: wallet.optional().describe('Wallet that is paid by every route without a payTo of its own'),
   routes: z.array(RouteEntry).min(1),
 });
 
-/** The JSON schema of a routes file, as editors read it. */
 export function routesJsonSchema(): object {
   return z.toJSONSchema(RoutesFile, { io: 'input' });
 }

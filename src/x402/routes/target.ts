@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { fits, fitsLeniently, isNarrower, lenientForm, narrowerFirst, shapeOf } from './patterns.ts';
 import type { Method, Route } from './route.ts';
 
-/** A request target in the one spelling that the gateway accepts. `query` begins with `?` and is exactly as sent, or is empty. */
+/** A request target in canonical spelling. `query` begins with `?` and is exactly as sent, or is empty. */
 export interface Target {
   readonly path: string;
   readonly query: string;
 }
 
-/** The route of a request; or the status of its refusal, with what is wrong, and with the methods that the path has. */
+/** The route of a request; or the status and reason of its refusal, with the methods that the path supports. */
 export type Matched =
   | {
       readonly kind: 'route';
       readonly route: Route;
-      /** By the names in the pattern, as they are spelled in the path; `*` for the rest. */
+      /** By the names in the pattern, as spelled in the path; `*` for the rest. */
       readonly params: Readonly<Record<string, string>>;
       readonly target: Target;
     }
@@ -24,17 +24,16 @@ export type Matched =
       readonly allow?: readonly string[];
     };
 
-/** RFC 3986 `pchar` without `;`: some servers end the path there. */
+/** RFC 3986 `pchar` without `;`, at which some servers end the path. */
 const SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,=:@]|%[0-9A-F]{2})*$/;
 const QUERY = /^(?:\?[\x21\x22\x24-\x7e]*)?$/;
-/** Printable ASCII. */
 const MAY_BE_ENCODED = /^[\x20-\x7e]$/;
-/** Unreserved characters, whose encoding is a second spelling; and those that a server which decodes twice reads as syntax. */
+/** Unreserved characters, which encoding would spell twice; and characters that double decoding turns into syntax. */
 const NEVER_ENCODED = /^[A-Za-z0-9\-._~/\\;%?#]$/;
 
 /**
- * The target in its only spelling, or why it is refused. An upstream may read every other spelling as another path. The characters
- * themselves are the decision, so nothing is normalized here.
+ * Accepts a target only in its canonical spelling, otherwise returns why not. An upstream may read any other
+ * spelling as another path. So the target is checked but never normalized.
  */
 export function readTarget(raw: string): Target | string {
   if (!raw.startsWith('/')) return 'the request target must be a path that begins with a slash';
@@ -68,8 +67,8 @@ function namesMethod(query: string): boolean {
 }
 
 /**
- * Finds the route of a request: the narrowest pattern that matches the path, of any method, and then the method in it. A path that a
- * lenient upstream could read as one of another route with a price has no route, unless the pattern of its own route is narrower.
+ * Finds the narrowest pattern that matches the path, and then the method. A path that a lenient upstream could match to
+ * another priced route has no route, unless its own pattern is narrower.
  */
 export function matchRoute(routes: readonly Route[], method: string, raw: string): Matched {
   const target = readTarget(raw);
@@ -95,7 +94,6 @@ function isInDoubt(route: Route, other: Route): boolean {
   return shapeOf(route) !== shapeOf(other) && !isNarrower(route, other);
 }
 
-/** The routes with the narrowest pattern: one for each method. */
 function narrowest(matching: readonly Route[]): readonly Route[] {
   const sorted = matching.toSorted(narrowerFirst);
   const [first] = sorted;
@@ -114,7 +112,7 @@ function paramsOf({ segments: pattern }: Route, segments: readonly string[]): Re
   return Object.fromEntries(params);
 }
 
-/** What a payment buys: hex sha256 over route, method, exact target and body. */
+/** Identifies what a payment buys: hex sha256 over route, method, exact target and body. */
 export function requestHashOf(
   route: Pick<Route, 'id'>,
   method: Method,
@@ -126,7 +124,7 @@ export function requestHashOf(
   return createHash('sha256').update(parts).digest('hex');
 }
 
-/** The URL of the upstream for this target: the path of its base URL comes before that of the target. */
+/** Upstream URL of the target: the base URL's path, then the target's path. */
 export function upstreamUrl(upstream: string, { path, query }: Target): string {
   const base = new URL(upstream);
   return `${base.origin}${base.pathname.replace(/\/+$/, '')}${path}${query}`;

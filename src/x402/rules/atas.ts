@@ -4,7 +4,7 @@ import { deriveAta } from '../../solana/tokens/ata.ts';
 const MAX_ENTRIES = 4096;
 const known = new Map<string, string | null>();
 
-/** `deriveAta`, which takes a millisecond, with its last results kept. Null if the owner is off the curve. */
+/** Cached `deriveAta`, which takes a millisecond. Null if the owner is off the curve. */
 export function ataOf(owner: string, mint: string, program: string): string | null {
   const key = `${owner} ${mint} ${program}`;
   const found = known.get(key);

@@ -3,7 +3,7 @@ import { MEMO_PROGRAM } from '../../solana/tx/programs.ts';
 import { checkOnlyMemo } from './memos.ts';
 import { REASONS, type Reason, refuse } from './reasons.ts';
 
-/** Wallets add its assertions to what they sign. */
+/** Wallets add Lighthouse assertions to transactions that they sign. */
 export const LIGHTHOUSE_PROGRAM = 'L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95';
 
 const UNKNOWN: readonly Reason[] = [
@@ -14,7 +14,8 @@ const UNKNOWN: readonly Reason[] = [
 ];
 
 /**
- * What follows the transfer: assertions of Lighthouse, and at most one memo without accounts. A `memo` of the terms must be there.
+ * Instructions after the transfer: Lighthouse assertions, and at most one memo without accounts. A `memo` of the
+ * terms is required.
  * @throws BrokenRule
  */
 export function checkExtras(extras: readonly DecodedInstruction[], memo: string | null): void {

@@ -4,7 +4,6 @@ import { COMPUTE_BUDGET_PROGRAM } from '../../solana/tx/programs.ts';
 import type { ExactPayment, Limits, Terms } from '../terms.ts';
 import { REASONS, refuse } from './reasons.ts';
 
-/** What a transaction may cost, as its message says it. */
 export type Fees = Pick<ExactPayment, 'computeUnitLimit' | 'computeUnitPriceMicroLamports' | 'feeLamports'>;
 
 const SET_COMPUTE_UNIT_LIMIT = 2;
@@ -14,8 +13,8 @@ const LAMPORTS_PER_SIGNATURE = 5_000n;
 export const MAX_PRICE_MICRO_LAMPORTS = 5_000_000n;
 
 /**
- * Instructions 0 and 1 set the compute unit limit and its price; the whole fee, and the priority fee beside the value of the payment, are within
- * the limits.
+ * Instructions 0 and 1 must set the compute unit limit and price. The total fee, and the priority fee relative to
+ * the value of the payment, must be within the limits.
  * @throws BrokenRule
  */
 export function checkFees(
@@ -53,7 +52,7 @@ export function checkFees(
   return fees;
 }
 
-/** The priority fee, in lamports, is within its share of what the payment is worth. Nothing to check for an asset without a worth. */
+/** Limits the priority fee (lamports) to a share of the payment's value, for assets with a configured value. */
 function checkShare(
   priority: bigint,
   { assetLamports, maxFeePercent }: Limits,
@@ -69,14 +68,13 @@ function checkShare(
     );
 }
 
-/** The fee of a transaction with so many signatures. Source: docs/interface.md, Prioritization fee rules 2. */
+/** The fee of a transaction with this number of signatures. Source: docs/interface.md, Prioritization fee rules 2. */
 export function feesOf(signatures: number, computeUnitLimit: number, price: bigint): Fees {
   const priority = priorityLamports(computeUnitLimit, price);
   const feeLamports = BigInt(signatures) * LAMPORTS_PER_SIGNATURE + priority;
   return { computeUnitLimit, computeUnitPriceMicroLamports: price, feeLamports };
 }
 
-/** The data of an instruction of the compute budget program with this discriminator and of exactly this length. */
 function budgetData(
   instruction: DecodedInstruction | undefined,
   discriminator: number,

@@ -6,20 +6,17 @@ import { checkFees, type Fees } from './exact-fees.ts';
 import { REASONS, refuse } from './reasons.ts';
 import { readTransfer, type TransferInstruction } from './transfers.ts';
 
-/** The terms that a message can be compared with. */
 export type MessageTerms = Pick<
   Terms,
   'asset' | 'tokenProgram' | 'decimals' | 'amount' | 'payTo' | 'feePayer' | 'memo'
 >;
 
-/** What we hold, and what we allow. */
 export interface ExactBounds {
   /** Addresses of all our fee payers, retired ones included. */
   readonly managed: readonly string[];
   readonly limits: Limits;
 }
 
-/** What the rules read of a message that they accept. */
 export interface ExactMessage {
   readonly transfer: TransferInstruction;
   readonly fees: Fees;
@@ -29,9 +26,9 @@ const MIN_INSTRUCTIONS = 3;
 const MAX_INSTRUCTIONS = 7;
 
 /**
- * Every rule of scheme `exact` that needs no signature: for what a buyer shows, and again for what a fee payer signs.
- * @throws BrokenRule
- * Source: scheme_exact_svm.
+ * All rules of scheme `exact` that need no signature. Applied to presented payments, and again before a fee payer
+ * signs.
+ * @throws BrokenRule Source: scheme_exact_svm.
  */
 export function checkExactMessage(
   message: DecodedMessage,
@@ -64,7 +61,7 @@ function checkFeePayer({ feePayer }: DecodedMessage, terms: MessageTerms, manage
     refuse(REASONS.feePayerMismatch, `the fee payer is ${feePayer}; it must be ${terms.feePayer}`);
 }
 
-/** The transfer is to the terms, and none of our keys is its source, its authority, or the owner of its destination. */
+/** The transfer matches the terms. No key of ours is its source, its authority, or the owner of its destination. */
 function checkTransfer(
   instruction: DecodedInstruction | undefined,
   terms: MessageTerms,
@@ -93,7 +90,7 @@ function checkTransfer(
   return transfer;
 }
 
-/** Exactly TransferChecked: no trailing bytes, no accounts of a multisig or a transfer hook, and the authority signs. */
+/** Only TransferChecked: no trailing bytes, no multisig or transfer hook accounts, and the authority signs. */
 function readExactTransfer(
   instruction: DecodedInstruction | undefined,
   tokenProgram: string,
@@ -113,7 +110,7 @@ function readExactTransfer(
   return transfer;
 }
 
-/** Our keys are named once: as the fee payer of the message. A program could use the signature of any other place. */
+/** Our keys appear only as the message's fee payer. Programs could use the signature at any other position. */
 function checkIsolation(
   { instructions, accounts, feePayer }: DecodedMessage,
   managed: readonly string[],

@@ -4,9 +4,9 @@ import { paymentOf } from './payments.ts';
 import { checkSignatures, checkWire } from './wire.ts';
 
 /**
- * Do these wire bytes pay the terms by scheme `exact` of versions 1 and 2? Needs no RPC; cheap checks come first. The fee payer may have
- * signed or not. Refusals have the codes of version 2: see `reasonOfVersion1`.
- * Source: scheme_exact_svm.
+ * Checks that wire bytes pay the terms by scheme `exact`, versions 1 and 2. Calls no node; cheap checks come first.
+ * The fee payer may have signed or not. Refusals have codes of version 2: see `reasonOfVersion1`. Source:
+ * scheme_exact_svm.
  */
 export function checkExact(wire: Uint8Array, terms: Terms, bounds: ExactBounds): Checked {
   return checkWire(wire, (read) => {

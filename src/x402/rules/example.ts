@@ -8,21 +8,20 @@ import { REASONS, refuse } from './reasons.ts';
 import { readTransfer, type TransferInstruction } from './transfers.ts';
 import { checkSignatures, checkWire, type WireTransaction } from './wire.ts';
 
-/** The body of a 402 of the interface. */
 export interface ExampleError {
   readonly error: string;
   readonly details: string;
 }
 
 const WRONG_TRANSFER: ReadonlySet<string> = new Set([REASONS.noTransfer, REASONS.amount]);
-/** Units that the runtime grants for each instruction without a limit of its own. */
+/** Compute units that the runtime grants for each instruction without an explicit limit. */
 const DEFAULT_UNITS = 200_000;
 
 /**
- * Do these wire bytes pay the terms in the dialect of the interface's example? All signers have signed; one transfer credits the token
- * account of the terms with at least the price. Other instructions are allowed, also one that makes the token account.
- * `managed`: addresses of our fee payers, which the transaction must not name.
- * Source: docs/interface.md, Payment-protected endpoint 1 and 2.
+ * Checks that wire bytes pay the terms in the dialect of the interface's example. All signers have signed, and one
+ * transfer credits the terms' token account with at least the price. Other instructions are allowed, such as the
+ * creation of the token account. `managed`: our fee payers, which the transaction must not name. Source:
+ * docs/interface.md, Payment-protected endpoint 1 and 2.
  */
 export function checkExample(
   wire: Uint8Array,
@@ -36,14 +35,14 @@ export function checkExample(
   });
 }
 
-/** The rules of a transaction that its buyer signs whole. @throws BrokenRule */
+/** Rules of a transaction that the buyer signs completely. @throws BrokenRule */
 export function checkBuyersTransaction(read: WireTransaction, terms: Terms): ExactPayment {
   const transfer = findTransfer(read.message, terms);
   const signature = checkSignatures(read.signed, 'must-sign');
   return paymentOf(read, terms.asset, transfer, feesIn(read.message), signature);
 }
 
-/** The error and the details of the interface for a refusal of {@link checkExample}. Source: docs/interface.md, Errors. */
+/** The interface's error and details for a refusal of {@link checkExample}. Source: docs/interface.md, Errors. */
 export function exampleError({ reason, message }: Pick<Refused, 'reason' | 'message'>): ExampleError {
   const error = WRONG_TRANSFER.has(reason)
     ? 'No valid transfer to the recipient with the correct amount'
@@ -51,7 +50,7 @@ export function exampleError({ reason, message }: Pick<Refused, 'reason' | 'mess
   return { error, details: message };
 }
 
-/** The first transfer that is valid by itself: amounts of several transfers are not added up. */
+/** The first transfer that pays the price alone: amounts of several transfers are not summed. */
 function findTransfer({ instructions }: DecodedMessage, terms: Terms): TransferInstruction {
   const { asset, tokenProgram, tokenAccount, amount: price } = terms;
   const toRecipient = instructions
@@ -69,7 +68,6 @@ function findTransfer({ instructions }: DecodedMessage, terms: Terms): TransferI
   refuse(REASONS.amount, `Found transfer of ${most}, expected ${price}`);
 }
 
-/** What the buyer pays for it: nothing of it is ours. */
 export function feesIn(message: DecodedMessage): Fees {
   const { computeUnitLimit, computeUnitPriceMicroLamports, instructions, signers } = message;
   const units = computeUnitLimit ?? DEFAULT_UNITS * instructions.length;
@@ -82,7 +80,7 @@ function checkUnmanaged({ accounts }: DecodedMessage, managed: readonly string[]
     refuse(REASONS.feePayerIncluded, `the transaction names ${named}, a fee payer of this server`);
 }
 
-/** A transaction that is bound to a quote is only its buyer's to show, by the token of the quote. */
+/** A transaction with a quote memo may be presented only by its buyer, with the quote token. */
 function checkUnquoted({ instructions }: DecodedMessage): void {
   const isQuoted = instructions.some(
     ({ program, data }) =>

@@ -2,7 +2,7 @@ import type { DecodedInstruction } from '../../solana/tx/message.ts';
 import { MEMO_PROGRAM } from '../../solana/tx/programs.ts';
 import { REASONS, refuse } from './reasons.ts';
 
-/** One of these instructions is a memo, and its text is `memo`, compared as UTF-8 bytes. @throws BrokenRule */
+/** Exactly one instruction must be a memo, and equal `memo` in UTF-8 bytes. @throws BrokenRule */
 export function checkOnlyMemo(instructions: readonly DecodedInstruction[], memo: string): void {
   const memos = instructions.filter(({ program }) => program === MEMO_PROGRAM);
   const [found] = memos;
@@ -12,7 +12,6 @@ export function checkOnlyMemo(instructions: readonly DecodedInstruction[], memo:
     refuse(REASONS.memo, `the memo of the transaction must be ${memo}`);
 }
 
-/** One of these instructions is a memo with this text, compared as UTF-8 bytes. */
 export function hasMemo(instructions: readonly DecodedInstruction[], memo: string): boolean {
   const text = Buffer.from(memo, 'utf8');
   return instructions.some(({ program, data }) => program === MEMO_PROGRAM && text.equals(data));

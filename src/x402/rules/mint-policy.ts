@@ -4,10 +4,7 @@ import type { MintInfo } from '../../solana/tokens/mint.ts';
 import type { TokenAccountInfo } from '../../solana/tokens/token-account.ts';
 import { tokenPolicy } from '../../solana/tokens/token-policy.ts';
 
-/**
- * Rules for what is sold, over those for what is paid out: a buyer pays an exact amount, and a paid amount must stay with the seller.
- * Wrapped SOL is a token as any other here.
- */
+/** Stricter than for withdrawals: exactly the price must arrive and stay. Wrapped SOL is an ordinary token. */
 const SALE_RULES: TokenPolicy = {
   permanentDelegate: 'reject',
   pausableConfig: 'reject',
@@ -19,8 +16,8 @@ const SALE_RULES: TokenPolicy = {
 };
 
 /**
- * Why resources may not be sold for this mint; null if they may. `policy` overrides single rules by the names of extensions:
- * `transferFeeConfig: 'allow'` allows a fee, too. A hook program is always refused: `exact` has no accounts for it.
+ * Why this mint cannot be used for sales; null if it can. `policy` overrides single rules by extension name:
+ * `transferFeeConfig: 'allow'` permits a fee too. A hook program is always refused: `exact` has no accounts for it.
  */
 export function mintRefusal(mint: MintInfo, policy: TokenPolicy = {}): StatusReason | null {
   const { transferHook: _, ...rules } = { ...SALE_RULES, ...policy };
@@ -29,7 +26,7 @@ export function mintRefusal(mint: MintInfo, policy: TokenPolicy = {}): StatusRea
   return rules['transferFeeConfig'] === 'allow' ? null : feeRefusal(mint);
 }
 
-/** Why `payTo` cannot be paid in this mint at its associated token account; null if it can. The account null: it does not exist. */
+/** Why `payTo` cannot receive this mint at its associated token account (`account`); null if it can. */
 export function recipientRefusal(
   mint: MintInfo,
   account: TokenAccountInfo | null,
@@ -45,7 +42,7 @@ export function recipientRefusal(
     };
   const verdict = tokenPolicy(mint, account, payTo, { ...SALE_RULES, ...policy });
   if (!verdict.ok) return verdict.reason;
-  // The account wants the memo before the transfer; `exact` has it after the transfer.
+  // The account requires the memo before the transfer; `exact` has it after the transfer.
   if (!verdict.memoRequired) return null;
   return {
     code: 'memo_required',
@@ -53,7 +50,7 @@ export function recipientRefusal(
   };
 }
 
-/** A fee of now, or of a later epoch. The seller would get less than the buyer pays. */
+/** A fee of the current or a later epoch: the seller would receive less than the buyer pays. */
 function feeRefusal({ transferFee }: MintInfo): StatusReason | null {
   if (transferFee === null) return null;
   const { olderTransferFee, newerTransferFee } = transferFee;

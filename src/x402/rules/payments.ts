@@ -4,7 +4,6 @@ import type { Fees } from './exact-fees.ts';
 import type { TransferInstruction } from './transfers.ts';
 import type { WireTransaction } from './wire.ts';
 
-/** A payment as its bytes show it. `signature`: of the fee payer, in base58. */
 export function paymentOf(
   { signed, message }: WireTransaction,
   asset: string,

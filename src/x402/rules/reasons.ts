@@ -1,4 +1,4 @@
-/** Reason codes of the x402 specification for scheme `exact` on Solana, by what a payment fails. */
+/** Reason codes of the x402 specification for scheme `exact` on Solana. */
 export const REASONS = {
   feePayerNotManaged: 'invalid_exact_svm_fee_payer_not_managed_by_facilitator',
   feePayerMismatch: 'invalid_exact_svm_fee_payer_mismatch',
@@ -28,7 +28,7 @@ export const REASONS = {
 
 export type Reason = (typeof REASONS)[keyof typeof REASONS];
 
-/** A rule that a payment breaks. Only the rules throw it, and each `check…` function returns it as `Refused`. */
+/** A broken rule. Only the rules throw it, and each `check…` function returns it as `Refused`. */
 export class BrokenRule extends Error {
   override readonly name = 'BrokenRule';
   readonly reason: Reason;
@@ -44,7 +44,7 @@ export function refuse(reason: Reason, message: string): never {
   throw new BrokenRule(reason, message);
 }
 
-/** Codes that version 1 writes without the prefix of version 2. */
+/** Codes without the prefix of version 2 in version 1. */
 const UNPREFIXED: ReadonlySet<string> = new Set([
   'unsupported_scheme',
   'network_mismatch',
@@ -55,7 +55,7 @@ const UNPREFIXED: ReadonlySet<string> = new Set([
 ]);
 const PREFIX = 'invalid_exact_svm_';
 
-/** The code of version 1 for a code of version 2; the same code for those that both versions share. */
+/** Converts a code of version 2 to version 1. Codes that both versions share are unchanged. */
 export function reasonOfVersion1(reason: string): string {
   const rest = reason.startsWith(PREFIX) ? reason.slice(PREFIX.length) : reason;
   return UNPREFIXED.has(rest) ? rest : reason;

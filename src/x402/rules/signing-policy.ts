@@ -22,8 +22,8 @@ const terms = z.object({
 });
 
 /**
- * A fee payer signs what the rules of scheme `exact` accept, with itself as the fee payer. The signer knows no other fee payer, and the
- * fee bounds the number of signers. Throws DomainError SigningRefused.
+ * A fee payer signs only messages that pass scheme `exact`, with itself as fee payer. The signer knows no other fee
+ * payer, and the fee limits the number of signers. Throws DomainError SigningRefused.
  */
 export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
   const { decimals, amount, maxFeeLamports, maxComputeUnits, ...rest } = readTerms(terms, asked);
@@ -48,7 +48,6 @@ export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
   }
 };
 
-/** What a signer of fee payers' keys signs for payments. */
 export const x402SigningRules: SigningRules = {
   [X402]: { roles: ['fee-payer'], policy: paymentPolicy },
 };

@@ -7,8 +7,8 @@ import { payerOf } from './transfers.ts';
 import { checkSignatures, checkWire, readWire } from './wire.ts';
 
 /**
- * Does a transaction that its buyer has sent pay the terms, with exactly one memo, whose text is `memo`? All signers have signed it.
- * Source: docs/interface.md, Payment-protected endpoint: Alternative on this chain.
+ * Checks that a transaction sent by its buyer pays the terms and has exactly one memo, equal to `memo`. All signers
+ * have signed it. Source: docs/interface.md, Payment-protected endpoint: Alternative on this chain.
  */
 export function checkSubmitted(wire: Uint8Array, terms: Terms, memo: string): Checked {
   return checkWire(wire, (read) => {
@@ -18,9 +18,10 @@ export function checkSubmitted(wire: Uint8Array, terms: Terms, memo: string): Ch
 }
 
 /**
- * A transaction that {@link checkSubmitted} refuses, and that may have paid all the same: a memo of it is `memo`, it names the token account
- * of the terms, and all signers have signed it. `amount` is 0: only the chain says what arrived. Its payer is its fee payer where it has no
- * token transfer of its own. Null for any other transaction, and for one with an address lookup table.
+ * Reads a transaction that {@link checkSubmitted} refuses but that may have paid: one of its memos is `memo`, it
+ * names the terms' token account, and all signers have signed it. `amount` is 0: only the chain has the received
+ * amount. Without a token transfer its payer is its fee payer. Null for any other transaction, and for one with an
+ * address lookup table.
  */
 export function readBroken(
   wire: Uint8Array,

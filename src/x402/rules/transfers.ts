@@ -1,7 +1,7 @@
 import type { DecodedInstruction, DecodedMessage } from '../../solana/tx/message.ts';
 import { isTokenProgram } from '../../solana/tx/programs.ts';
 
-/** A token transfer as its instruction says it. Plain Transfer names no mint and no decimals. */
+/** A decoded token transfer. Plain Transfer contains neither mint nor decimals. */
 export interface TransferInstruction {
   readonly source: string;
   readonly mint: string | null;
@@ -14,10 +14,7 @@ export interface TransferInstruction {
 const TRANSFER = 3;
 const TRANSFER_CHECKED = 12;
 
-/**
- * Reads Transfer (3) or TransferChecked (12) of a token program; null for any other instruction. Bytes after the amount or the decimals
- * are allowed, as the token programs ignore them.
- */
+/** Decodes Transfer (3) or TransferChecked (12), otherwise null. Token programs ignore trailing bytes. */
 export function readTransfer({ program, accounts, data }: DecodedInstruction): TransferInstruction | null {
   if (!isTokenProgram(program)) return null;
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);

@@ -7,17 +7,16 @@ import type { Checked, ExactPayment } from '../terms.ts';
 import { BrokenRule, REASONS, refuse } from './reasons.ts';
 import { payerOf } from './transfers.ts';
 
-/** Wire bytes, read. */
 export interface WireTransaction {
   readonly signed: SignedTransaction;
   readonly message: DecodedMessage;
 }
 
-/** The longest transaction of version legacy or 0 that a node takes. */
+/** Size limit of a legacy or version 0 transaction. */
 const MAX_WIRE_BYTES = 1232;
 const SIGNATURE_BYTES = 64;
 
-/** Reads the wire bytes, and turns a broken rule of `check` into a refusal that names the payer, if the bytes name one. */
+/** Reads the wire bytes and runs `check`. Converts a broken rule to a refusal, with the payer if known. */
 export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => ExactPayment): Checked {
   let payer: string | null = null;
   try {
@@ -31,18 +30,18 @@ export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => Ex
   }
 }
 
-/** Decodes wire bytes of at most 1,232 bytes. @throws BrokenRule */
+/** @throws BrokenRule */
 export function readWire(wire: Uint8Array): WireTransaction {
   if (wire.length > MAX_WIRE_BYTES) undecodable(`it has ${wire.length} bytes; ${MAX_WIRE_BYTES} are allowed`);
   const signed = readSigned(wire);
   if (signed === null) undecodable('the bytes are no transaction of version legacy or 0');
-  // A count of signatures in two bytes is a second way to write the same transaction. Nodes refuse it.
+  // A signature count in two bytes is a second encoding of the same transaction. Nodes refuse it.
   if (wire.length !== 1 + SIGNATURE_BYTES * signed.signatures.length + signed.message.length)
     undecodable('the number of signatures is not in its canonical form');
   return { signed, message: readPaymentMessage(signed.message) };
 }
 
-/** Decodes the bytes of a message. @throws BrokenRule */
+/** @throws BrokenRule */
 export function readPaymentMessage(bytes: Uint8Array): DecodedMessage {
   const message = decoded(bytes);
   if (message.lookupTables > 0) undecodable('it uses an address lookup table');
@@ -60,15 +59,15 @@ function decoded(bytes: Uint8Array): DecodedMessage {
   }
 }
 
-/** A message with a durable nonce does not expire, so an unpaid one could not be proved dead. @throws BrokenRule */
+/** A durable nonce never expires, so an unpaid message could not be proved dead. @throws BrokenRule */
 export function checkLifetime(message: DecodedMessage): void {
   if (hasNonceLifetime(message))
     refuse(REASONS.computeLimit, 'the transaction uses a durable nonce: use a recent blockhash');
 }
 
 /**
- * Verifies each signature over the message. With `may-be-missing`, 64 zero bytes stand for a signature that the fee payer gives later.
- * Returns the signature of the fee payer in base58, or null if it is missing.
+ * Verifies each signature over the message. With `may-be-missing`, 64 zero bytes are a placeholder for the fee
+ * payer's later signature. Returns the fee payer's signature in base58, or null if it is missing.
  * @throws BrokenRule
  */
 export function checkSignatures(

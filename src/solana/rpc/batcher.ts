@@ -6,8 +6,8 @@ interface Waiter<R> {
 }
 
 /**
- * Joins single questions of many callers within a short window into calls of at most `size` distinct keys. A key without an answer fails
- * alone, with NodeFault.
+ * Joins single requests within a short window into calls of at most `size` distinct keys. A key without an answer
+ * fails alone, with NodeFault.
  */
 export class Batcher<R> {
   readonly #ask: (keys: string[]) => Promise<ReadonlyMap<string, R>>;

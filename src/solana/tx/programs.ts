@@ -7,7 +7,7 @@ export const TOKEN_2022_PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 export const ATA_PROGRAM = 'ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL';
 export const INCINERATOR = '1nc1nerator11111111111111111111111111111111';
 
-/** Owners of accounts that hold programs. */
+/** Owners of program accounts. */
 export const LOADERS: ReadonlySet<string> = new Set([
   'NativeLoader1111111111111111111111111111111',
   'BPFLoader1111111111111111111111111111111111',
@@ -16,7 +16,6 @@ export const LOADERS: ReadonlySet<string> = new Set([
   'LoaderV411111111111111111111111111111111111',
 ]);
 
-/** True for the two programs that own mints and token accounts. */
 export function isTokenProgram(program: string): boolean {
   return program === TOKEN_PROGRAM || program === TOKEN_2022_PROGRAM;
 }

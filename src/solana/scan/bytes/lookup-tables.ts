@@ -1,7 +1,7 @@
 import { hasAddressLength } from './fingerprint.ts';
 import type { WatchSet } from './watch-set.ts';
 
-/** Bytes of a text from `start` up to, and without, `end`. */
+/** Bytes from `start` up to, and without, `end`. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -10,7 +10,8 @@ export interface ByteRange {
 const TOGETHER = 512;
 
 /**
- * Many questions to a watch set about one text. They wait for each other: memory fetches hundreds of places in little more time than one.
+ * Batches lookups of one text in a watch set: the processor fetches hundreds of memory locations in little more time
+ * than one.
  */
 export class Lookups {
   readonly #watched: WatchSet;
@@ -28,7 +29,7 @@ export class Lookups {
     this.#view = view;
   }
 
-  /** Asks whether the text from `start` to `end` is a wallet's. */
+  /** Looks up the text from `start` to `end`. */
   ask(start: number, end: number): void {
     if (!hasAddressLength(start, end)) return;
     const index = this.#waiting;
@@ -40,7 +41,7 @@ export class Lookups {
     if (this.#waiting === TOGETHER) this.#settle();
   }
 
-  /** Where wallets were found, in the order in which they were asked for. */
+  /** The ranges of found wallets, in the order of {@link ask}. */
   found(): readonly ByteRange[] {
     this.#settle();
     return this.#found;

@@ -11,16 +11,12 @@ export interface SigningBounds {
   readonly priceCapMicroLamports: bigint;
   /** Highest fee of one transaction, base fee and priority fee together, in lamports. */
   readonly maxFeeLamports: bigint;
-  /** Accept the extra accounts of a transfer hook. */
   readonly allowHookAccounts: boolean;
   /** Accept an off-curve destination, whose program signs for it. Default false. */
   readonly allowVaults?: boolean;
 }
 
-/**
- * The check for one settlement kind. Throws DomainError SigningRefused unless the message is exactly what the terms
- * of the task order, for the key of `signer`.
- */
+/** The check of one settlement kind. @throws DomainError SigningRefused unless the terms order exactly this message */
 export type Policy = (
   message: Uint8Array,
   terms: SigningTask['terms'],
@@ -45,10 +41,7 @@ export function readMessage(message: Uint8Array): DecodedMessage {
   }
 }
 
-/**
- * Checks that `instructions` begin with compute unit limit and price within the bounds; returns both and the
- * blockhash.
- */
+/** Checks that `instructions` begin with unit limit and price within the bounds; returns both and the blockhash. */
 export function checkLimits(
   decoded: DecodedMessage,
   instructions: readonly DecodedInstruction[],

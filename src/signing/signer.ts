@@ -6,8 +6,8 @@ import { DomainError } from '../domain/errors.ts';
 import { addressOf, privateKeyOf } from './ed25519.ts';
 
 /**
- * Has one key and signs with it. `sign` returns a 64-byte ed25519 signature, which may differ on each call. `sign`
- * has no time limit here: an implementation that may hang must reject by itself.
+ * Has one key. `sign` returns a 64-byte ed25519 signature, which may differ on each call. `sign` has no time limit:
+ * an implementation that may hang must reject by itself.
  */
 export interface Signer {
   readonly address: string;

@@ -17,9 +17,7 @@ import { type Simulation, type Simulations, simulateAlike, simulateOn } from './
 
 export type { LatestBlockhash } from './tx/blockhash.ts';
 
-/**
- * One node's answer to a send. `error` is null if the node accepted the bytes, which proves nothing about a landing.
- */
+/** One node's answer to a send. `error` null: the node accepted the bytes, which proves nothing about a landing. */
 export interface SendAnswer {
   readonly node: string;
   readonly error: string | null;
@@ -27,7 +25,6 @@ export interface SendAnswer {
   readonly isOurFault: boolean;
 }
 
-/** How long callers share a blockhash. */
 export const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 300;
@@ -66,9 +63,7 @@ export class Chain {
     return this.#accounts.get(address);
   }
 
-  /**
-   * Finalized accounts in the order of `addresses`, as {@link account}. `slot` is the lowest slot among the answers.
-   */
+  /** Finalized accounts in the order of `addresses`, as {@link account}. `slot` is the lowest of the answers. */
   async accounts(addresses: readonly string[]): Promise<{ slot: bigint; accounts: (AccountInfo | null)[] }> {
     const shown = await Promise.all(addresses.map((address) => this.account(address)));
     return { slot: lowestSlot(shown), accounts: shown.map(({ account }) => account) };
@@ -83,10 +78,7 @@ export class Chain {
     return this.#agreed.read(known, read, relied);
   }
 
-  /**
-   * Rent-exempt minimum of an account with `size` data bytes, in lamports. A quorum must agree, because payments and
-   * deposits are refused by it. Cached for ten minutes. Throws NoHealthyNode.
-   */
+  /** Rent-exempt minimum for `size` bytes, in lamports, by a quorum; cached for ten minutes. Throws NoHealthyNode. */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
       this.#agreedValue(`what an account of ${size} bytes must hold`, (node) =>
@@ -143,8 +135,7 @@ export class Chain {
   }
 
   /**
-   * The base fee of a message (base64) with one signature, in lamports, without priority. A quorum must agree; cached
-   * for one minute. Throws NoHealthyNode.
+   * Lamports that one signature of a message (base64) costs, by a quorum; cached for a minute. Throws NoHealthyNode.
    */
   baseFee(message: string, priority: bigint): Promise<bigint> {
     return this.#baseFee.get('', () =>
@@ -152,10 +143,7 @@ export class Chain {
     );
   }
 
-  /**
-   * Names of the nodes whose finalized bank accepts the blockhash now. With `counts`, a node that fails to answer is
-   * included, as for a blockhash whose height is unknown.
-   */
+  /** Nodes whose finalized bank accepts the blockhash now. With `counts`, nodes that fail to answer are included. */
   async stillTaking(
     blockhash: string,
     silence: 'counts' | 'says nothing' = 'says nothing',
@@ -166,10 +154,7 @@ export class Chain {
     );
   }
 
-  /**
-   * Sends the same bytes to every node except those in `busy`. `busy` has the names of nodes with an unanswered send.
-   * Never throws: one node's error says nothing about what another node did.
-   */
+  /** Sends the same bytes to every node not in `busy`, the nodes with an unanswered send. Never throws. */
   async send(raw: string, busy = new Set<string>()): Promise<SendAnswer[]> {
     const hand = (node: SolanaNode): Promise<string> => {
       busy.add(node.name);
@@ -194,9 +179,7 @@ export class Chain {
     }));
   }
 
-  /**
-   * Statuses from every node, with history. A node that fails, or keeps no history and returns null, is `unreadable`.
-   */
+  /** Every node's statuses, with history. A node that fails, or has no history and returns null, is `unreadable`. */
   async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
     const forgetful = forgetfulNodes(this.pool);

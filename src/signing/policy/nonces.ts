@@ -3,10 +3,7 @@ import { isNonceSeed } from '../../solana/nonces/account.ts';
 import { composeUpkeep } from '../../solana/nonces/upkeep.ts';
 import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
-/**
- * Terms for creating or advancing a nonce account. The account is derived from the signer and `seed`; the signer is
- * its authority.
- */
+/** Terms of a nonce account's upkeep. The signer and `seed` give its address; the signer is its authority. */
 export interface UpkeepRequest {
   readonly kind: 'create' | 'advance';
   readonly signer: string;
@@ -30,10 +27,7 @@ function policyOf(kind: UpkeepRequest['kind']): Policy {
 /** Several times the rent of 80 bytes. The wallet keeps control of the lamports, so this only limits a mistake. */
 const RENT_CAP_LAMPORTS = 5_000_000n;
 
-/**
- * Throws DomainError SigningRefused unless the message creates exactly one nonce account with the wallet's own seed
- * and authority, or advances such an account and does nothing else, within `bounds`.
- */
+/** @throws DomainError SigningRefused unless the message only creates, or advances, the wallet's own nonce account */
 export function checkUpkeep(message: Uint8Array, asked: UpkeepRequest, bounds: SigningBounds): void {
   const { kind, signer, seed, rentLamports } = asked;
   if (!isNonceSeed(seed)) throw refused('the seed is not one of a nonce account');

@@ -13,13 +13,9 @@ import { readTokenTransfer } from '../../solana/tx/token-transfer.ts';
 import { composeTransfer, type TokenTransfer } from '../../solana/tx/transfer.ts';
 import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
-/**
- * The one transfer that may be signed. Amounts are decimal base units; `signer` is the wallet that pays the amount
- * and the fee.
- */
+/** The one transfer that may be signed. Amounts are decimal base units; `signer` pays the amount and the fee. */
 export type SigningRequest = TransferTerms & { readonly signer: string };
 
-/** The terms of a withdrawal in a signing task. */
 export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount' | 'createsAccount'>> & {
   readonly nonceAccount?: string;
   readonly createsAccount?: boolean;
@@ -33,22 +29,17 @@ const terms = z.object({
   memo: z.string().nullable(),
   /** Upper limit of the whole fee. The message sets the priority fee, the chain sets the rest. */
   maxFeeLamports: z.string(),
-  /**
-   * Upper limit of the rent for a token account that the transfer creates. The chain sets the rent; it is not in the
-   * message.
-   */
+  /** Upper limit of the rent for a created token account. The chain sets the rent; it is not in the message. */
   maxRentLamports: z.string(),
   /**
-   * Whether the transfer creates the destination's token account, which costs no rent if the address already has
-   * enough lamports. Tasks of older workers lack this field: they create an account if and only if `maxRentLamports`
-   * is above 0.
+   * Whether the transfer creates the destination's token account, maybe without rent. Tasks of older workers lack
+   * this field: they create an account if and only if `maxRentLamports` is above 0.
    */
   createsAccount: z.boolean().optional(),
   /** The wallet's own nonce account that gives the message its lifetime; if absent, the lifetime is a blockhash. */
   nonceAccount: z.string().optional(),
 });
 
-/** Runs {@link checkMessage} on the terms of a task. */
 export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
   const { nonceAccount, createsAccount, ...transfer } = readTerms(terms, asked);
   const given = {
@@ -107,10 +98,7 @@ function checkLifetime(
   return rest;
 }
 
-/**
- * Removes the memo from the end of `rest`. If no memo is requested, a token account that requires one gets the
- * withdrawal id.
- */
+/** Removes the memo from the end of `rest`. A token account that requires a memo gets the withdrawal id by default. */
 function checkMemo(rest: DecodedInstruction[], program: string, asked: SigningRequest): string | null {
   const last = rest.at(-1);
   if (last?.program !== MEMO_PROGRAM) {

@@ -7,7 +7,6 @@ import type { AccountInfo } from '../rpc/schemas.ts';
 import { readTokenAccount, type TokenAccountInfo } from '../tokens/token-account.ts';
 import { isTokenProgram } from '../tx/programs.ts';
 
-/** A wallet and the accounts that may have its tokens. */
 export interface WalletAccounts {
   readonly wallet: string;
   /** Token accounts. One that does not exist, or is not the wallet's, counts as zero. */
@@ -32,10 +31,7 @@ export interface WalletHoldings {
 /** A node's finalized slot can advance between two calls, though rarely this often in a row. */
 const TRIES = 20;
 
-/**
- * Groups of wallets that fit into one call each. A wallet with more accounts than one call takes is a group by
- * itself.
- */
+/** Groups of wallets for one call each. A wallet with too many accounts for one call is a group by itself. */
 export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly WalletAccounts[])[] {
   const groups: WalletAccounts[][] = [];
   let room = 0;

@@ -6,7 +6,6 @@ import type { NodePool } from '../rpc/pool.ts';
 import { tellsOfAbsence } from '../scan/header-quorum.ts';
 import { fetchTransaction } from './transaction.ts';
 
-/** A finalized transaction that is claimed to be in that slot. */
 type Said = Pick<Movement, 'signature'> & Pick<BlockHeader, 'slot'>;
 
 /**

@@ -1,7 +1,6 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/slots.ts';
 
-/** A node's lists of blocks over some slots. */
 export interface ShownLedger {
   /** The first block listed from the first slot on. */
   readonly first: Pick<BlockHeader, 'slot' | 'parentSlot' | 'height'>;
@@ -12,9 +11,9 @@ export interface ShownLedger {
 }
 
 /**
- * True if an honest node has every block of these slots: the parent of its first block is before them, and it lists
- * as many blocks as the heights of first and last differ. Heights grow by one per block, so a lost block is missing
- * in the count, and a skipped slot is in neither number. If these slots have no block, first and last are equal.
+ * True if an honest node has every block of these slots: the parent of its first block is before them, and its count
+ * matches the heights of first and last. Heights grow by one per block, so a lost block is missing in the count, and
+ * skipped slots change neither number. If these slots have no block, first and last are equal.
  */
 export function hasAllOf({ from, to }: Slots, { first, last, count }: ShownLedger): boolean {
   if (first.slot < from || last.slot < to) return false;

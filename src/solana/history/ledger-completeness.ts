@@ -7,7 +7,6 @@ import { LOOKED_AHEAD, windowsOf } from '../scan/frontier.ts';
 import { tellsOfAbsence } from '../scan/header-quorum.ts';
 import { hasAllOf, type ShownLedger } from './ledger-completeness-rule.ts';
 
-/** The nodes that have every block of some slots, by name. */
 export interface Holders {
   readonly holding: ReadonlySet<string>;
   /** Nodes that do not answer now. */
@@ -79,10 +78,7 @@ export class HeldSlots {
     return told?.held ?? this.#ask(node, slots);
   }
 
-  /**
-   * A node that has a whole range has every part of it. A node that lacks a block of a range also lacks it in a
-   * larger range.
-   */
+  /** A node with a whole range has every part of it. A node that lacks a block also lacks it in a larger range. */
   #tellsOf(slots: Slots, { slots: of, told }: Answer): boolean {
     if (told === null) return false;
     const age = this.#now() - told.at;
@@ -116,10 +112,7 @@ function contains(outer: Slots, inner: Slots): boolean {
   return outer.from <= inner.from && outer.to >= inner.to;
 }
 
-/**
- * True if the node proves that it has every block of these slots. Throws as `SolanaNode.call` does if it does not
- * answer.
- */
+/** True if the node proves that it has every block of these slots. Throws as `SolanaNode.call` does. */
 export async function showsAllOf(node: SolanaNode, slots: Slots): Promise<boolean> {
   // The chain begins with slot 0, whose block names itself as its parent and has no transaction.
   const asked = slots.from > 0n ? slots : { ...slots, from: 1n };
@@ -128,8 +121,8 @@ export async function showsAllOf(node: SolanaNode, slots: Slots): Promise<boolea
 }
 
 /**
- * Null if the node has a hole at the first slots, lists no block from the last slot on, or does not return a listed
- * block. Lists start at the node's first available block, so that a pruned node fails at once.
+ * Null if the node has a hole at either end, or does not return a listed block. Lists start at the node's first
+ * available block, so that a pruned node fails at once.
  */
 async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<ShownLedger | null> {
   const begin = highest([from, await getFirstAvailableBlock(node)]);
@@ -150,7 +143,6 @@ async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<Shown
   return null;
 }
 
-/** Null if the node does not return the block or its height. */
 async function linkOf(node: SolanaNode, slot: bigint) {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'none' }).catch(
     (error: unknown) => {

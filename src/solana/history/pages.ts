@@ -59,9 +59,7 @@ function wholeSlots(page: readonly WalletSignature[], limit: number): HistoryPag
   return { entries: whole.length === 0 ? page : whole, isEnd: false };
 }
 
-/**
- * The entries within some slots; or, if one call cannot read all newer ones, the slot down to which they are read.
- */
+/** The entries within some slots; or, if one call cannot read all newer ones, the slot that it has reached. */
 export type ListedWithin = { readonly entries: readonly WalletSignature[] } | { readonly readTo: bigint };
 
 /**

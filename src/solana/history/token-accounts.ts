@@ -13,7 +13,6 @@ import type { WalletSignature } from './pages.ts';
 import { reachedBy } from './wallet-history.ts';
 import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 
-/** The nodes, their lists as read so far, and their complete slot ranges. */
 export interface ListedNodes {
   readonly pool: NodePool;
   readonly lists: WalletLists;
@@ -25,10 +24,7 @@ export interface ListedSignature extends WalletSignature {
   readonly listedBy: ReadonlySet<string>;
 }
 
-/**
- * What nodes list for an account. `believed`: for each part of the slots, the nodes with all blocks that list nothing
- * else.
- */
+/** The union of lists. `believed`: for each part of the slots, nodes with all blocks that list nothing else. */
 export interface AccountHistory {
   readonly entries: readonly ListedSignature[];
   readonly believed: readonly (readonly string[])[];
@@ -125,10 +121,7 @@ async function listingsOfAll(
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/**
- * True if a quorum of nodes returns that finalized slot without the transaction, or without a block. A node that
- * returns nothing of the slot denies nothing.
- */
+/** True if a quorum returns that finalized slot without the transaction, or no block. Silence denies nothing. */
 export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<boolean> {
   const denied = await pool.agreed(
     (node) => transactionIn(node, said),
@@ -137,9 +130,7 @@ export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<b
   return denied !== null;
 }
 
-/**
- * A wallet's current token accounts under both programs, by any single node: a hint. Throws as `NodePool.read` does.
- */
+/** A wallet's current token accounts under both programs, by a single node: a hint. Throws as `NodePool.read` does. */
 export async function hintedTokenAccountsOf(pool: NodePool, wallet: string): Promise<readonly string[]> {
   return (await pool.read((node) => tokenAccountsAt(node, wallet))).accounts;
 }

@@ -29,7 +29,6 @@ export function fetchFromBlock(slot: bigint, watched: WatchSet, end?: AbortSigna
   return async (node, signature) => (await blockOf(node)).get(signature) ?? null;
 }
 
-/** The transactions of a block that name a watched wallet, by signature. */
 async function transactionsOf(
   node: SolanaNode,
   slot: bigint,

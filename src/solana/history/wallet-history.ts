@@ -19,10 +19,7 @@ export interface Parties {
   /** base58, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly string[];
   readonly all: readonly string[];
-  /**
-   * `told`: it moved tokens, and the node returns the owners of all its token accounts. `hidden`: some owners are
-   * missing.
-   */
+  /** `told`: it moved tokens, and the node returns the owners of all token accounts. `hidden`: some are missing. */
   readonly tokens: 'none' | 'told' | 'hidden';
   /** Hex SHA-256 of the signed message. */
   readonly messageHash: string;
@@ -35,19 +32,14 @@ export interface Payees {
   readonly hidesOwners: boolean;
 }
 
-/** True if `signature` is valid for the wallet `address` and `message`. */
 export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** The finalized slot and height of every node that answers. */
 export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
   const answers = await pool.most(finalizedProgress);
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/**
- * The greatest value that `quorum` of the answers reach; null if there are fewer. Only a minority of nodes lies, so
- * an honest node has reached it.
- */
+/** The greatest value that `quorum` answers reach, so at least one honest node; null if there are fewer answers. */
 export function reachedBy(quorum: number, values: readonly bigint[]): bigint | null {
   return values.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[quorum - 1] ?? null;
 }

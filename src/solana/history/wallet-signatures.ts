@@ -4,14 +4,10 @@ import type { NodePool } from '../rpc/pool.ts';
 import { endless, HISTORY_BOUNDS, type HistoryBounds, historyPage, type WalletSignature } from './pages.ts';
 import { finalizedProgress, type Progress } from './wallet-history.ts';
 
-/** One node's list for a wallet. */
 export interface WalletListing {
   readonly node: string;
   readonly entries: readonly WalletSignature[];
-  /**
-   * The node's finalized progress before the list was read; null if the list is so long that its newest entries are
-   * left out.
-   */
+  /** Finalized progress before the list was read; null if the newest entries of a long list are left out. */
   readonly finalized: Progress | null;
   /** The list is complete up to this slot. */
   readonly coveredTo: bigint;
@@ -32,7 +28,6 @@ type IsKnown = (signature: string) => boolean;
 
 /** Entries kept of a list, the oldest ones; newer ones are read after these are processed. */
 const KEPT = 50_000;
-/** Per node. */
 const READINGS_KEPT = 32;
 /** An unfinished list that no call has continued for this long is dropped when another needs its place. */
 const FORSAKEN_MS = 3_600_000;
@@ -101,10 +96,7 @@ export class WalletLists {
     return reading.last === null || page.isEnd || reading.last.slot <= reading.above;
   }
 
-  /**
-   * The unfinished list of an earlier call. It keeps its place while this call runs, so that other lists do not take
-   * it.
-   */
+  /** The unfinished list of an earlier call. It keeps its place while this call runs. */
   #goOn(node: SolanaNode, wallet: string, slot: bigint): Reading | undefined {
     const begun = this.#of(node).get(wallet);
     if (begun === undefined || begun.leftAt === null || begun.above > slot) return undefined;
@@ -112,7 +104,6 @@ export class WalletLists {
     return begun;
   }
 
-  /** Stores the list for the next call, if there is a place. */
   #leave(node: SolanaNode, wallet: string, reading: Reading, isKept: boolean): void {
     const readings = this.#of(node);
     const other = readings.get(wallet);

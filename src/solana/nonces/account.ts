@@ -60,10 +60,7 @@ export function isNonceAdvance(program: string, data: Uint8Array): boolean {
   return program === SYSTEM_PROGRAM && Buffer.from(data).equals(ADVANCE_DATA);
 }
 
-/**
- * {@link isNonceAdvance} for base58 data from a node. Compares the text, so that invalid or long data is never
- * decoded.
- */
+/** {@link isNonceAdvance} for base58 data from a node; compares text, so that long data is never decoded. */
 export function isWrittenNonceAdvance(program: string, data: string): boolean {
   return program === SYSTEM_PROGRAM && data === WRITTEN_ADVANCE;
 }

@@ -11,16 +11,12 @@ import { isWrittenNonceAdvance } from './account.ts';
 
 const AT_ONCE = 8;
 
-/**
- * The transaction that ended an attempt's nonce, by the history of its account: its use, else the oldest advance past
- * it; null if unknown.
- */
+/** The transaction that ended an attempt's nonce: its use, else the oldest advance past it; null if unknown. */
 export interface NonceEnd {
   readonly use: NonceUse | null;
   readonly bypass: NonceBypass | null;
 }
 
-/** One node that returns a finalized transaction which advanced the account. */
 interface ShownAdvance {
   readonly node: string;
   readonly slot: bigint;
@@ -51,10 +47,7 @@ interface NodePage {
   readonly page: HistoryPage | null;
 }
 
-/**
- * Continues the search in what nodes list for the nonce account. Throws NoHealthyNode if no node lists anything, or
- * the search must continue.
- */
+/** Continues the search in nodes' lists. Throws NoHealthyNode if no node lists anything, or it must continue. */
 export async function findNonceEnd(
   pool: NodePool,
   attempt: NonceAttemptFacts,
@@ -105,7 +98,6 @@ async function nextPages(
   throw new DomainError('NoHealthyNode', `no node shows the history of ${nonceAccount}`, {}, why);
 }
 
-/** Stores where the next investigation starts. */
 function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {
   for (const { node, page } of pages) {
     const last = page?.entries.at(-1);
@@ -152,7 +144,6 @@ const ranTransaction = z
   })
   .nullable();
 
-/** The nodes that return this transaction as an advance of the account. */
 async function askAdvance(
   pool: NodePool,
   signature: string,

@@ -3,7 +3,6 @@ export interface ShownNonce {
   /** Null if there is no nonce account. */
   readonly nonce: string | null;
   readonly slot: bigint;
-  /** The node's finalized block height. */
   readonly height: bigint;
 }
 

@@ -10,7 +10,6 @@ import { type AgreedNonce, agreedNonce, type ShownNonce } from './restored-nonce
 /** The database has no gap: a bank of any height counts. */
 const NO_GAP = -1n;
 
-/** Each answering node's value of each account, in the order of `addresses`. */
 export async function surveyNonces(
   pool: NodePool,
   addresses: readonly string[],
@@ -21,10 +20,7 @@ export async function surveyNonces(
   return addresses.map((_address, index) => heard.flatMap((shown) => shown[index] ?? []));
 }
 
-/**
- * The value of each account that a quorum's finalized banks agree on, in the order of `addresses`; null if too few
- * agree.
- */
+/** Each account's value by a quorum of finalized banks, in the order of `addresses`; null if too few agree. */
 export async function agreedNonces(
   pool: NodePool,
   addresses: readonly string[],

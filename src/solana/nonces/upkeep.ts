@@ -1,10 +1,7 @@
 import { ComputeBudgetProgram, MessageV0, PublicKey, SystemProgram } from '@solana/web3.js';
 import { advanceNonce, NONCE_ACCOUNT_SIZE, nonceAddress } from './account.ts';
 
-/**
- * The creation or advance of a wallet's nonce account. `blockhash` is a recent one for `create`, the account's value
- * for `advance`.
- */
+/** Creates or advances a wallet's nonce account. `blockhash`: a recent one for `create`, the nonce for `advance`. */
 export interface NonceUpkeep {
   readonly kind: 'create' | 'advance';
   readonly wallet: string;
@@ -16,7 +13,6 @@ export interface NonceUpkeep {
   readonly computeUnitPriceMicroLamports: bigint;
 }
 
-/** Upkeep without compute unit limit and price. */
 export type NonceUpkeepDraft = Omit<NonceUpkeep, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
 /**

@@ -11,7 +11,6 @@ import { askHeights } from './heights.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE, FARTHEST } from './judge.ts';
 import { agreedBlock } from './linked-blocks.ts';
 
-/** The lifetime of an adopted message, as stored with its attempt. */
 export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight' | 'lastValidBlockHeight'> & {
   readonly adoptedFrom: string;
 };
@@ -44,10 +43,7 @@ export async function sentTransaction(pool: NodePool, signature: string): Promis
   return { wire: transaction, slot };
 }
 
-/**
- * How far one node's fork may be ahead of another node's bank, in blocks: more than a cluster needs to confirm a
- * block.
- */
+/** How far one node's fork may be ahead of another's bank, in blocks: more than confirmation takes. */
 const FORK_MARGIN = 32n;
 const LIFE_SHARED_MS = 30_000;
 /** No cluster makes slots faster. */
@@ -58,10 +54,7 @@ interface Bank {
   readonly height: bigint;
 }
 
-/**
- * {@link adoptedLife} of messages that still need a signature of ours, for many payments a second. Node answers are
- * shared for 30 seconds.
- */
+/** {@link adoptedLife} of messages that still need our signature. Node answers are shared for 30 seconds. */
 export class SharedLives {
   readonly #pool: NodePool;
   readonly #reported = new TtlCache<Reported>(LIFE_SHARED_MS);
@@ -156,10 +149,7 @@ async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<Ag
   throw new DomainError('NoHealthyNode', `no quorum shows the finalized block of slot ${final}`);
 }
 
-/**
- * A finalized block at least {@link BLOCKHASH_LIFE} + 1 heights below the newest block at or before `slot`, or the
- * first block of all.
- */
+/** A finalized block more than {@link BLOCKHASH_LIFE} heights below the newest up to `slot`, or the first of all. */
 async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
   for (let reach = REACH; reach <= REACH * REACHES; reach *= 2n) {
     const from = slot > reach ? slot - reach : 0n;

@@ -206,10 +206,7 @@ function isSuccess({ error }: Pick<Outcome, 'error'>): boolean {
   return error === null;
 }
 
-/**
- * The finalized outcome that two nodes return alike, a success first (one node is enough in a pool of one); else
- * null.
- */
+/** The finalized outcome that two nodes return alike (one in a pool of one), a success first; else null. */
 function agreedOutcome(
   pool: NodePool,
   shown: readonly Outcome[],
@@ -220,7 +217,6 @@ function agreedOutcome(
   return agreed === undefined ? null : { error: agreed.error, shownBy: alikeIn(shown, agreed) };
 }
 
-/** Two nodes, or the only node of a pool of one. */
 function twoOf({ quorum }: NodePool): number {
   return Math.min(2, quorum);
 }

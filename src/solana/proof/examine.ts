@@ -23,7 +23,6 @@ import { NOT_SHOWN, type Spending } from './spending.ts';
 
 export type AnySignedAttempt = SignedAttempt | SignedNonceAttempt;
 
-/** An attempt with a blockhash or a durable nonce, signed or not. */
 type Unsigned<A extends AnySignedAttempt> = Omit<A, 'signature'> & { readonly signature: string | null };
 export type AnyAttempt = Unsigned<SignedAttempt> | Unsigned<SignedNonceAttempt>;
 
@@ -37,7 +36,6 @@ export interface RecordedLifetime {
   readonly nonceAccount: string | null;
 }
 
-/** A verdict and its evidence. */
 export interface Finding {
   readonly verdict: Verdict;
   readonly evidence: Evidence | NonceEvidence;
@@ -47,15 +45,11 @@ export interface Finding {
   readonly obstacle: string | null;
 }
 
-/**
- * Attempts that are past their last height or lost their nonce on some node, and the answers that show it: the first
- * step of every proof of death.
- */
+/** The first step of every proof of death: attempts past their last height, or without their nonce, on some node. */
 export interface Due<A extends AnyAttempt> {
   readonly attempts: readonly A[];
   readonly heights: readonly NodeTestimony<bigint>[];
   readonly nonces: FinalizedNonces;
-  /** When the first request started. */
   readonly askedAt: Date;
 }
 

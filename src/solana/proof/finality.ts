@@ -19,8 +19,7 @@ export class Finality {
   }
 
   /**
-   * Adds the newest finalized heights. Returns a reason if the quorum's height has not grown for `stallMs`, else
-   * null.
+   * Adds the newest finalized heights. Returns a reason if the quorum's height has not grown for `stallMs`, or null.
    */
   hear(heights: readonly NodeTestimony<bigint>[]): string | null {
     const { quorum, nodes } = this.#pool;

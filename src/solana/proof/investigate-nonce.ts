@@ -28,15 +28,11 @@ export interface NonceInvestigation {
   readonly obstacle: string | null;
 }
 
-/** Finalized nonce values of each node, by nonce account. */
 export type FinalizedNonces = ReadonlyMap<string, readonly NodeTestimony<string>[]>;
 
 const AT_ONCE = 8;
 
-/**
- * Asks every node for the finalized nonces: the first step of every proof. A node without a nonce value for the
- * account is left out.
- */
+/** The finalized nonces of every node that returns one: the first step of every proof. */
 export async function askNonces(pool: NodePool, accounts: readonly string[]): Promise<FinalizedNonces> {
   const found = new Map<string, NodeTestimony<string>[]>();
   for (const keys of chunksOf([...new Set(accounts)], ACCOUNTS_PER_CALL)) {
@@ -60,10 +56,7 @@ export function isUsedUp({ nonceAccount, nonce }: NonceAttemptFacts, nonces: Fin
   return said.length === 0 || said.some(({ answer }) => answer !== nonce);
 }
 
-/**
- * Gathers all evidence in the order that a proof of death needs: after `nonces` the transactions that used them up,
- * then the statuses.
- */
+/** Gathers the evidence in the order that a proof of death needs: after `nonces` their end, then the statuses. */
 export async function investigateNonces(
   chain: Chain,
   attempts: readonly SignedNonceAttempt[],
@@ -122,10 +115,7 @@ type Ending = Pick<NonceEvidence, 'use' | 'bypass' | 'coverage'> & { readonly ob
 
 const NOT_READ: Ending = { use: null, bypass: null, coverage: null, obstacle: null };
 
-/**
- * The transaction that used up the nonce. If the account was advanced without naming the nonce, the linked blocks in
- * which the attempt may have used it, too.
- */
+/** How the nonce ended; after an advance without it, also the linked blocks in which the attempt may have run. */
 async function readEnding(
   pool: NodePool,
   attempt: SignedNonceAttempt,

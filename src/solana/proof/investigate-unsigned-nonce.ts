@@ -8,7 +8,6 @@ import { judgeUnsignedNonce } from './judge-nonce.ts';
 import type { BlockCache } from './linked-blocks.ts';
 import { NOT_SHOWN } from './spending.ts';
 
-/** A prepared attempt with a durable nonce and no stored signature. */
 export type UnsignedNonceAttempt = Omit<NonceAttemptFacts, 'signature'> & {
   /** Hex SHA-256 of the message. */
   readonly messageHash: string;

@@ -27,7 +27,6 @@ import {
 import { NOT_SHOWN } from './spending.ts';
 import { forgetfulNodes } from './statuses.ts';
 
-/** A prepared attempt without a stored signature. */
 export type UnsignedAttempt = UnsignedFacts & { readonly wallet: string };
 
 /** What one process has read for proofs without a signature, shared by all attempts and investigations. */
@@ -37,7 +36,6 @@ export interface UnsignedCache {
   readonly signers: TtlCache<BlockSignatures>;
   /** By block hash and wallet, the signatures of transactions that the wallet signed there. */
   readonly signed: TtlCache<readonly string[]>;
-  /** By signature, the hash of the signed message. */
   readonly hashes: TtlCache<string>;
   /** By node and wallet, where the reading of its history continues. */
   readonly places: TtlCache<WalletSignature[]>;
@@ -66,9 +64,7 @@ export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): Unsigned
 /** What the linked blocks of an attempt's life prove about its message and its wallet. */
 interface BlockWord {
   readonly contains: boolean | null;
-  /**
-   * True for a transaction in these blocks that names the wallet but is not signed by it: any sender can make one.
-   */
+  /** True for a transaction in these blocks that names the wallet without its signature: any sender can make one. */
   readonly isOther: (entry: WalletSignature) => boolean;
 }
 
@@ -131,10 +127,7 @@ function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): 
   return (signature) => hashes.get(signature, () => read(signature)).catch(() => null);
 }
 
-/**
- * Reads what the wallet signed in these blocks. If any of it cannot be read, nothing is proved, unless the message
- * was found.
- */
+/** Reads what the wallet signed in these blocks. Anything unreadable proves nothing, unless the message was found. */
 async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: LinkedRange): Promise<BlockWord> {
   const { wallet, messageHash } = attempt;
   const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(() => null);
@@ -148,10 +141,7 @@ async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: Linked
   return signed.includes(null) || hashes.includes(null) ? NO_WORD : { contains: false, isOther };
 }
 
-/**
- * The transactions of a linked block that the wallet signed. Only a block with the wallet among its signers is read
- * again for their signatures.
- */
+/** The transactions of a linked block that the wallet signed. A block without it as a signer is not read again. */
 async function signedBy(
   wallet: string,
   pool: NodePool,
@@ -164,10 +154,7 @@ async function signedBy(
   return signed.get(`${blockhash}/${wallet}`, () => reads(() => readSignedIn(pool, block, wallet)));
 }
 
-/**
- * All signers of a linked block's transactions, as a quorum returns them. Throws as {@link readAccounts}, or
- * NoHealthyNode.
- */
+/** All signers in a linked block, as a quorum returns them. Throws as {@link readAccounts}, or NoHealthyNode. */
 async function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSignatures> {
   const ask = async (node: SolanaNode, over: AbortSignal): Promise<BlockSignatures> => {
     const transactions = await readAccounts(node, block, over);
@@ -176,9 +163,7 @@ async function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSig
   return agreedIn(block, await pool.agreed(ask, (one, other) => one.isSame(other)));
 }
 
-/**
- * The transactions of a linked block that the wallet signed, as a quorum returns them. Throws as {@link readSigners}.
- */
+/** The transactions of a linked block that the wallet signed, by a quorum. Throws as {@link readSigners}. */
 async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
   const ask = async (node: SolanaNode, over: AbortSignal): Promise<readonly string[]> => {
     const transactions = await readAccounts(node, block, over);

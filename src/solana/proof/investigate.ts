@@ -167,10 +167,7 @@ function rangeKey(attempt: SignedAttempt): string {
   return `${attempt.blockhash}/${attempt.adoptedFrom}/${attempt.blockhashSlot}/${claimedHeight(attempt)}`;
 }
 
-/**
- * For each signature the status from every node, with history, filtered by {@link believedStatuses}; sequences begin
- * at `from`.
- */
+/** Every node's status of each signature, filtered by {@link believedStatuses}; sequences begin at `from`. */
 export async function askStatuses(
   chain: Chain,
   signatures: readonly string[],

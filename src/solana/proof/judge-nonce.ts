@@ -142,10 +142,7 @@ function whyOpen({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
     : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
 }
 
-/**
- * The use of the attempt's nonce by another transaction, if a quorum returns it. The account must match, because two
- * accounts can have the same nonce value.
- */
+/** The use of the nonce by another transaction, by a quorum. Two accounts can have the same value: both must match. */
 function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): Refutation | null {
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
@@ -154,10 +151,7 @@ function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence):
   return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence, slot } : null;
 }
 
-/**
- * The advance past the nonce, if a quorum returns it and the linked blocks prove that the attempt did not run before
- * it.
- */
+/** The advance past the nonce, by a quorum, if the linked blocks prove that the attempt did not run before it. */
 function fruitlessBypass(
   { signature, nonceAccount, nonceSlot }: NonceAttemptFacts,
   { bypass, coverage, quorum }: NonceEvidence,

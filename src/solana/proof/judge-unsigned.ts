@@ -7,10 +7,7 @@ export type UnsignedFacts = Omit<AttemptFacts, 'signature'> & {
   readonly messageHash: string;
 };
 
-/**
- * A finalized transaction that names the wallet, within the life of the attempt. `messageHash` is null if no node
- * returns its bytes.
- */
+/** A finalized transaction that names the wallet. `messageHash` is null if no node returns its bytes. */
 export interface WalletEntry {
   readonly signature: string;
   readonly slot: bigint;

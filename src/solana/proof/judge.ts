@@ -23,10 +23,7 @@ import {
 /** Number of blocks for which a blockhash stays valid. */
 export const BLOCKHASH_LIFE = 150n;
 
-/**
- * The furthest a last height can be above a finalized height: a blockhash is confirmed when we read it, and is final
- * within its life.
- */
+/** The furthest L can be above a finalized height: a blockhash is confirmed when read, and final within its life. */
 export const FARTHEST = 2n * BLOCKHASH_LIFE;
 
 /** The last height by the attempt's own numbers, which may come from one node alone: no death may depend on it. */
@@ -61,10 +58,7 @@ export function deathHeight(attempt: AttemptFacts, originHeight: bigint): bigint
   return claimedHeight(attempt) > counted ? counted + 1n : counted;
 }
 
-/**
- * A reason to investigate, never a proof: any node reports a finalized height above the attempt's claimed last
- * height, or the claim is out of reach for all of them.
- */
+/** A reason to investigate, never a proof: any node is above the claimed last height, or none can ever reach it. */
 export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<bigint>[]): boolean {
   const claimed = claimedHeight(attempt);
   const outOfReach = heights.length > 0 && heights.every(({ answer }) => claimed - answer > FARTHEST);
@@ -116,10 +110,7 @@ function goneFor(attempt: AttemptFacts, displaced: Displacement | null): Refutat
   return { sequence: displaced.sequence, toSlot: displacedUntil(attempt, displaced) };
 }
 
-/**
- * The first slot that can have a block above L: every height after that of the displacing block needs a slot of its
- * own.
- */
+/** The first slot that can have a block above L: each height after the displacing block needs its own slot. */
 export function displacedUntil(attempt: AttemptFacts, { by }: Pick<Displacement, 'by'>): bigint {
   const above = claimedHeight(attempt) + 1n - by.height;
   return by.slot + (above > 0n ? above : 0n);

@@ -23,17 +23,11 @@ export interface LandingOptions {
   /** Poll interval while a caller waits for `confirmed`. */
   readonly awaitedPollMs?: number;
   readonly resendMs?: number;
-  /**
-   * Attempts that are sent again per second, each to every node, until a node confirms them. First sends are not
-   * counted.
-   */
+  /** Attempts sent again per second, each to every node, until a node confirms them. First sends do not count. */
   readonly resendsPerSecond?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
-  /**
-   * Outcomes in one slot from which on they are read from its block. On mainnet a block is as large as hundreds of
-   * transactions.
-   */
+  /** Outcomes per slot from which on they are read from its block, as large as hundreds of them on mainnet. */
   readonly blockFrom?: number;
   readonly stallMs?: number;
 }
@@ -49,17 +43,13 @@ const DEFAULTS: Required<LandingOptions> = {
   stallMs: 60_000,
 };
 
-/** An attempt that a node reports finalized. */
 interface Ending {
   readonly watch: Watch;
   readonly witness: NodeTestimony<Sighting>;
 }
 
 const SLOT_MS = 400;
-/**
- * A confirmed attempt is polled only at every `YOUNG_POLLS`th poll, for `YOUNG` times the time that the previous
- * attempt took to be final.
- */
+/** A confirmed attempt is polled less often, for this share of the time that the previous one took to be final. */
 const YOUNG_POLLS = 5;
 const YOUNG = 0.8;
 const POLLS_AT_ONCE = 16;
@@ -81,7 +71,6 @@ export class LandingWatcher {
   #burying = false;
   #heightAt = 0;
   #polledAt = 0;
-  /** The remaining budget of `resendsPerSecond`; it grows from `#resentAt` on. */
   #resendsLeft = 0;
   #resentAt = 0;
   /** How long the last finalized attempt took, from the start of its watch to the poll that reported it. */
@@ -127,7 +116,6 @@ export class LandingWatcher {
     this.#running = false;
   }
 
-  /** Sleeps until the next poll. A new watch may make it earlier. */
   async #untilDue(): Promise<void> {
     for (;;) {
       if (this.#watches.size === 0) return;
@@ -140,10 +128,7 @@ export class LandingWatcher {
     }
   }
 
-  /**
-   * When a poll of this attempt may show a change: not within one slot of its start, and finalized about as soon as
-   * the previous attempt.
-   */
+  /** When a poll may show a change: a slot after the start; finalized about as soon as the previous attempt. */
   #dueAt(watch: Watch): number {
     const { pollMs, awaitedPollMs } = this.#options;
     const soonest = watch.since + Math.min(pollMs, SLOT_MS);
@@ -198,7 +183,6 @@ export class LandingWatcher {
     if (last !== undefined) this.#finalAfterMs = performance.now() - last.watch.since;
   }
 
-  /** Reads the outcomes of many attempts in one slot from its block. */
   #concludeAll(slot: bigint, endings: readonly Ending[]): void {
     const signatures = endings.map(({ watch }) => watch.attempt.signature);
     const ask = endings.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
@@ -274,9 +258,7 @@ export class LandingWatcher {
     this.#burying = false;
   }
 
-  /**
-   * Ends the watch if the verdict is final. Otherwise returns why nothing is proved, or null if the attempt is alive.
-   */
+  /** Ends the watch if the verdict is final. Else returns why nothing is proved; null if the attempt is alive. */
   #settle(watch: Watch, { verdict, evidence, times, spending, obstacle }: Finding): string | null {
     if (verdict.kind === 'alive') return null;
     if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;

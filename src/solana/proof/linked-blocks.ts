@@ -12,7 +12,6 @@ import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { BlockSignatures } from './block-signatures.ts';
 
-/** A finalized block with the signatures of its transactions. */
 export interface LinkedBlock extends BlockName {
   readonly parentSlot: bigint;
   readonly previousBlockhash: string;
@@ -52,10 +51,7 @@ const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
 /** More than the number of concurrent landings that need several investigations. */
 const SEARCHES_KEPT = 10_000;
-/**
- * Blocks of a long range that are in memory together, and how many such pieces one investigation reads: no other
- * proof starts meanwhile.
- */
+/** Blocks of a long range in memory at once, and pieces per investigation: no other proof starts meanwhile. */
 const PIECE = 500n;
 const PIECES_A_LOOK = 4;
 
@@ -68,7 +64,6 @@ export function blockCache(history: HistoryBounds = HISTORY_BOUNDS): BlockCache 
   };
 }
 
-/** A block with its parent, as the same nodes return it. */
 type AgreedHeader = AgreedBlock & Pick<LinkedBlock, 'parentSlot'>;
 
 /** The finalized block of a slot as a quorum returns it, with height and parent; null if too few nodes agree. */
@@ -164,10 +159,7 @@ export async function coverageBetween(
   return covered;
 }
 
-/**
- * A block above L that a quorum agrees on, from one node's list. A hole in the list makes the block higher, never the
- * proof shorter.
- */
+/** A block above L by a quorum, from one node's list. A hole in the list makes it higher, never the proof shorter. */
 async function findEnd(
   pool: NodePool,
   node: SolanaNode,
@@ -186,10 +178,7 @@ async function findEnd(
   );
 }
 
-/**
- * From `last` down to `origin`, by the parent that each block names. `slots` is a hint of the required blocks,
- * fetched in parallel. Null if a link does not match.
- */
+/** From `last` down to `origin`, parent by parent; null if a link does not match. `slots`: a hint for fetching. */
 async function walkDown(
   origin: BlockName,
   last: BlockName,
@@ -212,10 +201,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
   return (slot) => blocks.get(String(slot), () => fetch(slot));
 }
 
-/**
- * The finalized block of a slot as a quorum returns it, with its transactions. Throws NoHealthyNode if too few nodes
- * agree.
- */
+/** The finalized block of a slot with its transactions, by a quorum. Throws NoHealthyNode if too few nodes agree. */
 export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
   const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
   if (shown !== null) {
@@ -235,9 +221,7 @@ function isSameContent(one: ShownBlock, other: ShownBlock): boolean {
   );
 }
 
-/**
- * One finalized block from one node. Throws NodeFault if the node returns none, which never means that there is none.
- */
+/** One finalized block from one node. Throws NodeFault if it returns none, which never means that there is none. */
 async function readBlock(
   node: SolanaNode,
   slot: bigint,

@@ -3,7 +3,6 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { OutcomeMeta } from '../rpc/schemas.ts';
 import { type Spending, tokenChanges } from './spending.ts';
 
-/** A finalized outcome as one node returns it. */
 export interface Outcome {
   readonly node: string;
   readonly slot: bigint;

@@ -1,7 +1,4 @@
-/**
- * What a transaction charged its fee payer, in lamports, and its token balance changes; null if no second node
- * returned it.
- */
+/** What a transaction charged its fee payer, in lamports, and its token changes; null if unconfirmed. */
 export interface Spending {
   readonly feeLamports: bigint | null;
   /** All lamports that left the fee payer, including the fee. */
@@ -17,10 +14,7 @@ export interface TokenBalance {
   readonly amount: bigint;
 }
 
-/**
- * Token balance changes. An account that is missing in one list has a balance of zero there. Null if a list is
- * missing.
- */
+/** Token balance changes. An account missing in one list has a balance of zero there. Null if a list is missing. */
 export function tokenChanges(
   before: readonly TokenBalance[] | null,
   after: readonly TokenBalance[] | null,

@@ -7,7 +7,6 @@ import type {
   Verdict,
 } from '../../domain/attempt.ts';
 
-/** A `seen` status with its node. */
 export type SeenBy = Extract<Sighting, { kind: 'seen' }> & { readonly node: string };
 
 export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly SeenBy[] {
@@ -22,10 +21,7 @@ export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly Seen
   }
 }
 
-/**
- * True for a null that proves absence: the node had reached `toSlot`, and searched a history that reaches back to
- * `fromSlot`.
- */
+/** True for a null that proves absence: the node had reached `toSlot`, and has history back to `fromSlot`. */
 export function isWholeNull(answer: Sighting, fromSlot: bigint, toSlot: bigint): boolean {
   if (answer.kind !== 'absent' || answer.atSlot === null || answer.historyFrom === null) return false;
   return answer.historyFrom <= fromSlot && answer.atSlot >= toSlot;

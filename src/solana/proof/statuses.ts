@@ -5,12 +5,9 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import type { SignatureStatus } from '../rpc/schemas.ts';
 
-/** The most signatures that getSignatureStatuses accepts. */
 export const STATUSES_PER_CALL = 256;
 
-/**
- * A node's statuses of at most 256 signatures, in their order. With `history`, the node searches its whole history.
- */
+/** A node's statuses of at most 256 signatures, in order. `history`: the node searches its whole history. */
 export async function readStatuses(
   node: SolanaNode,
   signatures: readonly string[],

@@ -14,26 +14,17 @@ export interface LandingOutcome {
   readonly spending: Spending;
 }
 
-/**
- * The state of an attempt before its end. `held`: no verdict is possible now, for the reason in `why`; nothing may be
- * signed.
- */
+/** An attempt's state before its end. `held`: no verdict is possible now, because of `why`; nothing may be signed. */
 export type Outlook =
   | { readonly status: 'sending' | 'confirmed'; readonly why: null }
   | { readonly status: 'held'; readonly why: string };
 
-/**
- * Callbacks of a waiting caller: each change, in order, one at a time. A hook that fails ends the wait with its
- * error.
- */
+/** Callbacks of a waiting caller: each change, in order, one at a time. A failing hook ends the wait. */
 export interface LandingHooks {
   onOutlook(outlook: Outlook): unknown;
   /** Called before each send; if false, the attempt is only judged. Must not reject. Default: send. */
   maySend?(): Promise<boolean>;
-  /**
-   * With `confirmed`, nodes are polled more often until the landing is confirmed. Default: the caller waits for the
-   * end.
-   */
+  /** With `confirmed`, nodes are polled more often until then. Default: the caller waits for the end. */
   readonly answersAt?: 'confirmed' | 'finalized';
   readonly signal: AbortSignal;
 }
@@ -53,12 +44,8 @@ export class Watch {
   readonly busy = new Set<string>();
   /** True if a quorum has finalized blocks above its last height: the bytes can no longer land. */
   expired = false;
-  /**
-   * The slot of a block that includes it without running it, as two nodes return it. While its nonce is unused, it
-   * may still run.
-   */
+  /** The slot of a block that includes it without running it, by two nodes: with its nonce unused, it may still run. */
   inertIn: bigint | null = null;
-  /** A second node is being asked for the outcome. */
   concluding = false;
   /** How often no second node returned the outcome that the first reports. */
   unseconded = 0;
@@ -67,7 +54,6 @@ export class Watch {
   /** A node reports that it failed in its block: it is not sent again, and it is not reported as confirmed. */
   #hasFailed = false;
   #doubt: string | null;
-  /** The last answer of each node to a send. */
   readonly #answers = new Map<string, SendAnswer>();
   #refusal: string | null = null;
   #told: Outlook;
@@ -99,12 +85,10 @@ export class Watch {
     return 'lastValidBlockHeight' in this.attempt;
   }
 
-  /** True while a caller waits for `confirmed`. */
   get isAwaited(): boolean {
     return this.#hooks.answersAt === 'confirmed' && !this.isIncluded;
   }
 
-  /** True if a node reports it in a confirmed block. */
   get isIncluded(): boolean {
     return this.#seen === 'confirmed' || this.#seen === 'finalized';
   }
@@ -117,10 +101,7 @@ export class Watch {
     return this.#seen;
   }
 
-  /**
-   * Adds a node's status, and whether the transaction failed there. A change clears the reason for `held` until the
-   * next judgement.
-   */
+  /** Adds a node's status, and whether it failed there. A change clears the reason for `held`. */
   see(now: SeenAt, hasFailed: boolean): void {
     if (now === this.#seen && hasFailed === this.#hasFailed) return;
     this.#seen = now;
@@ -135,10 +116,7 @@ export class Watch {
     this.#tell();
   }
 
-  /**
-   * Adds node answers to a send. If a quorum calls the bytes invalid, the caller receives `held`; the bytes are still
-   * sent again.
-   */
+  /** Adds node answers to a send. If a quorum calls the bytes invalid, the state is `held`; sends continue. */
   answered(answers: readonly SendAnswer[], quorum: number): void {
     for (const answer of answers) this.#answers.set(answer.node, answer);
     const refusals = [...this.#answers.values()].filter(({ isOurFault }) => isOurFault);

@@ -173,10 +173,7 @@ function confirms(one: Reading<unknown>, other: Reading<unknown>): boolean {
   return one.meaning === other.meaning && apart <= MOST_SLOTS_APART;
 }
 
-/**
- * True for two meanings at one and the same slot: one is false. At different slots, the accounts may have changed in
- * between.
- */
+/** True for two meanings at the same slot: one is false. At different slots, the accounts may have changed. */
 function contradicts(one: Reading<unknown>, other: Reading<unknown>): boolean {
   const slots = [one.lowest, one.highest, other.lowest, other.highest];
   return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
@@ -203,10 +200,7 @@ function disagreement(
   return new DomainError('NoHealthyNode', message);
 }
 
-/**
- * The fields that differ between readings, with each node's value. Fields of the shortest reading, often a refusal,
- * come first.
- */
+/** The differing fields with each node's value. Fields of the shortest reading, often a refusal, come first. */
 function differences(readings: readonly Reading<unknown>[]): string {
   const shown = readings.map(({ node, meaning }) => ({ node, fields: fieldsOf('', JSON.parse(meaning)) }));
   const names = shown
@@ -226,7 +220,6 @@ function differences(readings: readonly Reading<unknown>[]): string {
     .join('; ');
 }
 
-/** The fields of a meaning by path. A list is one value. */
 function fieldsOf(path: string, value: unknown): ReadonlyMap<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return new Map([

@@ -1,4 +1,3 @@
-/** How long to wait for the other nodes after a quorum has answered. */
 const GRACE_MS = 500;
 
 export interface Asked<T> {

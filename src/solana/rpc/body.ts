@@ -20,7 +20,6 @@ const inflate = promisify(gunzip);
 const TOO_LONG_TO_INFLATE = 'ERR_BUFFER_TOO_LARGE';
 const PART_BYTES = 256 * 1_024;
 
-/** The body of an HTTP answer while it is received. */
 export class Body {
   readonly #body: Dispatcher.ResponseData['body'];
   readonly #rest: AsyncIterator<Uint8Array>;
@@ -36,20 +35,14 @@ export class Body {
     this.#deadline = deadline;
   }
 
-  /**
-   * The whole body, decompressed; null if it is larger than `maxBytes`. Then the deadline stops until {@link parts}
-   * is read.
-   */
+  /** The whole body, decompressed; null if above `maxBytes`. The deadline then stops until {@link parts} is read. */
   async whole(maxBytes: number): Promise<Buffer | null> {
     const bytes = await this.#whole(maxBytes);
     if (bytes === null) this.#deadline.clear();
     return bytes;
   }
 
-  /**
-   * A body that is too large for {@link whole}, part by part from its first byte, decompressed. Throws {@link
-   * OversizedAnswer} after `maxBytes`.
-   */
+  /** A body too large for {@link whole}, in parts, decompressed. Throws {@link OversizedAnswer} after `maxBytes`. */
   async *parts(maxBytes: number): AsyncGenerator<Uint8Array> {
     let size = 0;
     this.#deadline.restart();

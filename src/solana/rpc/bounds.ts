@@ -1,6 +1,5 @@
 import type { Lane } from './rate-limiter.ts';
 
-/** Limits of a request with one method. */
 export interface MethodBounds {
   /** More than an honest node returns; null if users of the chain can make the answer arbitrarily long. */
   readonly maxBytes: number | null;
@@ -14,10 +13,7 @@ const ANY_LENGTH = { maxBytes: null, lane: 'question' } as const;
 /** Slots, or the signatures of all transactions in a block. */
 const LIST = { maxBytes: 16_384 * KIB, lane: 'question' } as const;
 
-/**
- * Limits by method. A method that is not listed has an answer of any length: whole blocks, and token accounts, which
- * anyone can create for a wallet.
- */
+/** Other methods have answers of any length: whole blocks, and token accounts, which anyone can create. */
 const BOUNDS: Readonly<Record<string, MethodBounds>> = {
   sendTransaction: { ...SCALAR, lane: 'send' },
   getBlockHeight: SCALAR,
@@ -52,7 +48,6 @@ export function boundsOf(method: string, params: readonly unknown[]): MethodBoun
   return method === 'getBlock' && !isWhole(params[1]) ? LIST : (BOUNDS[method] ?? ANY_LENGTH);
 }
 
-/** True if these parameters of getBlock request the effects of transactions. */
 function isWhole(shown: unknown): boolean {
   if (typeof shown !== 'object' || shown === null || !('transactionDetails' in shown)) return true;
   return shown.transactionDetails !== 'signatures' && shown.transactionDetails !== 'none';

@@ -23,7 +23,6 @@ export class Deadline {
     this.#earnedMs = Math.min(this.#ms, this.#earnedMs + bytes * this.#msPerByte);
   }
 
-  /** Restarts with the full `ms`. */
   restart(): void {
     clearTimeout(this.#timer);
     this.#timer = this.#wait(this.#ms);

@@ -1,10 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { isLoopback } from '../../domain/loopback.ts';
 
-/**
- * Refuses node URLs that cannot form a pool: none, a single URL that is not on loopback, or one URL twice. Throws
- * NoHealthyNode.
- */
+/** Throws NoHealthyNode for URLs that cannot form a pool: none, duplicates, or a single one not on loopback. */
 export function checkUrls(urls: readonly string[]): void {
   if (urls.length === 0) throw new DomainError('NoHealthyNode', 'no RPC node is configured');
   if (urls.length === 1 && !urls.every(isLoopback)) {

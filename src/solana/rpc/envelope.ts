@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** A JSON-RPC 2.0 answer. */
 export const envelope = z.object({
   id: z.unknown(),
   result: z.unknown().optional(),

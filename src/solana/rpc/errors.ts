@@ -96,10 +96,7 @@ export interface FaultDetails {
   readonly status?: number;
   /** How long the node must not be asked, by its own Retry-After or after an answer of impossible size. */
   readonly retryAfterMs?: number | null;
-  /**
-   * False if our own limits held the request back, or the caller gave it up: that says nothing about the node.
-   * Default true.
-   */
+  /** False if our own limits held the request back, or the caller gave up: not the node's fault. Default true. */
   readonly asked?: boolean;
   readonly cause?: unknown;
 }
@@ -143,10 +140,7 @@ export function retryAfterMs(error: unknown): number | null {
   return error instanceof NodeFault ? error.retryAfterMs : null;
 }
 
-/**
- * The transaction error inside a -32002 answer, as stable text (`BlockhashNotFound`, `AlreadyProcessed`,
- * `{"InstructionError":…}`).
- */
+/** The error in a -32002 answer as stable text (`BlockhashNotFound`, `{"InstructionError":…}`). */
 export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
   const text = readTransactionError(error.data.err)?.text ?? null;

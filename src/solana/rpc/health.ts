@@ -9,9 +9,7 @@ export interface Health {
   readonly pause: Pause | null;
   readonly latencyMs: number | null;
   readonly lagSlots: bigint | null;
-  /** The node counts as slow until this time. */
   readonly slowUntil: number | null;
-  /** The node is distrusted until the time in it. */
   readonly falseWord: FalseWord | null;
 }
 
@@ -28,7 +26,6 @@ export interface Pause {
   readonly asked: boolean;
 }
 
-/** Why a node is not among the first to be asked. */
 export interface Demotion {
   readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'false' | 'silent' | 'refused';
   readonly why: string;
@@ -57,10 +54,7 @@ const FALSE_MS = 600_000;
 /** Weight of the newest answer in the error rate, and of the newest probe in the latency. */
 const NEWEST = 0.1;
 const NEWEST_LATENCY = 0.3;
-/**
- * The distance at which a node reports itself unhealthy since Agave 2.0. A node this far ahead of the others is
- * probably wrong.
- */
+/** The lag at which a node reports itself unhealthy since Agave 2.0. A node this far ahead is probably wrong. */
 const DEMOTING_LAG_SLOTS = 128n;
 
 /** Health after a successful answer. A pause that the node asked for continues. */
@@ -86,7 +80,6 @@ export function afterFault(health: Health, { why, retryAfterMs }: Fault, now: nu
   };
 }
 
-/** Health after another node, asked later, answered first. */
 export function afterOvertaking(health: Health, now: number): Health {
   return { ...health, slowUntil: now + SLOW_MS };
 }

@@ -1,7 +1,6 @@
 import type { SolanaNode } from './node.ts';
 import type { Member } from './pooled-node.ts';
 
-/** How the request to one node ended. */
 export interface Heard<T> {
   readonly member: Member;
   readonly result: PromiseSettledResult<T>;
@@ -24,10 +23,7 @@ const PATIENCE_MS = 1_000;
 const MOST_SPARE = 10;
 const SPARE_FOR_EACH = 0.1;
 
-/**
- * Budget for extra requests because a node is late: one for ten others, so that uniformly slow nodes are not asked
- * twice.
- */
+/** Permits for requests because of a late node: one for ten others, so that slow nodes are not all asked twice. */
 export class SpareQuestions {
   #left = MOST_SPARE;
 

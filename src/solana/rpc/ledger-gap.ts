@@ -18,10 +18,7 @@ export interface KnownLedger extends LedgerWindow {
 /** Slots that a node with a bounded ledger may purge at once; it purges about as many as it adds. */
 const PURGE_SLOTS = 1_024n;
 
-/**
- * Returns the gap if the window shrank by more than a purge, or to less than half: then the node restarted from a
- * snapshot.
- */
+/** Returns the gap if the window shrank by more than a purge, or to less than half: the node took a new snapshot. */
 export function gapBetween(before: LedgerWindow, after: LedgerWindow): LedgerGap | null {
   if (after.first <= before.first) return null;
   const was = before.finalized - before.first;
@@ -30,10 +27,7 @@ export function gapBetween(before: LedgerWindow, after: LedgerWindow): LedgerGap
   return { from: before.first, to: after.first - 1n };
 }
 
-/**
- * True if the gap no longer matters: the node has the lost blocks again, or has so many newer ones that it would have
- * purged the lost ones by now.
- */
+/** True if the gap no longer matters: the node has the lost blocks again, or would have purged them by now. */
 export function isGrownOver(gap: LedgerGap, { first, finalized }: LedgerWindow): boolean {
   return first <= gap.from || finalized - first > gap.to - gap.from;
 }

@@ -17,7 +17,6 @@ const FINALIZED = { commitment: 'finalized' } as const;
 // JSON-RPC methods with their parameters and result schemas. Errors: see `SolanaNode.call`. A null result proves
 // nothing unless the method says so.
 
-/** The newest confirmed blockhash and the slot of its block. */
 export const getLatestBlockhash = (node: SolanaNode) =>
   node.call('getLatestBlockhash', [CONFIRMED], shape.blockhashAnswer);
 
@@ -36,7 +35,6 @@ export const getFeeCalculatorForBlockhash = (node: SolanaNode, blockhash: string
 export const getFeeForMessage = (node: SolanaNode, message: string) =>
   node.call('getFeeForMessage', [message, CONFIRMED], shape.feeForMessageAnswer);
 
-/** The block of a slot, with its transaction signatures if requested. */
 export const getBlock = (
   node: SolanaNode,
   slot: bigint,
@@ -117,17 +115,12 @@ export const getBlockHeight = (node: SolanaNode, commitment: Commitment) =>
 export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirmed') =>
   node.call('getEpochInfo', [{ commitment }], shape.epochInfoAnswer);
 
-/** The rent-exempt minimum of an account with `size` data bytes, in lamports. */
 export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
   node.call('getMinimumBalanceForRentExemption', [size], shape.u64);
 
-/** The most addresses that getMultipleAccounts accepts. */
 export const ACCOUNTS_PER_CALL = 100;
 
-/**
- * Accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for an
- * account that does not exist.
- */
+/** At most {@link ACCOUNTS_PER_CALL} accounts, up to {@link ACCOUNT_BYTES} each; null for one that does not exist. */
 export const getMultipleAccounts = (
   node: SolanaNode,
   addresses: readonly string[],
@@ -151,10 +144,7 @@ export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, progra
 export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly string[]) =>
   node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);
 
-/**
- * Simulates a transaction (base64) on the newest confirmed block, at `minContextSlot` or later. Signatures are not
- * checked; the blockhash may be `replaced`.
- */
+/** Simulates a transaction (base64) on the newest confirmed block, without a check of signatures. */
 export const simulateTransaction = (
   node: SolanaNode,
   raw: string,
@@ -222,7 +212,6 @@ export const getTransactionAccounts = (node: SolanaNode, signature: string) =>
     shape.transactionAccountsAnswer,
   );
 
-/** The signed bytes of a transaction, and its slot. */
 export const getSignedTransaction = (
   node: SolanaNode,
   signature: string,

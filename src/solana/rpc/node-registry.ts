@@ -9,23 +9,15 @@ import { Member } from './pooled-node.ts';
 import type { Clock } from './probe.ts';
 import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
 
-/** Limits of the requests to each node, and the probe settings. */
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   /** Time between two progress probes; every sixth probe asks for identities, too. Default 10,000. */
   readonly probeMs?: number;
-  /**
-   * Called once with the genesis hash of the pool, before any other request. An error that it throws ends {@link
-   * openNodePool}.
-   */
+  /** Called once with the pool's genesis hash, before any other request. An error of it ends {@link openNodePool}. */
   readonly admit?: (genesisHash: string) => Promise<void> | void;
   /** Ledgers of the nodes as known from earlier, by node name: they show gaps from before this process. */
   readonly ledgers?: ReadonlyMap<string, KnownLedger>;
-  /**
-   * Called for each change that an operator should know: a node joins late, is refused, or breaks a rule of
-   * operation.
-   */
+  /** Called for each change that an operator should know: a node joins late, is refused, or breaks a rule. */
   readonly onNotice?: (notice: string) => void;
-  /** Called after each probe with the reports of all nodes. */
   readonly onProbe?: (report: readonly NodeReport[]) => void;
   /** Default: performance.now. */
   readonly now?: Clock;
@@ -202,10 +194,7 @@ function compareProgress(members: readonly Member[]): void {
   }
 }
 
-/**
- * The slot that most nodes have reached: with three or more nodes, no single node can move it. Of two nodes, either
- * may be wrong.
- */
+/** The slot that most nodes have reached: with three or more, no single node moves it. Of two, the higher one. */
 function reached(slots: readonly bigint[]): bigint {
   const fromBelow = slots.toSorted(ascending);
   return fromBelow[slots.length < 3 ? slots.length - 1 : Math.ceil(slots.length / 2) - 1] ?? 0n;

@@ -7,20 +7,14 @@ import { inParts, MOST_PARSED_BYTES, parseJson } from './json.ts';
 import { TurnMissed } from './rate-limiter.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
-/** Limits of the requests to a node, and its name. */
 export interface NodeOptions extends WireOptions {
   /** Name for logs and evidence. Default: the host, without path and query, which contain providers' API keys. */
   readonly name?: string;
-  /**
-   * The highest transaction version to accept; the node refuses a block or transaction above it (-32015). Default 1.
-   */
+  /** The highest accepted transaction version; a node refuses a newer transaction or its block (-32015). Default 1. */
   readonly maxTransactionVersion?: number;
 }
 
-/**
- * The result of reading an answer part by part. `rim` is the answer without the parts cut out of it, to be parsed
- * like any other.
- */
+/** An answer read in parts. `rim`: the answer without the parts cut out, to be parsed like any other. */
 export interface Condensed {
   readonly rim: Buffer;
 }
@@ -34,7 +28,6 @@ const LATE_KEPT = 64;
 /** How long a node is left alone after an answer of impossible size: reading it blocks the whole process. */
 const OVERSIZED_ALONE_MS = 300_000;
 
-/** One Solana JSON-RPC node. */
 export class SolanaNode {
   readonly url: string;
   readonly name: string;
@@ -45,7 +38,6 @@ export class SolanaNode {
   probeCount = 0;
   readonly #wire: Wire;
   readonly #missing = new Set<string>();
-  /** Requests for very long answers that timed out at their last try. */
   readonly #late = new Set<string>();
   #nextId = 1;
 
@@ -123,7 +115,6 @@ export class SolanaNode {
     return this.#read(schema, result, method, 'result');
   }
 
-  /** The result in an answer. Throws the error in the answer. */
   #open(bytes: Buffer, id: number, method: string): unknown {
     const parsed = this.#parse(bytes, method);
     const limit = requestLimitOf(parsed);
@@ -242,10 +233,7 @@ function textOf(id: number, method: string, params: readonly unknown[]): string 
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
-/**
- * When to ask the node again after a transport error. A node is not left alone for an oversized answer if users of
- * the chain can cause it.
- */
+/** When to ask again. An oversized answer counts against the node only if users of the chain cannot cause it. */
 function refusalOf(error: unknown): FaultDetails {
   if (error instanceof TurnMissed) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };

@@ -23,10 +23,7 @@ export class NodePool {
     this.#roster = roster;
   }
 
-  /**
-   * Nodes that must agree: more than half of those configured and at least 2; 1 if all URLs lead to one loopback
-   * node.
-   */
+  /** Nodes that must agree: more than half of those configured and at least 2; 1 for a single loopback node. */
   get quorum(): number {
     return this.#roster.quorum;
   }
@@ -36,12 +33,10 @@ export class NodePool {
     return this.#roster.members.map((member) => member.node);
   }
 
-  /** Reports of all configured nodes, in their order. */
   report(): readonly NodeReport[] {
     return this.#roster.report().nodes;
   }
 
-  /** Rules of node operation that are broken now. */
   warnings(): readonly NodeWarning[] {
     return this.#roster.report().warnings;
   }
@@ -79,10 +74,7 @@ export class NodePool {
     throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#nobody());
   }
 
-  /**
-   * The answer that a quorum gives alike, with node names; null if too few agree. Asks no more nodes than needed, the
-   * best first.
-   */
+  /** The answer that a quorum gives alike, with node names; null if too few agree. Asks no more nodes than needed. */
   async agreed<T>(
     ask: Ask<T>,
     isSame: (one: T, other: T) => boolean,
@@ -107,10 +99,7 @@ export class NodePool {
     return heard.map(({ member, result }) => ({ node: member.node.name, result }));
   }
 
-  /**
-   * Asks every node, or each that is `meant`, in parallel. Never throws. A node that may not be asked now has a
-   * NodeFault with the reason.
-   */
+  /** Asks every node, or each that is `meant`, in parallel. Never throws: one that may not be asked has a NodeFault. */
   async all<T>(
     ask: Ask<T>,
     meant: (node: SolanaNode) => boolean = () => true,
@@ -172,10 +161,7 @@ export class NodePool {
     return heard;
   }
 
-  /**
-   * The nodes that may be asked: undemoted ones by score, then demoted ones, then distrusted ones. Equals stay in
-   * configured order.
-   */
+  /** The nodes that may be asked: by score, then demoted ones, then distrusted ones. Equals keep configured order. */
   #ranked(): Member[] {
     return this.#roster.members
       .filter((member) => member.askable)
@@ -206,7 +192,6 @@ function isAnswer({ result }: Heard<unknown>): boolean {
   return result.status === 'fulfilled';
 }
 
-/** The most frequent answer, with node names. */
 function mostAlike<T>(
   heard: readonly Heard<T>[],
   isSame: (one: T, other: T) => boolean,

@@ -32,7 +32,6 @@ import {
 } from './probe.ts';
 import type { Membership, NodeReport } from './report.ts';
 
-/** How long to wait for a node that had a fault just now. */
 const SUSPECT_MS = 2_000;
 
 /** One configured node: its facts, its health, and its membership in the pool. */
@@ -40,7 +39,6 @@ export class Member {
   readonly node: SolanaNode;
   readonly #now: Clock;
   #membership: Membership = 'silent';
-  /** Why the node has not joined. */
   #why = 'not asked yet';
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
@@ -49,7 +47,6 @@ export class Member {
   #gap: LedgerGap | null;
   #health: Health = UNKNOWN_HEALTH;
 
-  /** `known`: the node's ledger as known from earlier. */
   constructor(node: SolanaNode, now: Clock, known: KnownLedger | null = null) {
     this.node = node;
     this.#now = now;
@@ -169,7 +166,6 @@ export class Member {
     this.#health = afterOvertaking(this.#health, this.#now());
   }
 
-  /** Distrusts the node: a quorum contradicted its answer. */
   contradicted(why: string): void {
     this.#health = afterFalseWord(this.#health, why, this.#now());
   }

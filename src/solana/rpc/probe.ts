@@ -14,14 +14,12 @@ export interface NodeFacts {
   readonly history: 'on' | 'off' | 'unknown';
 }
 
-/** A node's progress in slots, and how long its answer took. */
 export interface Progress {
   readonly processed: bigint;
   readonly finalized: bigint;
   readonly latencyMs: number;
 }
 
-/** Milliseconds of a monotonic clock. */
 export type Clock = () => number;
 
 /** Methods that Sluice uses and that some node versions lack. */
@@ -56,7 +54,6 @@ export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
   return { genesisHash, identity, version, firstAvailableBlock, history };
 }
 
-/** The hash of a node's genesis, which identifies its cluster. */
 export function probeGenesis(node: SolanaNode): Promise<string> {
   return node.probe('getGenesisHash', [], textAnswer);
 }

@@ -1,7 +1,4 @@
-/**
- * Second levels under which countries register domains, as `co` in `co.uk`. No public suffix list: a wrong guess
- * costs one warning.
- */
+/** Second levels of country domains, as `co` in `co.uk`. No public suffix list: a wrong guess costs one warning. */
 const SECOND_LEVELS: ReadonlySet<string> = new Set([
   'ac',
   'co',

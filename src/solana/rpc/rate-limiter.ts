@@ -7,10 +7,7 @@ export interface GateOptions {
   readonly perSecond: number;
 }
 
-/**
- * Sends are repeated until a landing is known. They get at most half of a node's capacity, because the requests that
- * end them need the rest.
- */
+/** Sends repeat until a landing is known. They get half of a node at most, because status requests need the rest. */
 export type Lane = 'question' | 'send';
 
 const SECOND_MS = 1_000;
@@ -34,10 +31,7 @@ export class Gate {
     this.#sends = new Room({ concurrency: halfOf(concurrency), perSecond: halfOf(perSecond) });
   }
 
-  /**
-   * Runs `request` in its turn. Throws {@link TurnMissed} if the signal aborts before that; `request` then never
-   * runs.
-   */
+  /** Runs `request` in its turn. Throws {@link TurnMissed}, and never runs it, if the signal aborts before. */
   pass<T>(signal: AbortSignal, request: () => Promise<T>, lane: Lane = 'question'): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = (): void => reject(new TurnMissed(signal.reason));
@@ -53,9 +47,7 @@ export class Gate {
   }
 }
 
-/**
- * First come, first served. It reads no wall clock: setting the clock back must not delay the proofs of a payment.
- */
+/** First come, first served. It reads no wall clock: setting the clock back must not delay proofs of a payment. */
 class Room {
   readonly #atOnce: LimitFunction;
   readonly #tickets: LimitFunction | null;

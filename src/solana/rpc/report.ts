@@ -3,15 +3,11 @@ import type { KnownLedger, LedgerGap } from './ledger-gap.ts';
 import type { NodeFacts } from './probe.ts';
 import { sharedDomains } from './providers.ts';
 
-/**
- * `joined`: the node serves. `silent`: it has not answered since the start. `refused`: it is of another cluster, or
- * has joined under another URL; for good.
- */
+/** `silent`: no answer since the start. `refused`, for good: of another cluster, or joined under another URL. */
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
- * One node's state. Slots are from the newest probe, null if it failed; `latencyMs` and `errorRate` (0 to 1) are
- * running means.
+ * One node's state. Slots: from the newest probe, null if it failed; latency and error rate (0 to 1): running means.
  */
 export interface NodeReport {
   readonly node: string;
@@ -29,16 +25,12 @@ export interface NodeReport {
   readonly missingMethods: readonly string[];
   readonly latencyMs: number | null;
   readonly errorRate: number;
-  /** 0 to 100; 0 if the node has not joined. */
   readonly score: number;
   readonly demoted: Demotion | null;
   readonly calls: number;
 }
 
-/**
- * The nodes' ledgers now, by node name, to be stored for the next process. Nodes of another cluster, or without
- * answers, are left out.
- */
+/** Ledgers of joined nodes by name, to be stored for the next process. Nodes without answers are left out. */
 export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, KnownLedger> {
   return new Map(
     reports.flatMap(

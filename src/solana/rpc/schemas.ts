@@ -39,15 +39,10 @@ function u64Of(value: unknown): bigint | null {
   return integer >= 0n && integer <= U64_MAX ? integer : null;
 }
 
-/**
- * A slot, a block height or an epoch. A value that no JSON number represents could be neither requested nor stored.
- */
+/** A slot, block height or epoch. A value beyond a JSON number could be neither requested nor stored. */
 export const slotOrHeight = u64.refine((value) => value <= Number.MAX_SAFE_INTEGER, 'is no slot');
 
-/**
- * A block's time in Unix seconds; some nodes send it as text. Becomes bigint, or null if invalid: nothing depends on
- * it, so it must not make a block unreadable.
- */
+/** A block's Unix time, as text on some nodes. Becomes null if invalid: it must not make a block unreadable. */
 export const blockTime = u64.refine(isBlockTime).nullable().catch(null);
 
 export const hash = z.string().regex(HASH_TEXT);
@@ -59,7 +54,6 @@ const err = z
   .refine((error) => error === null || isPlain(error.text), 'is no error of the chain');
 const context = z.object({ slot: slotOrHeight });
 
-/** An answer with the slot of the bank that was read. */
 export function atSlot<T>(value: z.ZodType<T>) {
   return z.object({ context, value });
 }
@@ -69,7 +63,6 @@ const account = z
   .object({ lamports: u64, owner: z.string(), data: base64Bytes, executable: z.boolean() })
   .nullable();
 
-/** An account as `getMultipleAccounts` (base64) returns it. */
 export interface AccountInfo {
   readonly lamports: bigint;
   readonly owner: string;
@@ -157,10 +150,7 @@ const tokenBalances = z
   .nullable()
   .catch(null);
 
-/**
- * The outcome of a transaction. No other field is required, and an unreadable balance becomes null: neither must cost
- * a second node's confirmation.
- */
+/** A transaction's outcome. An unreadable balance becomes null: it must not cost a second node's confirmation. */
 const outcomeMeta = z.object({
   err,
   fee: u64,

@@ -11,7 +11,6 @@ export interface ShownAccount {
   readonly account: AccountInfo | null;
 }
 
-/** The finalized accounts of these addresses from one node, all at one slot. */
 export async function readAccounts(
   node: SolanaNode,
   keys: readonly string[],

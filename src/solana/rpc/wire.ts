@@ -5,12 +5,8 @@ import { Deadline } from './deadline.ts';
 import { givingUp } from './giving-up.ts';
 import { Gate } from './rate-limiter.ts';
 
-/** Limits of the requests to one node. */
 export interface WireOptions {
-  /**
-   * Timeout from the request to the last byte of the answer, and also for the wait before the request. Default
-   * 10,000.
-   */
+  /** Timeout from request to the last byte of the answer, and also for the wait before it. Default 10,000. */
   readonly timeoutMs?: number;
   /** Largest answer kept in memory, decompressed: a larger one can only be read part by part. Default 64 MiB. */
   readonly maxBytes?: number;
@@ -105,7 +101,6 @@ export class Wire {
     });
   }
 
-  /** Closes every connection and fails the requests on it. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }

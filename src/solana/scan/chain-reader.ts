@@ -23,10 +23,7 @@ export type ShowBlock<Block extends ShownBlock> = (
   header?: BlockHeader & { readonly listed?: string },
 ) => Promise<Block>;
 
-/**
- * A block whose parent is missing. `nodes` return `child`; `shown` are the blocks that nodes return in the slot of
- * its parent.
- */
+/** A block without its parent. `nodes` return `child`; `shown`: the blocks that nodes return in the parent's slot. */
 export interface BrokenLink {
   readonly child: BlockHeader;
   readonly nodes: readonly string[];
@@ -44,7 +41,6 @@ export type Reading<Block> =
   | ({ readonly kind: 'gap' | 'contradicted' } & BrokenLink);
 
 export interface ReaderOptions extends PrefetchOptions {
-  /** The most blocks of one reading. */
   readonly batch: number;
 }
 
@@ -52,9 +48,7 @@ type Links =
   | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
   | { readonly kind: 'missing'; readonly child: ListedHeader; readonly shown: readonly ShownHeader[] };
 
-/**
- * Reads the finalized chain in order, each block proved, from any nodes. Source: docs/decisions/0014-deposit-scan.md.
- */
+/** Reads the finalized chain in order, block by proved block. Source: docs/decisions/0014-deposit-scan.md. */
 export class ChainReader<Block extends ShownBlock> {
   readonly #pool: NodePool;
   readonly #show: ShowBlock<Block>;
@@ -130,10 +124,7 @@ export class ChainReader<Block extends ShownBlock> {
     return batch;
   }
 
-  /**
-   * The highest block of the batch that a quorum agrees on. If one of two nodes has a hole, only a block above the
-   * hole is agreed on.
-   */
+  /** The highest block of the batch by a quorum. If one of two nodes has a hole, only a block above it qualifies. */
   async #anchor(
     batch: readonly bigint[],
     { slots, shared }: Listed,

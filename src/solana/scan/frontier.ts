@@ -11,7 +11,6 @@ export interface Listed {
   readonly slots: readonly bigint[];
   /** The slots that a quorum lists: each has a block, unless too many nodes lie. */
   readonly shared: readonly bigint[];
-  /** The errors of nodes without a list. */
   readonly untold: readonly string[];
 }
 
@@ -24,10 +23,7 @@ const WIDEST = 500_000n;
 /** How far a stretch without blocks is searched; blocks after it are found from the tip. */
 export const LOOKED_AHEAD = 500_000n;
 
-/**
- * The newest slot that a quorum has finalized: a node that lags delays it, a single lying node cannot move it. Throws
- * NoHealthyNode.
- */
+/** The newest slot that a quorum has finalized: no single lying node moves it. Throws NoHealthyNode. */
 export function finalizedTip(pool: NodePool): Promise<bigint> {
   return tipOf(pool, 'finalized');
 }

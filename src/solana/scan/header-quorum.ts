@@ -24,10 +24,8 @@ interface Shown {
   readonly header: ListedHeader;
 }
 
-/** The answers for one slot. */
 interface Testimony {
   readonly versions: readonly ShownHeader[];
-  /** The errors of nodes without an answer. */
   readonly silent: readonly unknown[];
 }
 
@@ -71,7 +69,6 @@ export class HeaderBook {
     await this.learn(this.#absent.has(slot) ? [...this.#absent].filter((other) => other <= slot) : [slot]);
   }
 
-  /** The block of a slot as a quorum returns it. */
   agreed(slot: bigint): ListedHeader | undefined {
     const { versions = [] } = this.#pages.get(slot) ?? {};
     return versions.find(({ nodes }) => nodes.length >= this.#pool.quorum)?.header;
@@ -193,14 +190,12 @@ export class HeaderBook {
   }
 }
 
-/** The blocks of one slot by node, for messages. */
 export function showings(versions: readonly ShownHeader[]): string {
   return versions
     .map(({ header, nodes }) => `${nodes.join(', ')}: block ${header.blockhash} (height ${header.height})`)
     .join('; ');
 }
 
-/** True for the same block with the same parent. */
 export function isSameHeader(one: BlockHeader, other: BlockHeader): boolean {
   const sameParent = one.parentSlot === other.parentSlot && one.previousBlockhash === other.previousBlockhash;
   return sameParent && isSameBlock(one, other);
@@ -223,7 +218,6 @@ function versionOf(shown: readonly Shown[], quorum: number): readonly ShownHeade
   return [{ header: { ...first.header, time: time ?? null }, nodes: shown.map(({ node }) => node) }];
 }
 
-/** A finalized block; null if the node answers null. */
 async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Promise<ListedHeader | null> {
   const asked = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
   const block = await getBlock(node, slot, asked, over);

@@ -35,7 +35,6 @@ export class Listing {
   }
 }
 
-/** Signatures in the form that is hashed. */
 export function listOf(signatures: readonly string[]): Uint8Array {
   return Buffer.from(signatures.map((signature) => `${signature}\n`).join(''));
 }

@@ -2,13 +2,11 @@ import pLimit from 'p-limit';
 import { lowest } from '../../domain/bigint.ts';
 import { givingUp } from '../rpc/giving-up.ts';
 
-/** A loaded value, and the memory that it takes. */
 export interface Sized {
   readonly size: number;
 }
 
 export interface PrefetchOptions {
-  /** Concurrent requests. */
   readonly atOnce: number;
   /**
    * Limit for loaded blocks and blocks being loaded. A block being loaded counts as the largest so far. If blocks
@@ -19,7 +17,6 @@ export interface PrefetchOptions {
   readonly end?: AbortSignal | undefined;
 }
 
-/** Loads the block of a slot, until `over` aborts. */
 type Load<Block> = (slot: bigint, over: AbortSignal) => Promise<Block>;
 
 interface Loading<Block> {
@@ -50,10 +47,7 @@ export class Prefetch<Block extends Sized> {
     return this.#held() + (this.#blocks.size - this.#sizes.size) * this.#largest;
   }
 
-  /**
-   * Starts the first of these ascending slots, and more while there is room. Returns the slots that are loaded or
-   * loading.
-   */
+  /** Starts the first of these ascending slots, and more while there is room. Returns those loaded or loading. */
   want(slots: readonly bigint[]): readonly bigint[] {
     for (const [index, slot] of slots.entries()) {
       if (this.#blocks.has(slot)) continue;
@@ -63,10 +57,7 @@ export class Prefetch<Block extends Sized> {
     return slots.filter((slot) => this.#blocks.has(slot));
   }
 
-  /**
-   * The block. Null if it failed to load, had no room or was never requested; it is then forgotten and can be
-   * requested again.
-   */
+  /** The block; null if it failed to load, had no room or was never requested. It can then be requested again. */
   async take(slot: bigint): Promise<Block | null> {
     const block = (await this.#blocks.get(slot)?.block) ?? null;
     if (block === null) this.#forget(slot);

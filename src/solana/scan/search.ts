@@ -6,7 +6,6 @@ import type { NameFilter } from './bytes/name-filter.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
 import { listOf, nameOf } from './listing.ts';
 
-/** The result of a search for watched wallets in a block. */
 export interface Search {
   readonly header: BlockHeader;
   /** See {@link listingOf}. */
@@ -24,9 +23,7 @@ export interface Found extends Pick<Search, 'candidates' | 'transactions'> {
 
 export type Shower = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
-/**
- * Searches the bytes of a getBlock answer, using the result of {@link scanBlockBytes}. Throws as `readBlock` does.
- */
+/** Searches the bytes of a getBlock answer after {@link scanBlockBytes}. Throws as `readBlock` does. */
 export function searchBlock(
   bytes: Uint8Array,
   slot: bigint,

@@ -21,7 +21,6 @@ export type Kept =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'names'; readonly names: NameFilter };
 
-/** A block as one node returned it. */
 export interface SearchedBlock extends ShownBlock, Search {
   readonly kept: Kept;
   readonly node: string;

@@ -13,7 +13,6 @@ import { HeaderBook } from './header-quorum.ts';
 export async function startBlock(pool: NodePool, first: bigint | undefined): Promise<BlockHeader> {
   const tip = await finalizedTip(pool);
   const headers = new HeaderBook(pool);
-  /** The first of these blocks that a quorum returns. */
   const agreed = async (...slots: readonly bigint[]): Promise<BlockHeader> => {
     for (const slot of slots) {
       await headers.learn([slot]);

@@ -7,7 +7,6 @@ import { readTransactionError } from '../tx/error.ts';
 import { address, type TransactionBody, transactionBody } from './bytes/encodings.ts';
 
 export interface ReadOptions {
-  /** The node's name, for errors. */
   readonly node?: string;
   /** The highest accepted transaction version. Default 1. */
   readonly maxTransactionVersion?: number;
@@ -140,10 +139,7 @@ function holdingOf({ owner, programId, uiTokenAmount }: TokenBalance): TokenHold
 
 const versioned = z.object({ version: z.number() });
 
-/**
- * Checked first, because a newer version may have another shape. The error is the same as that of a node which
- * refuses it.
- */
+/** Checked first, because a newer version may have another shape. A node that refuses it returns the same error. */
 function refuseNewer(value: unknown, node: string, highest: number): void {
   const { data } = versioned.safeParse(value);
   if (data === undefined || data.version <= highest) return;

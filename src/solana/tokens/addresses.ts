@@ -11,10 +11,7 @@ const ACCOUNT_TYPE_MINT = 1;
 
 /** May we pay to this? A funded wallet, an empty one, or the reason why never. */
 export type Destination =
-  /**
-   * `vault`: an off-curve address that the System program owns and that has SOL; a program signs for it, as for a
-   * multisig.
-   */
+  /** `vault`: off-curve, owned by the System program, with SOL; a program signs for it, as for a multisig. */
   | { readonly kind: 'wallet' | 'empty' | 'vault' }
   | { readonly kind: 'rejected'; readonly reason: StatusReason };
 
@@ -64,7 +61,6 @@ function offCurve(account: AccountInfo | null, allowVaults: boolean): Destinatio
   return allowVaults && isVault ? { kind: 'vault' } : PDA;
 }
 
-/** The 32 bytes of an address, or the reason why the text is not an address. */
 export function decodeAddress(
   address: string,
 ): { readonly bytes: Uint8Array } | { readonly reason: StatusReason } {

@@ -13,10 +13,7 @@ import { deriveAta } from './ata.ts';
 import type { MintInfo } from './mint.ts';
 import { newTokenAccountData } from './token-account.ts';
 
-/**
- * The transfer that the hook receives. Addresses are wallets; `createAta` = the destination's token account is
- * created before it.
- */
+/** The transfer that the hook receives, between wallets; `createAta`: the destination's account is created first. */
 export interface HookedTransfer {
   readonly source: string;
   readonly destination: string;

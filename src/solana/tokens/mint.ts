@@ -37,9 +37,7 @@ export interface MintInfo {
   readonly ataSize: number;
 }
 
-/**
- * Reads a mint. Throws DomainError AssetRejected if the account is missing, not a mint, or too large to read whole.
- */
+/** Reads a mint. Throws DomainError AssetRejected if the account is missing, not a mint, or too large. */
 export function readMint(address: string, account: AccountInfo | null): MintInfo {
   if (account === null)
     throw notAMint(

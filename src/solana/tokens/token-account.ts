@@ -13,7 +13,6 @@ import { isTokenProgram, SYSTEM_PROGRAM } from '../tx/programs.ts';
 import { extensionEntries } from './token-extensions.ts';
 import { unpack } from './unpack.ts';
 
-/** A token account with the fields that payments need. */
 export interface TokenAccountInfo {
   readonly owner: string;
   readonly mint: string;

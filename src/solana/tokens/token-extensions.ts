@@ -1,4 +1,3 @@
-/** Token-2022 extensions by their number on chain. */
 const NAMES: Readonly<Record<number, string>> = {
   1: 'transferFeeConfig',
   2: 'transferFeeAmount',

@@ -78,7 +78,6 @@ export function issuerPowers({
   return [...powers, { code: 'freeze_authority', message }];
 }
 
-/** `address` has the power; null if unknown. */
 function extensionReason(name: string, address: string | null = null): StatusReason {
   const by = address === null ? '' : `: ${address}`;
   return {

@@ -47,10 +47,7 @@ async function newestAgreed(pool: NodePool): Promise<LatestBlockhash> {
   );
 }
 
-/**
- * How many nodes, `from` included, return this block for its slot, and whether any returns another. Ends once a
- * quorum agrees.
- */
+/** Nodes, `from` included, that return this block for its slot, and whether any returns another. Ends on a quorum. */
 async function askOthers(
   pool: NodePool,
   from: SolanaNode,

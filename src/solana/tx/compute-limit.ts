@@ -41,7 +41,6 @@ export interface DraftBasis {
   readonly leastUnits?: number;
 }
 
-/** For a transfer that depends on no account. */
 export const NO_BASIS: DraftBasis = { slot: 0n, ataFunded: false };
 
 const SHARED_MS = 600_000;
@@ -201,7 +200,6 @@ function makesAta(logs: readonly string[]): boolean {
   );
 }
 
-/** A log line for the start or the end of a program. */
 function isFrame(line: string): boolean {
   return /^Program \w+ (invoke|success|failed)/.test(line);
 }

@@ -22,7 +22,6 @@ export function readTransactionError(err: unknown): TransactionError | null {
   return instructionError(err, text) ?? rentError(err, text) ?? { kind: 'other', text };
 }
 
-/** The error whose text the database has. */
 export function recordedError(text: string): TransactionError {
   try {
     return readTransactionError(JSON.parse(text)) ?? { kind: 'other', text };

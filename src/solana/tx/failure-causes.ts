@@ -78,10 +78,7 @@ export function failureKind(error: TransactionError, logs: readonly string[]): F
   return kind === 'refused' && callsForeign(logs) ? 'passing' : kind;
 }
 
-/**
- * False if a transaction that failed in a block can never succeed. Its logs are not stored: `message` names its
- * programs.
- */
+/** False if a transaction that failed in a block can never succeed. Its logs are not stored: see `message`. */
 export function mayPass(error: TransactionError, message: Uint8Array): boolean {
   return kindOf(error, onlyProgramOf(error, message)) !== 'refused';
 }
@@ -94,10 +91,7 @@ export function mayLackUnits(error: TransactionError): boolean {
   );
 }
 
-/**
- * The error of a `message` as a sentence: which instruction, which program, what its code means; the chain's text
- * last.
- */
+/** The error of a `message` as a sentence: instruction, program, meaning of its code; the chain's text last. */
 export function describeFailure(error: TransactionError, message: Uint8Array): string {
   if (error.kind !== 'instruction') return `the transaction failed: ${error.text}`;
   const { index, name, custom, text } = error;
@@ -127,10 +121,7 @@ function innermostFailed(logs: readonly string[]): string | null {
   return lines.find((program) => program !== undefined) ?? null;
 }
 
-/**
- * True if an unknown program ran, such as a transfer hook. It may call a known program, whose code then says nothing
- * about the payment.
- */
+/** True if an unknown program ran, as a hook does. A known program that it calls says nothing about the payment. */
 function callsForeign(logs: readonly string[]): boolean {
   return logs.some((line) => {
     const program = /^Program (\w+) invoke \[/.exec(line)?.[1];

@@ -37,7 +37,6 @@ type Limits = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamp
 interface Plan {
   readonly compose: (limits: Limits) => Uint8Array;
   readonly limitOf: (trial: Uint8Array) => Promise<number>;
-  /** Accounts left out of the price request. */
   readonly own: readonly string[];
   readonly last: bigint | null;
   readonly salt: bigint;
@@ -56,9 +55,7 @@ const ANY = '';
 
 export type FeeChain = LimitsChain & Pick<Chain, 'baseFee' | 'recentPrice'>;
 
-/**
- * Finds unit limits by simulation and prices from recent blocks. Source: docs/interface.md, Prioritization fee rules.
- */
+/** Unit limits by simulation, prices from recent blocks. Source: docs/interface.md, Prioritization fee rules. */
 export class FeePlanner {
   readonly #chain: FeeChain;
   readonly #options: FeeOptions;

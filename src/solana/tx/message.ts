@@ -4,7 +4,6 @@ import { VersionedMessage } from '@solana/web3.js';
 import { DomainError } from '../../domain/errors.ts';
 import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
 
-/** One instruction with its accounts by address. */
 export interface DecodedInstruction {
   readonly program: string;
   readonly accounts: readonly {
@@ -28,7 +27,6 @@ export interface DecodedMessage {
   readonly computeUnitPriceMicroLamports: bigint | null;
 }
 
-/** Index of the system program's instruction that advances a nonce account. */
 const ADVANCE_NONCE = 4;
 
 /** Identity of a message: two transactions with the same hash are one. Hex SHA-256. */

@@ -20,10 +20,7 @@ export interface RecentFee {
   readonly prioritizationFee: bigint;
 }
 
-/**
- * How far back a price counts. Nodes keep as many entries, but only one for each block with a transaction: entries
- * may be hours old.
- */
+/** How far back a price counts. Nodes keep an entry only for each block with a transaction: some may be hours old. */
 const RECENT_SLOTS = 150n;
 /** Prices are `floor + k x BAND + salt`, with a salt below the band. */
 const BAND = 1_000n;

@@ -5,10 +5,7 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 
-/**
- * The 150 newest blockhashes of a bank, newest first. Layout: u64 count, then 32 bytes of hash and 8 bytes of fee
- * each.
- */
+/** The 150 newest blockhashes of a bank, newest first. Layout: u64 count, then 32 bytes of hash, 8 of fee each. */
 export const RECENT_BLOCKHASHES_SYSVAR = 'SysvarRecentB1ockHashes11111111111111111111';
 const COUNT_BYTES = 8;
 const HASH_BYTES = 32;
@@ -25,10 +22,7 @@ export class RecentBlockhashes {
     this.#pool = pool;
   }
 
-  /**
-   * Blocks after which this blockhash (base58) expires, 1 to 150; null if no node answers, or the node does not list
-   * it.
-   */
+  /** Blocks after which this blockhash (base58) expires, 1 to 150; null if no node lists it, or none answers. */
   async blocksLeft(blockhash: string): Promise<number | null> {
     const ages = await this.#ages.get('', () => this.#pool.read(readAges)).catch(() => null);
     const age = ages?.get(blockhash);

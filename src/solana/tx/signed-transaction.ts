@@ -4,7 +4,6 @@ import { base58 } from '@scure/base';
 export interface SignedTransaction {
   /** 64 bytes each, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly Uint8Array[];
-  /** The signed bytes. */
   readonly message: Uint8Array;
   /** base58, the fee payer first. */
   readonly signers: readonly string[];
@@ -16,9 +15,7 @@ const SIGNATURE_BYTES = 64;
 const ADDRESS_BYTES = 32;
 const VERSION_BIT = 0x80;
 const VERSION_1 = 0x81;
-/**
- * Version 1: prefix, header (3), config mask (4), lifetime (32), number of instructions, then the number of accounts.
- */
+/** Version 1: prefix, header (3), config mask (4), lifetime (32), instruction count, then account count. */
 const VERSION_1_ACCOUNTS_AT = 41;
 
 /** Reads a transaction of version legacy, 0 or 1 (SIMD-0385: signatures last). Null for other bytes. */
@@ -26,7 +23,6 @@ export function readSigned(raw: Uint8Array): SignedTransaction | null {
   return raw[0] === VERSION_1 ? readVersion1(raw) : readEarlier(raw);
 }
 
-/** The version of a message from {@link readSigned}. */
 export function versionOf(message: Uint8Array): 'legacy' | number {
   const [first = 0] = message;
   return first < VERSION_BIT ? 'legacy' : first - VERSION_BIT;

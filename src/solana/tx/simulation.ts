@@ -7,23 +7,19 @@ import type { TransactionError } from './error.ts';
 
 export interface Simulation {
   readonly node: string;
-  /** The slot of the simulated bank. */
   readonly slot: bigint;
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
 }
 
-/**
- * Simulations of one transaction: those that a quorum returns alike, the others, and the errors of the other nodes.
- */
+/** Simulations of one transaction: those that a quorum returns alike, the others, and other nodes' errors. */
 export interface Simulations {
   readonly alike: readonly Simulation[];
   readonly others: readonly Simulation[];
   readonly faults: readonly string[];
 }
 
-/** See `Chain.simulations`. */
 export async function simulateAlike(
   pool: NodePool,
   raw: string,

@@ -22,9 +22,7 @@ export function readTokenTransfer({ program, data }: DecodedInstruction): TokenT
   return null;
 }
 
-/**
- * Base units that the token program withholds at the destination; the chain fails the transfer if its fee differs.
- */
+/** Base units that the token program withholds at the destination; with another fee, the transfer fails. */
 export function withheldBy(message: DecodedMessage): bigint {
   const last = message.instructions.at(-1);
   return (last === undefined ? null : readTokenTransfer(last))?.expectedFee ?? 0n;

@@ -51,7 +51,6 @@ export interface TransferSpec {
   readonly toVault?: boolean;
 }
 
-/** A transfer without compute unit limit and price. */
 export type TransferDraft = Omit<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
 /** A composed version-0 message and its identity (hex SHA-256). */
@@ -78,7 +77,6 @@ export function composeTransfer(spec: TransferSpec): ComposedTransfer {
   return { message, messageHash: messageHashOf(message) };
 }
 
-/** Null if the transaction would be larger than a packet. */
 function serialized(spec: TransferSpec): Uint8Array | null {
   const compiled = MessageV0.compile({
     payerKey: new PublicKey(spec.source),
@@ -114,7 +112,6 @@ function tooLarge(spec: TransferSpec): string {
   return `${all}: its memo has ${Buffer.byteLength(spec.memo, 'utf8')} bytes, and at most ${room} fit`;
 }
 
-/** Bytes of the longest memo that fits; null if none fits. */
 function memoRoom(spec: TransferSpec): number | null {
   const shortest = serialized({ ...spec, memo: 'x' });
   if (shortest === null) return null;

@@ -26,10 +26,7 @@ export class Runs {
     this.#eights = Float64Array.from(eights);
   }
 
-  /**
-   * The position after run number `run` if it is at `at`, else -1. May throw RangeError if the text ends inside it,
-   * or within eight bytes from `at`.
-   */
+  /** The position after run number `run` at `at`, or -1. May throw RangeError near the end of the text. */
   after(view: DataView, at: number, run: number): number {
     const plan = this.#plan;
     const fields = run * FIELDS;
@@ -51,10 +48,7 @@ export class Runs {
   }
 }
 
-/**
- * Compares the bytes at `one` and `other` as {@link Runs} does; false for fewer than eight bytes. May throw
- * RangeError if the text ends inside them.
- */
+/** Compares like {@link Runs}; false for fewer than eight bytes. May throw RangeError near the end of the text. */
 export function areSame(view: DataView, one: number, other: number, length: number): boolean {
   if (length < EIGHT) return false;
   const last = length - EIGHT;

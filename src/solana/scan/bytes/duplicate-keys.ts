@@ -17,7 +17,6 @@ export const READ_IN_TRANSACTION: ReadObjects = {
   },
 };
 
-/** For an answer to getBlock. */
 export const READ_IN_ANSWER: ReadObjects = { result: { transactions: READ_IN_TRANSACTION } };
 
 interface Level {

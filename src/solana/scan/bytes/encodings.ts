@@ -4,9 +4,7 @@ import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { SIGNATURE_TEXT } from '../../rpc/node-text.ts';
 import { readSigned, versionOf } from '../../tx/signed-transaction.ts';
 
-/** The accounts and signers of a transaction, independent of its encoding. */
 export interface TransactionBody {
-  /** The first identifies the transaction. */
   readonly signatures: readonly [string, ...string[]];
   /** In the order of the balances; see `hasLoaded`. */
   readonly accounts: readonly { readonly address: string; readonly signer: boolean }[];
@@ -16,10 +14,7 @@ export interface TransactionBody {
   readonly version: 'legacy' | number | null;
 }
 
-/**
- * An address as nodes return it. Only its form is checked: text of this form that is not an address belongs to no
- * account.
- */
+/** An address as nodes return it; only the form is checked. Text of this form that is no address has no account. */
 export const address = z.string().regex(ADDRESS_TEXT);
 const signatures = z.tuple([z.string().regex(SIGNATURE_TEXT)], z.string());
 const describedKey = z.object({ pubkey: address, signer: z.boolean() });

@@ -9,10 +9,7 @@ export function hasAddressLength(start: number, end: number): boolean {
   return end - start >= SHORTEST_ADDRESS && end - start <= LONGEST_ADDRESS;
 }
 
-/**
- * Eight words from the start and three from the end cover every address; together with the length they differ for any
- * two.
- */
+/** Eight words from the start, three from the end and the length differ for any two addresses. */
 const FRONT_WORDS = 8;
 const END = 8;
 const NUMBERS = 12;
@@ -34,7 +31,6 @@ export class Fingerprint {
   readonly #text = Buffer.alloc(LONGEST_ADDRESS);
   readonly #view = new DataView(this.#text.buffer, this.#text.byteOffset, LONGEST_ADDRESS);
 
-  /** {@link take} for the text of an address. */
   ofText(address: string): number {
     return this.take(this.#view, 0, this.#text.write(address, 'latin1'));
   }

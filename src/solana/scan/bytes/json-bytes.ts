@@ -2,9 +2,7 @@ import { lowestMark, quoteMarksOf, WORD_BYTES } from './u32.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
-/**
- * Digits, signs, commas, colons and white space are below it; brackets and the letters of null, true and false above.
- */
+/** Digits, signs, commas, colons and white space are below it; brackets and the letters of literals above. */
 const FIRST_LETTER = 0x40;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
 const SQUARE = 0x20;
@@ -39,9 +37,7 @@ export type VisitMember = (value: number, name: string) => number;
  */
 export class JsonBytes {
   readonly view: DataView;
-  /** The element count of the array that {@link numbers} read last. */
   count = 0;
-  /** The position of the last whole word of the text. */
   readonly #lastWord: number;
 
   constructor(view: DataView) {
@@ -124,7 +120,6 @@ export class JsonBytes {
     return next + 1;
   }
 
-  /** The closing quote of the string whose text begins at `at`. */
   textEnd(at: number): number {
     const view = this.view;
     const lastWord = this.#lastWord;
@@ -137,7 +132,6 @@ export class JsonBytes {
     return next;
   }
 
-  /** The end of a number, null, true or false. */
   scalarEnd(at: number): number {
     let next = at;
     while (!isAfterScalar(this.view.getUint8(next))) next += 1;
@@ -145,7 +139,6 @@ export class JsonBytes {
     return next;
   }
 
-  /** The next byte that is not white space. */
   spaces(at: number): number {
     return spaces(this.view, at);
   }
@@ -154,7 +147,6 @@ export class JsonBytes {
     return this.view.getUint8(at) === character.charCodeAt(0);
   }
 
-  /** Whether the bytes from `start` to `end` are exactly `text` (ASCII). */
   reads(start: number, end: number, text: string): boolean {
     if (end - start !== text.length) return false;
     for (let index = 0; index < text.length; index += 1) {
@@ -163,7 +155,6 @@ export class JsonBytes {
     return true;
   }
 
-  /** The bytes from `start` to `end`, each as one character. */
   text(start: number, end: number): string {
     const { buffer, byteOffset } = this.view;
     return Buffer.from(buffer, byteOffset + start, end - start).toString('latin1');

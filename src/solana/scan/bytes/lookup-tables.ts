@@ -9,10 +9,7 @@ export interface ByteRange {
 
 const TOGETHER = 512;
 
-/**
- * Batches lookups of one text in a watch set: the processor fetches hundreds of memory locations in little more time
- * than one.
- */
+/** Batches lookups in a watch set: hundreds of memory reads at once take little more time than one. */
 export class Lookups {
   readonly #watched: WatchSet;
   readonly #view: DataView;
@@ -29,7 +26,6 @@ export class Lookups {
     this.#view = view;
   }
 
-  /** Looks up the text from `start` to `end`. */
   ask(start: number, end: number): void {
     if (!hasAddressLength(start, end)) return;
     const index = this.#waiting;

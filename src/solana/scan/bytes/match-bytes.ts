@@ -8,7 +8,6 @@ import type { NameFilter } from './name-filter.ts';
 import { TransactionBytes } from './transaction-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
 
-/** The result of scanning a block's bytes without a parse. */
 export type BlockScan =
   /** The scan is not reliable: parse the whole block, and treat each of its wallets as a candidate. */
   | { readonly mustParse: true }
@@ -57,7 +56,6 @@ class AnswerScan {
   readonly #json: JsonBytes;
   readonly #reader: TransactionBytes;
   readonly #transactions: ByteRange[] = [];
-  /** The first signature of each transaction. */
   readonly #signatures: ByteRange[] = [];
   readonly #fields = new Map<HeaderField, string | null>();
 
@@ -114,9 +112,7 @@ class AnswerScan {
     return end;
   }
 
-  /**
-   * Only texts of a single signature's length are accepted, so that two different lists never produce the same bytes.
-   */
+  /** Only texts of one signature's length are accepted, so that two different lists never produce the same bytes. */
   #sign(start: number, end: number): void {
     if (this.#signatures.length > this.#transactions.length) return;
     const length = end - start;
@@ -125,7 +121,6 @@ class AnswerScan {
     this.#signatures.push({ start, end });
   }
 
-  /** The text of a string or number; null for null. */
   #scalar(start: number, end: number): string | null {
     const text = this.#json.text(start, end);
     return text === 'null' ? null : text.replace(QUOTED, '$1');
@@ -147,10 +142,7 @@ class AnswerScan {
   }
 }
 
-/**
- * Throws {@link Unreadable} if a field is absent or malformed, or the height is null: then only a parse can judge the
- * block.
- */
+/** Throws {@link Unreadable} if a field is absent or malformed, or the height is null: then only a parse decides. */
 function headerOf(fields: ReadonlyMap<HeaderField, string | null>): Omit<BlockHeader, 'slot'> {
   const text = (name: HeaderField): string => {
     const value = fields.get(name);

@@ -36,7 +36,6 @@ export class NameFilter {
     if (hasAddressLength(start, end)) this.#add(this.#fingerprint.take(view, start, end));
   }
 
-  /** Uses the spread of the last hash. */
   #add(print: number): void {
     const step = print | 1;
     let place = this.#fingerprint.spread;

@@ -16,9 +16,7 @@ export function walkKey(json: JsonBytes, at: number, onAddress: OnAddress): numb
   throw new Unreadable(`the account key at byte ${at} has no pubkey`);
 }
 
-/**
- * Throws Unreadable if owner or mint is absent or null. A failed transaction may lack owners; then a parse decides.
- */
+/** Throws Unreadable if owner or mint is absent or null. A failed transaction may lack owners: a parse decides. */
 export function walkTokenBalance(json: JsonBytes, at: number, onAddress: OnAddress): number {
   let named = 0;
   const next = json.object(at, (value, name) => {

@@ -4,10 +4,7 @@ import { isBlank, type JsonBytes } from './json-bytes.ts';
 /** Reads the value at a position and returns the position after it. */
 export type ReadValue = (at: number) => number;
 
-/**
- * A member as it last occurred at its place in an object. No two steps have the same key, so an object that matches
- * them has no duplicate.
- */
+/** A member as it last occurred at its place. No two steps have the same key: a matching object has no duplicate. */
 interface Step {
   readonly name: string;
   /**
@@ -19,10 +16,7 @@ interface Step {
 }
 
 const CLOSE = 0x7d;
-/**
- * Learning costs more than reading: a node that orders keys differently in each object must not slow down a whole
- * block.
- */
+/** Learning costs more than reading: a node with another key order in each object must not slow down a block. */
 const MOST_LEARNED = 256;
 
 /**
@@ -44,9 +38,7 @@ export class Members {
     this.#other = other;
   }
 
-  /**
-   * Reads the object at `at` and returns the position after it. Throws what {@link JsonBytes} and the readers throw.
-   */
+  /** Reads the object at `at` and returns its end. Throws what {@link JsonBytes} and the readers throw. */
   read(at: number): number {
     const view = this.#json.view;
     const steps = this.#steps;
@@ -88,10 +80,7 @@ export class Members {
   }
 }
 
-/**
- * -1 if the run is not there, or the text ends too soon after it. Catching the error is cheaper than a length check
- * each time.
- */
+/** -1 if the run is not there, or the text ends too soon after it. The catch is cheaper than a length check. */
 function afterLead(lead: Runs, view: DataView, at: number): number {
   try {
     return lead.after(view, at, 0);

@@ -9,28 +9,21 @@ import { NameFilter } from './name-filter.ts';
 import { cutBlock } from './splitter.ts';
 import type { WatchSet } from './watch-set.ts';
 
-/** The search result of a block that is too large for memory. */
 export interface LongBlock extends Search, Condensed {
   readonly kept: { readonly kind: 'names'; readonly names: NameFilter };
   /** Approximate bytes kept of it, without the search result. */
   readonly size: number;
 }
 
-/** Limits of a long answer. */
 export interface LongBounds {
-  /** Bytes that are searched at once. */
   readonly pieceBytes: number;
-  /**
-   * A block has at most 100 million compute units (SIMD-0286); a transaction costs 1,020 for its signature and a
-   * write lock.
-   */
+  /** A block has at most 100 million compute units (SIMD-0286); signature and write lock cost a transaction 1,020. */
   readonly transactions: number;
   /**
    * Accounts and token balances of ours that change or sign, and wallets of ours that are named. A changed account
    * costs 300 compute units; an account named for the first time costs an entry in a lookup table.
    */
   readonly findings: number;
-  /** Bytes of the {@link NameFilter}. Default: see there. */
   readonly nameBytes?: number;
 }
 

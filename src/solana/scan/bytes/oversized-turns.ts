@@ -3,10 +3,7 @@ import { givingUp } from '../../rpc/giving-up.ts';
 import { Gate, TurnMissed } from '../../rpc/rate-limiter.ts';
 import type { Shower } from '../search.ts';
 
-/**
- * Long answers that are read concurrently, in the process and per node: one that never ends must not block all
- * others.
- */
+/** Long answers read concurrently, per process and per node: one that never ends must not block the others. */
 const [AT_ONCE, OF_A_NODE] = [2, 1];
 const PATIENCE_MS = 60_000;
 

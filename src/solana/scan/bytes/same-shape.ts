@@ -7,10 +7,7 @@ const MOST_SHAPES = 16;
 /** Receives the range of an address's text. */
 export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
 
-/**
- * Reads a value of any shape and returns the position after it. It must report the same texts for all values of one
- * shape.
- */
+/** Reads a value of any shape and returns the position after it. Reports the same texts for all values of a shape. */
 type Walk = (at: number, onAddress: OnAddress) => number;
 
 /** Reads JSON values that mostly have one shape, as the account keys and token balances of a block do. */
@@ -27,10 +24,7 @@ export class AlikeReader {
     this.#onWallet = onWallet;
   }
 
-  /**
-   * Reads the value at `at`, reports its wallets at least once, and returns the position after it. Throws errors of
-   * `walk`.
-   */
+  /** Reads the value at `at`, reports its wallets at least once, and returns the end. Throws errors of `walk`. */
   read(at: number): number {
     const next = this.#repeated(at);
     if (next >= 0) return next;

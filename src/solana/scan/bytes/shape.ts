@@ -23,10 +23,7 @@ export type AddressesAt = ReadonlyMap<number, { readonly isWallet: boolean }>;
 export class Shape {
   readonly #runs: Runs;
   readonly #follows: Uint8Array;
-  /**
-   * The run after the last address. `#rest` is the position of the bytes from there to the end in the last value of
-   * this shape.
-   */
+  /** The run after the last address. `#rest`: where the bytes from there on are in the last value of this shape. */
   readonly #lastRun: number;
   #rest = 0;
   #restLength = 0;

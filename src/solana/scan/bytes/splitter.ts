@@ -39,10 +39,8 @@ class Cutter {
   readonly #pieceBytes: number;
   #stage: 'head' | 'list' | 'tail' = 'head';
   readonly #list = new ListWalk();
-  /** The bytes before and after the list. */
   readonly #rim: Uint8Array[] = [];
   #isFirst = true;
-  /** The bytes of the current stage. */
   #held: Uint8Array[] = [];
   #size = 0;
 
@@ -65,13 +63,11 @@ class Cutter {
     if (this.#stage === 'tail') this.#hold(rest, LONGEST_BYTES);
   }
 
-  /** The answer without its transactions. */
   rim(): Buffer {
     if (this.#stage !== 'tail') throw new Unreadable(`it ends in its ${this.#stage}`);
     return Buffer.concat([...this.#rim, ...this.#release()]);
   }
 
-  /** Returns the bytes after the head in this part. */
   #head(part: Uint8Array): Uint8Array {
     const begun = Buffer.concat([...this.#release(), part]);
     const found = LIST.exec(begun.toString('latin1', 0, HEAD_BYTES));
@@ -119,15 +115,11 @@ class ListWalk {
   #isText = false;
   #isEscaped = false;
 
-  /** True if the position is between two elements. */
   get isBetween(): boolean {
     return this.#depth === 0 && !this.#isText;
   }
 
-  /**
-   * Walks to the end of the first object or list that ends after at least `least` bytes, to the bracket that ends the
-   * list itself, or to the end of the part.
-   */
+  /** To the end of the first object or list after `least` bytes, or the end of the whole list, or of the part. */
   walk(part: Uint8Array, least: number): { readonly end: number; readonly ended: boolean } {
     for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
       const byte = part[at] as number;

@@ -23,10 +23,7 @@ interface Seen {
   isStatusOk: boolean;
 }
 
-/**
- * Reads entries of a block's `transactions` for their wallets: account keys and owners of token balances, in plain
- * text.
- */
+/** Reads entries of a block's `transactions` for wallets in plain text: account keys and owners of token balances. */
 export class TransactionBytes {
   readonly #json: JsonBytes;
   readonly #onWallet: OnText;
@@ -35,9 +32,7 @@ export class TransactionBytes {
   readonly #tokenBalances: AlikeReader;
   readonly #members: Members;
 
-  /**
-   * `onWallet` receives each text that may be a wallet, and possibly others. `onSignature` receives each signature.
-   */
+  /** `onWallet` receives each text that may be a wallet, and possibly others; `onSignature` each signature. */
   constructor(json: JsonBytes, onWallet: OnText, onSignature: OnText) {
     const value: ReadValue = (at) => json.value(at);
     this.#json = json;
@@ -98,10 +93,7 @@ export class TransactionBytes {
     );
   }
 
-  /**
-   * `accountKeys` are here (transactionDetails `accounts`) or in the message (`full`); a base64 transaction is not an
-   * object.
-   */
+  /** `accountKeys` are here (transactionDetails `accounts`) or in the message (`full`); base64 is not an object. */
   #bodyMembers(value: ReadValue, onSignature: OnText): Members {
     const json = this.#json;
     const accountKeys: ReadValue = (at) => json.array(at, this.#accountKey);

@@ -1,7 +1,4 @@
-/**
- * Four bytes of text as a 32-bit number, first byte lowest. The loops below use a literal, because an exported
- * constant slows them down.
- */
+/** Four bytes of text as a 32-bit number, lowest first. The loops below use a literal: an export is slower. */
 export const WORD_BYTES = 4;
 
 const LOWEST_BITS = 0x01010101;
@@ -13,15 +10,11 @@ const COMMAS = 0x2c2c2c2c;
 const CLOSES = 0x7d7d7d7d;
 const EITHER_CASE = 0x20202020;
 
-/**
- * Not 0 if a byte of `word` is a quote; {@link lowestMark} then gives the first one. Marks above the lowest may be
- * false.
- */
+/** Not 0 if `word` contains a quote; {@link lowestMark} gives the first one. Marks above the lowest may be false. */
 export function quoteMarksOf(word: number): number {
   return marksOf(word ^ QUOTES);
 }
 
-/** The index, 0 to 3, of the byte with the lowest mark. */
 export function lowestMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }

@@ -1,10 +1,7 @@
 import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { Fingerprint, hasAddressLength } from './fingerprint.ts';
 
-/**
- * A wallet's segment is not stored, because its position implies it: so 32 stored bits represent a 44-bit
- * fingerprint.
- */
+/** A wallet's position implies its segment: so 32 stored bits represent a 44-bit fingerprint. */
 const SEGMENT_BITS = 12;
 const SEGMENTS = 2 ** SEGMENT_BITS;
 const SMALLEST_SEGMENT = 8;
@@ -27,7 +24,7 @@ const EMPTY = 0;
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();
   /**
-   * Segments of equal length, a power of two; within its segment, a wallet is at the place of its fingerprint or soon
+   * Segments of equal length, a power of two; a wallet is at the place of its fingerprint in its segment, or soon
    * after.
    */
   #slots: Int32Array;
@@ -66,15 +63,11 @@ export class WatchSet {
     return ADDRESS_TEXT.test(address) && this.#hasHash(this.#fingerprint.ofText(address));
   }
 
-  /** {@link has} for the text in `view` from `start` to `end`. */
   hasBytes(view: DataView, start: number, end: number): boolean {
     return hasAddressLength(start, end) && this.#hasHash(this.take(view, start, end));
   }
 
-  /**
-   * Hashes 32 to 44 bytes of `view` for {@link sift} and {@link holds}. Returns the print; {@link spread} is valid
-   * until the next call.
-   */
+  /** Hashes 32 to 44 bytes for {@link sift} and {@link holds}; {@link spread} is valid until the next call. */
   take(view: DataView, start: number, end: number): number {
     return this.#fingerprint.take(view, start, end);
   }
@@ -93,7 +86,6 @@ export class WatchSet {
     return this.#slots[this.#slotOf(segmentOf(spread), print)] === print;
   }
 
-  /** Uses the spread of the last hash. */
   #hasHash(print: number): boolean {
     return this.sift(this.spread, print) === 1 && this.holds(this.spread, print);
   }

@@ -8,7 +8,7 @@ export function publicKeyOf(address: string): KeyObject {
   return createPublicKey({ format: 'jwk', key: { ...OKP, x: base64url(base58.decode(address)) } });
 }
 
-/** The private key of a 32-byte seed. OpenSSL derives the public key, not from `claimed`: see {@link addressOf}. */
+/** The private key of a 32-byte seed. OpenSSL ignores `claimed` and derives the public key: see {@link addressOf}. */
 export function privateKeyOf(seed: Uint8Array, claimed: Uint8Array): KeyObject {
   return createPrivateKey({ format: 'jwk', key: { ...OKP, d: base64url(seed), x: base64url(claimed) } });
 }

@@ -27,7 +27,10 @@ function policyOf(kind: UpkeepRequest['kind']): Policy {
 /** Several times the rent of 80 bytes. The wallet keeps control of the lamports, so this only limits a mistake. */
 const RENT_CAP_LAMPORTS = 5_000_000n;
 
-/** @throws DomainError SigningRefused unless the message only creates, or advances, the wallet's own nonce account */
+/**
+ * Throws DomainError SigningRefused unless the message does exactly one thing within `bounds`: it creates a nonce
+ * account with the wallet's own seed and authority, or advances such an account.
+ */
 export function checkUpkeep(message: Uint8Array, asked: UpkeepRequest, bounds: SigningBounds): void {
   const { kind, signer, seed, rentLamports } = asked;
   if (!isNonceSeed(seed)) throw refused('the seed is not one of a nonce account');

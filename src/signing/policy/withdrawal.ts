@@ -50,9 +50,9 @@ export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
 };
 
 /**
- * Throws DomainError SigningRefused unless the bytes are exactly the requested transfer: the nonce advance if one is
- * requested, compute unit limit and price, at most one created token account, at most one memo, one transfer. Any
- * other program, account, signer or lookup table is refused, and so is anything beyond `bounds`.
+ * Throws DomainError SigningRefused unless the bytes are exactly the requested transfer, within `bounds`. Allowed are
+ * a requested nonce advance, compute unit limit and price, at most one created token account, at most one memo, one
+ * transfer. Any other program, account, signer or lookup table is refused.
  */
 export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds: SigningBounds): void {
   const decoded = readMessage(message);

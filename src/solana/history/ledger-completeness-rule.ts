@@ -11,9 +11,9 @@ export interface ShownLedger {
 }
 
 /**
- * True if an honest node has every block of these slots: the parent of its first block is before them, and its count
- * matches the heights of first and last. Heights grow by one per block, so a lost block is missing in the count, and
- * skipped slots change neither number. If these slots have no block, first and last are equal.
+ * True if an honest node has every block of these slots. The parent of its first block must be before them, and its
+ * count must match the heights of first and last. Heights grow by one per block, so a lost block is missing in the
+ * count, and skipped slots change neither number. If these slots have no block, first and last are equal.
  */
 export function hasAllOf({ from, to }: Slots, { first, last, count }: ShownLedger): boolean {
   if (first.slot < from || last.slot < to) return false;

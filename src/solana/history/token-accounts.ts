@@ -37,13 +37,11 @@ interface Listing extends WalletListing {
 }
 
 /**
- * Every finalized transaction that names `account` in these slots: the union over all nodes.
+ * Every finalized transaction that names `account` in these slots: the union over all nodes, once per listed slot.
+ * Throws NoHealthyNode if too few nodes answer with a list; an empty list is an answer.
  *
- * An empty or short list counts only if a quorum of nodes proves that it has every block of these slots, and still
- * has them afterwards: see {@link areWhole}. With too few such nodes, the result may be incomplete.
- *
- * A transaction that nodes list in several slots is returned with each of them. Throws NoHealthyNode if too few nodes
- * answer with a list; an empty list is an answer.
+ * An empty or short list counts only if a quorum of nodes has every block of these slots, and still has them
+ * afterwards (see {@link areWhole}). With too few such nodes, the result may be incomplete.
  */
 export async function historyOf(
   { pool, lists, held }: ListedNodes,
@@ -76,8 +74,8 @@ export async function historyOf(
 }
 
 /**
- * True if a quorum of the believed nodes has all the blocks now: a node may have restarted without them between its
- * proof and its list. Throws NoHealthyNode if the decision depends on nodes that no longer answer.
+ * True if a quorum of the believed nodes has all the blocks now; a node may have lost them before it listed. Throws
+ * NoHealthyNode if the decision depends on nodes that no longer answer.
  */
 export async function areWhole(
   { pool, held }: Omit<ListedNodes, 'lists'>,
@@ -136,8 +134,8 @@ export async function hintedTokenAccountsOf(pool: NodePool, wallet: string): Pro
 }
 
 /**
- * A wallet's token accounts under both programs at a finalized slot not below `asOf`, as a quorum names them; an
- * account that a quorum denies is left out. Throws NoHealthyNode if too few nodes have reached that slot.
+ * A wallet's token accounts under both programs at a finalized slot not below `asOf`, by a quorum. An account that a
+ * quorum denies is left out. Throws NoHealthyNode if too few nodes have reached that slot.
  */
 export async function tokenAccountsOf(
   pool: NodePool,

@@ -45,7 +45,7 @@ export function reachedBy(quorum: number, values: readonly bigint[]): bigint | n
 }
 
 /**
- * The parties of a finalized transaction, from any node whose bytes prove the signers: a node cannot forge these
+ * The parties of a finalized transaction, from any node whose bytes prove the signers. A node cannot forge these
  * bytes, or return those of another transaction. Null if no node returns such bytes now.
  */
 export async function partiesOf(pool: NodePool, signature: string, verify: Verify): Promise<Parties | null> {
@@ -73,9 +73,8 @@ export async function payeesOf(pool: NodePool, signature: string, verify: Verify
 }
 
 /**
- * True if this may be a payment of `asset` to `destination`. It names the wallet; or it names the wallet's associated
- * token account, the only trace in the signed bytes if that account existed before; or the owners of its token
- * accounts are unknown.
+ * True if this may be a payment of `asset` to `destination`: it names the wallet, or the wallet's associated token
+ * account, or owners are missing. If the associated account existed before, it is the only trace in the signed bytes.
  */
 export function mayHavePaid(
   { all, hidesOwners }: Payees,

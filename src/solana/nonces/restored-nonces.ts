@@ -14,8 +14,7 @@ export interface AgreedNonce {
 
 /**
  * The account's value that a quorum agrees on, among nodes that have finalized more than `end`; null if there is
- * none. A bank from before the end of the database gap does not count: it may have an older value than the one that a
- * lost attempt uses.
+ * none. A bank from before the end of the database gap may have an older value than a lost attempt uses.
  */
 export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: number): AgreedNonce | null {
   const fresh = shown.filter(({ height }) => height > end);
@@ -28,17 +27,16 @@ export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: n
 }
 
 /**
- * True if an attempt that was lost in a database restore may use this value. False if there is no account, or if a
- * live attempt in the database uses the value: no database ever allows two attempts with the same nonce value of one
- * account.
+ * True if an attempt that was lost in a database restore may use this value. False if there is no account, or a live
+ * attempt in the database uses the value: two attempts never share a nonce value.
  */
 export function mayBeLost({ nonce }: AgreedNonce, carriedOnRecord: string | null): boolean {
   return nonce !== null && nonce !== carriedOnRecord;
 }
 
 /**
- * True if no transaction with `nonce` can run any more. A quorum of nodes that have finalized more than `end` has
- * another value, or no account; these banks are later than any use of the nonce in the gap.
+ * True if no transaction with `nonce` can run any more: a quorum of nodes past `end` has another value, or no
+ * account. Their banks are later than any use of the nonce in the gap.
  */
 export function isGone(nonce: string, end: bigint, shown: readonly ShownNonce[], quorum: number): boolean {
   return shown.filter((one) => one.height > end && one.nonce !== nonce).length >= quorum;

@@ -29,8 +29,8 @@ const REACH = 192n;
 const REACHES = 32n;
 
 /**
- * The wire bytes of a transaction that its buyer sent, from a node that has it in a confirmed block; null if no node
- * shows it yet. The caller must verify the signatures: a node can invent everything else.
+ * The wire bytes of a buyer's transaction, from a node that has it in a confirmed block; null if no node shows it
+ * yet. The caller must verify the signatures: a node can invent everything else.
  */
 export async function sentTransaction(pool: NodePool, signature: string): Promise<SentTransaction | null> {
   const shown = await pool.second(

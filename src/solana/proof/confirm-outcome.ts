@@ -122,8 +122,8 @@ export interface LandingProof {
 }
 
 /**
- * Proves that an attempt which the database has as dead has landed: two nodes return the same outcome, or a quorum
- * returns the block of `slot` with the transaction. Null while neither holds: one node alone proves nothing.
+ * Proves that a dead attempt of the database has landed: two nodes return one outcome, or a quorum its block of
+ * `slot`. Null while neither holds: one node alone proves nothing.
  */
 export async function proveLanded(
   pool: NodePool,

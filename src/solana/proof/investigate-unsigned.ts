@@ -71,9 +71,9 @@ interface BlockWord {
 const NO_WORD: BlockWord = { contains: null, isOther: () => false };
 
 /**
- * Gathers the evidence for a death without a signature, in this order: finalized heights; the linked blocks of the
- * attempt's life, with the accounts of their transactions; each node's history of the wallet there. Messages count
- * only if `verify` accepts their signatures. Null while no node is past the attempt's last height.
+ * Gathers the evidence for a death without a signature, in this order: finalized heights; linked blocks of the
+ * attempt's life with their accounts; each node's history of the wallet. Messages count only if `verify` accepts
+ * their signatures. Null while no node is past the attempt's last height.
  */
 export async function examineUnsigned(
   chain: Chain,

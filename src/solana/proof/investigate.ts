@@ -38,9 +38,9 @@ export type SignedAttempt = AttemptFacts & { readonly signature: string };
 const AT_ONCE = 8;
 
 /**
- * Gathers the evidence for verdicts on due attempts, in the order that a proof of death needs: after `heights` the
- * block of the blockhash and its linked blocks, then the statuses with history. Attempts with the same blockhash
- * share blocks, and all share status calls; each still gets its own proof. Results are in the order of `attempts`.
+ * Gathers the evidence for due attempts in the order that a proof of death needs: after `heights` the linked blocks
+ * from that of the blockhash, then the statuses with history. Attempts with the same blockhash share blocks, and all
+ * share status calls; each still gets its own proof. Results are in the order of `attempts`.
  */
 export async function investigate(
   chain: Chain,
@@ -75,7 +75,7 @@ export async function investigate(
 }
 
 /**
- * True for a status that the blocks up to L contradict: a finalized one, or one in a slot after these blocks, where
+ * True for a status that the blocks up to L contradict: it is finalized, or in a slot after these blocks. After them
  * the blockhash has expired. A status within their slots may come from a dead fork.
  */
 function refutedBy(coverage: Coverage | null) {
@@ -128,8 +128,8 @@ async function readBlocks(
 }
 
 /**
- * Reads the attempt's first block. If a quorum of `heights` is above the last height, also reads the nodes that still
- * accept the blockhash, and the linked blocks above it or the block that displaced it.
+ * Reads the attempt's first block. If a quorum of `heights` is above the last height, also reads which nodes still
+ * accept the blockhash. Then it reads the linked blocks up to one above L, or the block that displaced the first one.
  */
 export async function readBlocksOf(
   chain: Chain,

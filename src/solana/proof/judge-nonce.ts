@@ -40,7 +40,7 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
 }
 
 /**
- * A status below finalized forbids death, whatever contradicts it: a node that saw a dead fork later answers null,
+ * A status below finalized forbids death, whatever contradicts it. A node that saw a dead fork later answers null,
  * and a node that a proof refutes is distrusted. If a quorum's nonces differ from the attempt's, this status is the
  * reason for the wait.
  */

@@ -16,9 +16,9 @@ export interface WalletEntry {
 
 /**
  * Answers "may we sign again?" for an attempt whose signature is not known, although one may exist. The rule is that
- * of {@link judgeAttempt} with the message hash in place of the signature: `coverage` states whether the linked
- * blocks contain the message, `statuses` whether each node's history of the wallet does. Never `landed`: without
- * bytes no outcome can be requested.
+ * of {@link judgeAttempt} with the message hash as signature. `coverage` states whether the linked blocks contain the
+ * message; `statuses` come from each node's history of the wallet. Never `landed`: without bytes no outcome can be
+ * requested.
  */
 export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): Verdict {
   return judgeAttempt(

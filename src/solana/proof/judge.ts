@@ -37,9 +37,9 @@ export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): string {
 }
 
 /**
- * L of an adopted message, from the block heights that nodes report after one of them accepted its blockhash: an
- * accepted blockhash is at most one life old. Null if fewer than `quorum` nodes answer, or the highest answer is out
- * of reach for a quorum: that settlement would never end. Source: docs/decisions/0012-quorum.md.
+ * L of an adopted message, from the heights that nodes report after one accepted its blockhash, at most one life old.
+ * Null if fewer than `quorum` nodes answer, or the highest answer is out of reach for a quorum: that settlement would
+ * never end. Source: docs/decisions/0012-quorum.md.
  */
 export function adoptedLastHeight(heights: readonly bigint[], quorum: number): bigint | null {
   const fromHighest = heights.toSorted((a, b) => (a < b ? 1 : -1));

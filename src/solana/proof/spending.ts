@@ -28,9 +28,8 @@ export function tokenChanges(
 }
 
 /**
- * Lamports that a transaction paid for an account that it created, when `amountLamports` went to its payee: 0 if
- * another transaction had created that account meanwhile. Null if unknown, or if the result is not between 0 and
- * `planned`.
+ * Lamports that a transaction paid for a created account, when `amountLamports` went to its payee. 0 if another
+ * transaction had created the account. Null if unknown, or if the result is not between 0 and `planned`.
  */
 export function rentPaid(
   { feeLamports, spentLamports }: Spending,

@@ -7,9 +7,9 @@ export interface Asked<T> {
 }
 
 /**
- * Results in the order of `asked`, once all have settled; at the latest half a second after `quorum` results are
- * `wanted`, and at once if no other result is expected. Null for a request that has not settled by then; its later
- * answer is dropped. Never throws.
+ * Results in the order of `asked`, once all have settled. The wait ends half a second after `quorum` results are
+ * `wanted`, or at once if no other result is expected. Null for a request that has not settled; its later answer is
+ * dropped. Never throws.
  */
 export async function answersOfMost<T>(
   asked: readonly Asked<T>[],

@@ -5,8 +5,8 @@ const GIVEN_UP = new DOMException('the question was given up', 'AbortError');
 
 /**
  * Runs `work` with a signal that aborts when `work` has settled, or when one of `ends` aborts, with its reason.
- * Listeners are removed then. `AbortSignal.any` is not used: in Node 20 it stays attached to its sources while they
- * live, and loses a timeout that is not referenced elsewhere (nodejs/node#62363, #57736).
+ * Listeners are removed then. `AbortSignal.any` is not used: in Node 20 it stays attached to living sources, and
+ * loses an otherwise unreferenced timeout (nodejs/node#62363, #57736).
  */
 export async function givingUp<T>(
   work: (over: AbortSignal) => Promise<T>,

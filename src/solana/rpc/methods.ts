@@ -74,9 +74,8 @@ export const getBlocks = (
 ) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
 
 /**
- * The bytes of the whole answer for a block with its accounts, or the result of `read` for an answer that is too
- * large for memory. Null if the node returns no block, which never means that there is none. Throws as
- * `SolanaNode.bytes` does.
+ * The whole answer for a block with its accounts, as bytes, or as the result of `read` if it is too large for memory.
+ * Null if the node returns no block, which never means that there is none. Throws as `SolanaNode.bytes` does.
  */
 export const getBlockBytes = <Long extends Condensed>(
   node: SolanaNode,

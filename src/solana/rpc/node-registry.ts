@@ -60,9 +60,8 @@ export class Roster {
   }
 
   /**
-   * Nodes that must agree: more than half of the configured URLs and at least 2; 1 if all URLs lead to one loopback
-   * node, for development. No node joins under two names, and no joined node leaves. So this is constant once the
-   * cluster is known.
+   * Nodes that must agree: more than half of the configured URLs and at least 2; 1 for a single loopback node. No
+   * node joins under two names, and no joined node leaves. So this is constant once the cluster is known.
    */
   get quorum(): number {
     const alone = this.members.filter((member) => !member.isSame).length === 1;

@@ -71,9 +71,9 @@ export class SolanaNode {
   }
 
   /**
-   * Like {@link call}, for a result too large to parse into objects. Returns the bytes of the whole answer, or null
-   * if the result is null. If the answer is too large for memory, or only a parse can check it and it is too large
-   * for that, returns the result of `read` on its parts, or throws the error of `read`.
+   * Like {@link call}, for a result too large to parse into objects: the bytes of the whole answer; null for a null
+   * result. An answer too large for memory is passed to `read` in parts. So is one above 8 MiB that only a parse
+   * could check. The result, or error, of `read` then takes the place of the bytes.
    */
   async bytes<Long extends Condensed>(
     method: string,

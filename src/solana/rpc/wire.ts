@@ -62,9 +62,8 @@ export class Wire {
   }
 
   /**
-   * Posts JSON and returns the bytes of the answer, decompressed. Throws {@link HttpRefusal}, {@link
-   * OversizedAnswer}, `TurnMissed` if the request was not sent, or the transport's error. Drops the connection if
-   * `over` aborts.
+   * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts. Throws {@link
+   * HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` if the request was not sent, or the transport's error.
    */
   post(body: string, bounds: MethodBounds, over?: AbortSignal): Promise<Buffer> {
     const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);
@@ -79,9 +78,9 @@ export class Wire {
   }
 
   /**
-   * {@link post} for an answer of any length. The answer has `patience` times the timeout to start, and no limit as
-   * long as it keeps arriving. An answer that is too large for memory is passed to `read`, whose result is returned.
-   * Throws errors of `read`, too.
+   * {@link post} for an answer of any length. It has `patience` times the timeout to start, and then no limit while
+   * it arrives fast enough. An answer too large for memory is passed to `read`, whose result is returned. Throws
+   * errors of `read`, too.
    */
   stream<T>(
     body: string,

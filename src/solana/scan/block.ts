@@ -26,10 +26,10 @@ const answer = z.object({
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault if the block is
- * incomplete: transactionDetails `signatures` or `none`, no height, or an incomplete transaction (see {@link
- * readTransaction}). An incomplete block is refused, never treated as empty. Duplicate keys are refused too: two
- * readers could choose different ones.
+ * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault if it is incomplete:
+ * transactionDetails `signatures` or `none`, no height, or a transaction that {@link readTransaction} refuses. An
+ * incomplete block is never treated as empty. Duplicate keys are refused too: two readers could choose different
+ * ones.
  */
 export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions = {}): ScannedBlock {
   const value = parse(bytes, READ_IN_ANSWER, slot, options);

@@ -75,8 +75,8 @@ export class HeaderBook {
   }
 
   /**
-   * The block with that name as a quorum returns it. Fewer nodes suffice if they are more than those for any other
-   * block of the slot, and each of the others answers that it has none. A node without an answer may know the block's
+   * The block with that name as a quorum returns it. Fewer nodes suffice if they outnumber those for any other block
+   * of the slot, and all others answer that they have none. A node without an answer may know the block's
    * transactions better.
    */
   named(name: BlockName): ListedHeader | undefined {

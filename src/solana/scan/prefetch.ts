@@ -10,7 +10,7 @@ export interface PrefetchOptions {
   readonly atOnce: number;
   /**
    * Limit for loaded blocks and blocks being loaded. A block being loaded counts as the largest so far. If blocks
-   * suddenly grow, memory use exceeds the limit by at most the concurrent requests.
+   * suddenly grow, up to `atOnce` of the new size exceed this estimate.
    */
   readonly budgetBytes: number;
   /** Aborted when the reader stops: running requests are given up then. */

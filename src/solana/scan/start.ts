@@ -8,7 +8,7 @@ import { HeaderBook } from './header-quorum.ts';
 /**
  * The block after which a scan begins: the parent of the first block from slot `first` on, or the newest final block.
  * A quorum agrees on it. Throws NoHealthyNode if no quorum does, or if a node that may list those blocks does not
- * answer; NotFound if the ledgers of all nodes begin later than `first`.
+ * answer. Throws NotFound if the ledgers of all nodes begin later than `first`.
  */
 export async function startBlock(pool: NodePool, first: bigint | undefined): Promise<BlockHeader> {
   const tip = await finalizedTip(pool);

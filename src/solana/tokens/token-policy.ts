@@ -27,9 +27,8 @@ export type TokenVerdict =
   | { readonly ok: false; readonly mayPass: boolean; readonly reason: StatusReason };
 
 /**
- * May this token be paid to this associated token account of `destination`? `policy` overrides single rules;
- * `transferHook: 'allow'` allows the hook's extra accounts, `wrappedSol: 'allow'` allows wrapped SOL as an ordinary
- * token.
+ * May this token be paid to this associated token account of `destination`? `policy` overrides single rules.
+ * `transferHook: 'allow'` allows the hook's extra accounts; `wrappedSol: 'allow'` allows wrapped SOL as a token.
  * Source: docs/interface.md, Withdrawal rules 6.
  */
 export function tokenPolicy(

@@ -77,9 +77,9 @@ export class ComputeLimits {
   }
 
   /**
-   * The units that the transfer needs, plus a margin; `trial` is its message with the highest limit. Throws {@link
-   * TransferWouldFail}. Throws DomainError NodeFault if the simulation failed for a reason that may pass, too few
-   * nodes agree on it, or it uses more units than such a transfer may.
+   * The units that the transfer needs, plus a margin; `trial` is its message with the highest limit.
+   * Throws {@link TransferWouldFail}. Throws DomainError NodeFault if too few nodes agree, if the failure may pass,
+   * or if such a transfer never needs so many units.
    */
   async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
     const extra = bumpUnits(draft);

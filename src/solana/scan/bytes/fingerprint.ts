@@ -15,14 +15,14 @@ const END = 8;
 const NUMBERS = 12;
 
 /**
- * A keyed hash of an address's text, with new random keys for each instance. Two sums of products, each of two words
- * of the text with a secret added to each (Multilinear-HM of Lemire and Kaser, "Strongly universal string hashing is
- * fast"). That needs half the products of one per word. Their bound does not apply, because the sums have 32 bits.
- * Two texts collide in one sum with a probability of at most 2^-(32 - v), where v is the lowest bit in which their
- * words differ. The second sum reads the words in the other byte order, so that a high bit in one is low in the
- * other: both collide with 2^-(64 - v - v'). For one differing character, v + v' is 24 plus twice its own lowest
- * differing bit, at most 36 (for `1` and `q`). So without the keys, two addresses of equal hash can be made with a
- * probability of at most 2^-28.
+ * A keyed hash of an address's text, with new random keys for each instance. It is two sums of products of two words
+ * each, with a secret added to each word. Source: Multilinear-HM, Lemire and Kaser, "Strongly universal string
+ * hashing is fast". That needs half the products of one per word. Their bound does not apply, because the sums have
+ * 32 bits. Two texts collide in one sum with a probability of at most 2^-(32 - v), where v is the lowest bit in which
+ * their words differ. The second sum reads the words in the other byte order: a high bit in one is low in the other.
+ * Both collide with 2^-(64 - v - v'). For one differing character, v + v' is 24 plus twice its own lowest differing
+ * bit, at most 36 (for `1` and `q`). So without the keys, two addresses of equal hash can be made with a probability
+ * of at most 2^-28.
  */
 export class Fingerprint {
   /** 32 bits of the last hash, independent of those that {@link take} returns. */

@@ -20,9 +20,9 @@ const CLOSE = 0x7d;
 const MOST_LEARNED = 256;
 
 /**
- * Reads JSON objects that mostly have the same keys in the same order, as the transactions of a block do; each key
- * has its reader. If the bytes before a value equal those of an earlier object, the key is the same, and comparing
- * bytes is faster than reading the key.
+ * Reads JSON objects that mostly have the same keys in the same order, as the transactions of a block do. Each key
+ * has its reader. If the bytes before a value equal those of an earlier object, so does the key: comparing bytes is
+ * faster than reading it.
  */
 export class Members {
   readonly #json: JsonBytes;

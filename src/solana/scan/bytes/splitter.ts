@@ -25,8 +25,8 @@ const BEHIND = Buffer.from(']}}');
 export type Cut = { readonly transactions: Buffer } | { readonly rim: Buffer };
 
 /**
- * Splits a getBlock answer, as it arrives, into short answers that any block reader can read: its transactions in
- * order, byte for byte, and finally the rim, once. So only one piece is in memory. Throws {@link Unreadable} for an
+ * Splits a getBlock answer, as it arrives, into short answers that any block reader can read. The transactions come
+ * in order, byte for byte; the rim comes last, once. So only one piece is in memory. Throws {@link Unreadable} for an
  * answer that is not a block or is incomplete, and errors of `parts`.
  */
 export async function* cutBlock(parts: AsyncIterable<Uint8Array>, pieceBytes: number): AsyncGenerator<Cut> {

@@ -57,8 +57,8 @@ export class TransactionBytes {
 
   /**
    * Reads the transaction at `at` and returns the position after it. Throws Unreadable if only a parse can judge it:
-   * not all its wallets are in plain text (see {@link lackOf}), a key is duplicated in an object that is read here,
-   * an address is invalid, or its version may name wallets elsewhere.
+   * a wallet is not in plain text (see {@link lackOf}), a key is duplicated, or an address is invalid. The same holds
+   * for a version that may name wallets elsewhere.
    */
   transaction(at: number): number {
     this.#seen = nothingSeen();

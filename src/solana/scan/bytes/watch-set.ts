@@ -16,10 +16,10 @@ const EMPTY = 0;
 
 /**
  * All watched wallets, each as a fingerprint of its base58 text in one flat hash table. A sieve in front of the table
- * is small enough for the processor cache and rejects most other addresses. Together they take 6 to 12 bytes a
- * wallet. No member is ever missed. At 10 million wallets, about one in 2 million lookups of other addresses is a
- * false positive. An address made to resemble a wallet is one with a probability of at most 2^-28, because each set
- * has its own random hash keys ({@link Fingerprint}). PostgreSQL decides every hit.
+ * fits into the processor cache and rejects most other addresses. Together they take 6 to 12 bytes a wallet. No
+ * member is ever missed. At 10 million wallets, about one in 2 million lookups of other addresses is a false
+ * positive. Each set has its own random keys ({@link Fingerprint}), so an address made to match one succeeds with
+ * 2^-28 at most. PostgreSQL decides every hit.
  */
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();

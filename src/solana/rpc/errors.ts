@@ -25,16 +25,16 @@ export type Reaction =
   | 'stop'
   | 'fatal';
 
-/** A node without transaction history. */
+/** Error code of a node without transaction history. */
 export const HISTORY_OFF = -32011;
-/** The transaction's version is above the requested maximum. */
+/** Error code for a transaction version above the requested maximum. */
 export const UNSUPPORTED_VERSION = -32015;
-/** The node is too old, or too new, for the method. */
+/** Error code of a node that is too old, or too new, for the method. */
 export const METHOD_NOT_FOUND = -32601;
 
 /**
- * Every JSON-RPC error code of a Solana node, with one reaction. A code that is not listed is `unreadable`. Source:
- * `RpcCustomError` of Agave. A refused send never proves that the bytes cannot land, because another node may have
+ * Every JSON-RPC error code of a Solana node, with one reaction; any other code is `unreadable`.
+ * Source: `RpcCustomError` of Agave. A refused send never proves that the bytes cannot land, because another node may have
  * forwarded them. So they are sent again, and only the chain ends an attempt. A `fatal` refusal is reported if a
  * quorum returns it.
  */

@@ -62,8 +62,9 @@ export class Wire {
   }
 
   /**
-   * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts. Throws {@link
-   * HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` if the request was not sent, or the transport's error.
+   * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts.
+   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` if the request was not sent, or the transport's
+   * error.
    */
   post(body: string, bounds: MethodBounds, over?: AbortSignal): Promise<Buffer> {
     const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);

@@ -33,10 +33,10 @@ export const UNSUPPORTED_VERSION = -32015;
 export const METHOD_NOT_FOUND = -32601;
 
 /**
- * Every JSON-RPC error code of a Solana node, with one reaction; any other code is `unreadable`.
- * Source: `RpcCustomError` of Agave. A refused send never proves that the bytes cannot land, because another node may have
- * forwarded them. So they are sent again, and only the chain ends an attempt. A `fatal` refusal is reported if a
- * quorum returns it.
+ * Every JSON-RPC error code of a Solana node, with one reaction; any other code is `unreadable`. Source:
+ * `RpcCustomError` of Agave.
+ * A refused send never proves that the bytes cannot land, because another node may have forwarded them. So they are
+ * sent again, and only the chain ends an attempt. A `fatal` refusal is reported if a quorum returns it.
  */
 export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; readonly reaction: Reaction }>> =
   {

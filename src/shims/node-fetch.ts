@@ -1,5 +1,5 @@
 /*
- * Loads the dispatcher of Node.js's own fetch. Where the package undici is loaded before it, fetch uses that of the package, which
- * refuses a Content-Length of the caller's own, as @solana/kit sends it.
+ * Loads the dispatcher of Node.js's own fetch. If the package undici is loaded first, fetch uses that package's
+ * dispatcher, which refuses a Content-Length header set by the caller, as @solana/kit sets it.
  */
 new Headers();

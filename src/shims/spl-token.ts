@@ -1,4 +1,4 @@
-// The only import of @solana/spl-token: it loads bigint-buffer, whose warning no program of ours prints.
+// The only import of @solana/spl-token, which loads bigint-buffer and would print its warning.
 import { restoreWarnings } from './bigint-buffer-warning.ts';
 
 export * from '@solana/spl-token';

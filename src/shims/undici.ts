@@ -1,4 +1,4 @@
-// The only import of undici: fetch, of whatever library in this process, stays as Node.js has it.
+// The only import of undici. It keeps the global fetch on Node.js's own dispatcher.
 import './node-fetch.ts';
 
 export { Agent, type Dispatcher, Pool, request } from 'undici';

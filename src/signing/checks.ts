@@ -5,22 +5,18 @@ import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../
 import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/tx/priority-fee.ts';
 import { COMPUTE_BUDGET_PROGRAM } from '../solana/tx/programs.ts';
 
-/** What the signer grants whoever asks, from its own settings: a worker that was taken over can ask for more, but not get it. */
+/** The signer's own limits, from its own settings. A compromised worker can request more, but cannot get it. */
 export interface SigningBounds {
-  /** Highest price of a compute unit, in micro-lamports. */
+  /** Highest compute unit price, in micro-lamports. */
   readonly priceCapMicroLamports: bigint;
-  /** Highest fee of one transaction, base and priority together, in lamports. */
+  /** Highest fee of one transaction, base fee and priority fee together, in lamports. */
   readonly maxFeeLamports: bigint;
-  /** Accept the extra accounts of a transfer hook. */
   readonly allowHookAccounts: boolean;
-  /** Accept a destination off the curve, whose program signs for it. Default false. */
+  /** Accept an off-curve destination, whose program signs for it. Default false. */
   readonly allowVaults?: boolean;
 }
 
-/**
- * The rule of one kind of settlements: throws DomainError SigningRefused unless the bytes are exactly what the terms of the task say,
- * for the key of this address.
- */
+/** The check of one settlement kind. @throws DomainError SigningRefused unless the terms order exactly this message */
 export type Policy = (
   message: Uint8Array,
   terms: SigningTask['terms'],
@@ -28,14 +24,14 @@ export type Policy = (
   bounds: SigningBounds,
 ) => void;
 
-/** The terms of a task. @throws DomainError SigningRefused for terms of another shape */
+/** Parses the terms of a task. @throws DomainError SigningRefused for terms of another shape */
 export function readTerms<T>(schema: z.ZodType<T>, terms: SigningTask['terms']): T {
   const { data, error } = schema.safeParse(terms);
   if (data === undefined) throw refused(`its terms are not those of its kind: ${error?.message ?? ''}`);
   return data;
 }
 
-/** @throws DomainError SigningRefused for bytes that are no message. */
+/** @throws DomainError SigningRefused for bytes that are not a message. */
 export function readMessage(message: Uint8Array): DecodedMessage {
   try {
     return decodeMessage(message);
@@ -45,7 +41,7 @@ export function readMessage(message: Uint8Array): DecodedMessage {
   }
 }
 
-/** The limits and the blockhash of a message whose `instructions` begin with both limits, within the bounds. */
+/** Checks that `instructions` begin with unit limit and price within the bounds; returns both and the blockhash. */
 export function checkLimits(
   decoded: DecodedMessage,
   instructions: readonly DecodedInstruction[],
@@ -66,7 +62,7 @@ export function checkLimits(
   const priority = priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
   const allowed = BigInt(asked.maxFeeLamports);
   if (priority > allowed) throw refused(`its priority fee is ${priority} lamports`);
-  // The base fee is in no message: the chain sets it, and what is asked for includes it.
+  // The base fee is not in the message: the chain sets it, and `maxFeeLamports` includes it.
   if (allowed > bounds.maxFeeLamports)
     throw refused(
       `its fee may be ${allowed} lamports, and SLUICE_MAX_FEE_LAMPORTS is ${bounds.maxFeeLamports}`,
@@ -74,7 +70,6 @@ export function checkLimits(
   return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
 }
 
-/** The error for a message that may not be signed. */
 export function refused(why: string): DomainError {
   return new DomainError('SigningRefused', `the message was not signed: ${why}`);
 }

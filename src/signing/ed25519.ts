@@ -3,17 +3,16 @@ import { base58 } from '@scure/base';
 
 const OKP = { kty: 'OKP', crv: 'Ed25519' } as const;
 
-/** The public key of a wallet by its address (base58 of 32 bytes). */
+/** The public key of an address (base58 of 32 bytes). */
 export function publicKeyOf(address: string): KeyObject {
   return createPublicKey({ format: 'jwk', key: { ...OKP, x: base64url(base58.decode(address)) } });
 }
 
-/** The private key of a 32-byte seed. Its public half is computed, whatever `claimed` says: compare {@link addressOf}. */
+/** The private key of a 32-byte seed. OpenSSL ignores `claimed` and derives the public key: see {@link addressOf}. */
 export function privateKeyOf(seed: Uint8Array, claimed: Uint8Array): KeyObject {
   return createPrivateKey({ format: 'jwk', key: { ...OKP, d: base64url(seed), x: base64url(claimed) } });
 }
 
-/** The address that belongs to a private key. */
 export function addressOf(key: KeyObject): string {
   const { x } = createPublicKey(key).export({ format: 'jwk' });
   return base58.encode(new Uint8Array(Buffer.from(x ?? '', 'base64url')));

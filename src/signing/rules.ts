@@ -7,14 +7,14 @@ import { withdrawalPolicy } from './policy/withdrawal.ts';
 /** The first part of a key's name: `hot`, `fee-payer` of `fee-payer/<address>`, `deposit` of `deposit/<index>`. */
 export type KeyRole = 'hot' | 'fee-payer' | 'deposit';
 
-/** What a signer signs for one kind of settlement. */
+/** Which keys sign settlements of one kind, and the policy that each message must pass. */
 export interface SigningRule {
-  /** Whose keys may sign its messages: no task can ask for another one. */
+  /** Roles of the keys that may sign these messages: a task cannot request a key of another role. */
   readonly roles: readonly KeyRole[];
   readonly policy: Policy;
 }
 
-/** The rules of a signer, by kind of settlement: it signs nothing of another kind. */
+/** Signing rules by settlement kind. The signer refuses a kind without a rule. */
 export type SigningRules = Readonly<Partial<Record<string, SigningRule>>>;
 
 export const SIGNING_RULES: SigningRules = {
@@ -23,7 +23,6 @@ export const SIGNING_RULES: SigningRules = {
   [NONCE_ADVANCE]: { roles: ['hot'], policy: nonceAdvancePolicy },
 };
 
-/** True where the rule lets the key of this name sign. */
 export function maySign({ roles }: SigningRule, key: string): boolean {
   return roles.some((role) => role === key.split('/')[0]);
 }

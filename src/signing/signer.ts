@@ -6,8 +6,8 @@ import { DomainError } from '../domain/errors.ts';
 import { addressOf, privateKeyOf } from './ed25519.ts';
 
 /**
- * Something that holds one key and signs with it. `sign` gives the 64 bytes of an ed25519 signature, another one each time if it likes,
- * and takes as long as it needs: one that may hang must reject by itself.
+ * Has one key. `sign` returns a 64-byte ed25519 signature, which may differ on each call. `sign` has no time limit:
+ * an implementation that may hang must reject by itself.
  */
 export interface Signer {
   readonly address: string;
@@ -17,8 +17,8 @@ export interface Signer {
 const keygenFile = z.array(z.number().int().min(0).max(255)).length(64);
 
 /**
- * A signer from a solana-keygen key: the path of its file, or the JSON array itself (64 numbers: seed and public key).
- * Throws DomainError InvalidRequest; no message ever holds a part of the key.
+ * Loads a solana-keygen key: a file path, or the JSON array itself (64 numbers: seed and public key). Throws
+ * DomainError InvalidRequest; no error message contains a part of the key.
  */
 export async function loadKeypair(pathOrJson: string): Promise<Signer> {
   const text = pathOrJson.trimStart().startsWith('[') ? pathOrJson : await readKeyFile(pathOrJson);
@@ -52,7 +52,7 @@ function readKeygen(text: string): Buffer {
   return Buffer.from(parsed.data);
 }
 
-// No cause is attached anywhere: JSON and file errors may quote what they read.
+// No cause is attached: JSON and file errors may quote the key.
 function unusable(why: string): DomainError {
   return new DomainError('InvalidRequest', `the signer key cannot be used: ${why}`);
 }

@@ -17,26 +17,25 @@ import { type Simulation, type Simulations, simulateAlike, simulateOn } from './
 
 export type { LatestBlockhash } from './tx/blockhash.ts';
 
-/** What one node said to a send; `error` null = it took the bytes, which proves nothing about a landing. */
+/** One node's answer to a send. `error` null: the node accepted the bytes, which proves nothing about a landing. */
 export interface SendAnswer {
   readonly node: string;
   readonly error: string | null;
-  /** True where it calls the bytes themselves wrong: a fault of our signer or of our own, unless other nodes take them. */
+  /** True if the node calls the bytes themselves invalid: our fault, unless other nodes accept them. */
   readonly isOurFault: boolean;
 }
 
-/** How long callers share a blockhash. */
 export const BLOCKHASH_SHARED_MS = 3_000;
 const RENT_SHARED_MS = 600_000;
 const ACCOUNT_WINDOW_MS = 300;
 
-/** How long a question for an account waits for others that share its call, in ms. */
+/** Options of {@link Chain}. `accountWindowMs`: how long a request for an account waits to share its call, in ms. */
 export interface ChainOptions {
   /** Default 300. */
   readonly accountWindowMs?: number;
 }
 
-/** The chain as activities use it: questions of many payments share calls. */
+/** The chain as activities use it. Requests of many payments share RPC calls. */
 export class Chain {
   readonly pool: NodePool;
   readonly #blockhash = new TtlCache<LatestBlockhash>(BLOCKHASH_SHARED_MS);
@@ -55,23 +54,22 @@ export class Chain {
     );
   }
 
-  /** A confirmed blockhash, shared between callers for three seconds. */
   latestBlockhash(): Promise<LatestBlockhash> {
     return this.#blockhash.get('', () => latestBlockhash(this.pool));
   }
 
-  /** A finalized account as one node shows it; callers within 300 ms share one call. */
+  /** A finalized account as one node shows it; requests within 300 ms share one call. */
   account(address: string): Promise<ShownAccount> {
     return this.#accounts.get(address);
   }
 
-  /** Finalized accounts, in the order asked, as {@link account}. `slot` is the lowest that any was read at. */
+  /** Finalized accounts in the order of `addresses`, as {@link account}. `slot` is the lowest of the answers. */
   async accounts(addresses: readonly string[]): Promise<{ slot: bigint; accounts: (AccountInfo | null)[] }> {
     const shown = await Promise.all(addresses.map((address) => this.account(address)));
     return { slot: lowestSlot(shown), accounts: shown.map(({ account }) => account) };
   }
 
-  /** What `read` makes of accounts that a quorum of nodes shows alike; see {@link AgreedAccounts}. */
+  /** The result of `read` on accounts that a quorum of nodes shows alike; see {@link AgreedAccounts}. */
   agreedReading<T>(
     known: readonly string[],
     read: (view: AccountView) => Promise<T>,
@@ -80,10 +78,7 @@ export class Chain {
     return this.#agreed.read(known, read, relied);
   }
 
-  /**
-   * Lamports that an account of `size` data bytes must hold, as a quorum tells, kept for ten minutes: payments are refused, and deposits
-   * not credited, for it. Throws NoHealthyNode.
-   */
+  /** Rent-exempt minimum for `size` bytes, in lamports, by a quorum; cached for ten minutes. Throws NoHealthyNode. */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
       this.#agreedValue(`what an account of ${size} bytes must hold`, (node) =>
@@ -92,7 +87,7 @@ export class Chain {
     );
   }
 
-  /** The present epoch, as a quorum tells: transfer fees of Token-2022 depend on it. Throws NoHealthyNode. */
+  /** The current epoch by a quorum: transfer fees of Token-2022 depend on it. Throws NoHealthyNode. */
   epoch(): Promise<bigint> {
     return this.#epoch.get('', () =>
       this.#agreedValue('which epoch it is', async (node) => (await rpc.getEpochInfo(node)).epoch),
@@ -100,8 +95,9 @@ export class Chain {
   }
 
   /**
-   * Run a transaction (base64, signatures not checked, blockhash replaced) without sending it, on nodes at `minContextSlot` or later: as
-   * many as a quorum takes, the best first. Never throws: `alike` is empty where no quorum gives the same.
+   * Simulates a transaction (base64) on as many nodes as a quorum has, best first, at `minContextSlot` or later.
+   * Signatures are not checked; the blockhash is replaced. Never throws: `alike` is empty if no quorum returns the
+   * same result.
    */
   simulations(
     raw: string,
@@ -112,16 +108,17 @@ export class Chain {
   }
 
   /**
-   * Run a transaction on one node as {@link simulations} does, with the blockhash that the transaction has: where it ends with another error than BlockhashNotFound, the bank of its
-   * slot accepts that blockhash.
+   * Simulates a transaction on one node, as {@link simulations} does, but with the transaction's own blockhash. Any
+   * error other than BlockhashNotFound shows that the bank at the answer's slot accepts that blockhash.
    */
   simulateAsIs(raw: string, minContextSlot: bigint): Promise<Simulation> {
     return this.pool.read((node) => simulateOn(node, raw, minContextSlot, { replaced: false }));
   }
 
   /**
-   * What recent blocks took from transactions that lock these accounts (at most 128), at `percentile` of their slots, in micro-lamports a
-   * compute unit: the median of a quorum, of two nodes the lower. So no node sets what a payment costs. Throws NoHealthyNode.
+   * Recent priority fee for transactions that lock these accounts (at most 128), at `percentile` of their slots, in
+   * micro-lamports per compute unit. Returns the median over a quorum (of two nodes the lower), so that no single
+   * node sets the price of a payment. Throws NoHealthyNode.
    */
   async recentPrice(accounts: readonly string[], percentile: number): Promise<bigint> {
     const { slot } = await this.latestBlockhash();
@@ -138,8 +135,7 @@ export class Chain {
   }
 
   /**
-   * Lamports that the chain takes for the one signature of such a message (base64), without priority, as a quorum tells them; asked once
-   * a minute. Throws NoHealthyNode where no quorum agrees.
+   * Lamports that one signature of a message (base64) costs, by a quorum; cached for a minute. Throws NoHealthyNode.
    */
   baseFee(message: string, priority: bigint): Promise<bigint> {
     return this.#baseFee.get('', () =>
@@ -147,10 +143,7 @@ export class Chain {
     );
   }
 
-  /**
-   * The nodes whose finalized banks take a blockhash now; one that does not say is among them only where it `counts`, as for a
-   * blockhash of which nobody knows the height.
-   */
+  /** Nodes whose finalized bank accepts the blockhash now. With `counts`, nodes that fail to answer are included. */
   async stillTaking(
     blockhash: string,
     silence: 'counts' | 'says nothing' = 'says nothing',
@@ -161,10 +154,7 @@ export class Chain {
     );
   }
 
-  /**
-   * Hand the same bytes to every node but those that are `busy` with them: it holds the names of such nodes from the question to the
-   * answer. Never throws: an error says nothing about what another node did.
-   */
+  /** Sends the same bytes to every node not in `busy`, the nodes with an unanswered send. Never throws. */
   async send(raw: string, busy = new Set<string>()): Promise<SendAnswer[]> {
     const hand = (node: SolanaNode): Promise<string> => {
       busy.add(node.name);
@@ -181,7 +171,7 @@ export class Chain {
     }));
   }
 
-  /** What the best node knows of these signatures (at most 256), without history: for watching, never for proofs. */
+  /** Statuses from the best node for at most 256 signatures, without history: for watching, never for proofs. */
   recentStatuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }> {
     return this.pool.read(async (node) => ({
       node: node.name,
@@ -189,7 +179,7 @@ export class Chain {
     }));
   }
 
-  /** What every node knows of these signatures, history included. A node that cannot say, or keeps none, is `unreadable`. */
+  /** Every node's statuses, with history. A node that fails, or has no history and returns null, is `unreadable`. */
   async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
     const forgetful = forgetfulNodes(this.pool);
@@ -197,7 +187,7 @@ export class Chain {
       if (result.status === 'rejected') {
         return { node, sightings: signatures.map(() => unreadable(sendError(result.reason))) };
       }
-      // What it still remembers counts, what it does not remember says nothing.
+      // A node without history can prove that it has a signature, never that it lacks one.
       const said = (sighting: Sighting) =>
         sighting.kind === 'absent' && forgetful.has(node) ? unreadable('keeps no history') : sighting;
       return { node, sightings: result.value.map(said) };

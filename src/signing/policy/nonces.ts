@@ -3,14 +3,14 @@ import { isNonceSeed } from '../../solana/nonces/account.ts';
 import { composeUpkeep } from '../../solana/nonces/upkeep.ts';
 import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
-/** The upkeep of a nonce account that may be signed. The account is the signer's own of this seed, with the signer as authority. */
+/** Terms of a nonce account's upkeep. The signer and `seed` give its address; the signer is its authority. */
 export interface UpkeepRequest {
   readonly kind: 'create' | 'advance';
   readonly signer: string;
   readonly seed: string;
   /** Decimal lamports for a new account; `0` for `advance`. */
   readonly rentLamports: string;
-  /** Bound of the whole fee, decimal lamports. */
+  /** Upper limit of the whole fee, in decimal lamports. */
   readonly maxFeeLamports: string;
 }
 
@@ -24,12 +24,12 @@ function policyOf(kind: UpkeepRequest['kind']): Policy {
     checkUpkeep(message, { kind, signer, ...readTerms(terms, asked) }, bounds);
 }
 
-/** Several times what the chain asks for 80 bytes: the money stays the wallet's own, so this only bounds a mistake. */
+/** Several times the rent of 80 bytes. The wallet keeps control of the lamports, so this only limits a mistake. */
 const RENT_CAP_LAMPORTS = 5_000_000n;
 
 /**
- * Throws DomainError SigningRefused unless the bytes are exactly the making of one nonce account with the wallet's own seed and
- * authority, or one bare advance of such an account; all within `bounds`.
+ * Throws DomainError SigningRefused unless the message does exactly one thing within `bounds`: it creates a nonce
+ * account with the wallet's own seed and authority, or advances such an account.
  */
 export function checkUpkeep(message: Uint8Array, asked: UpkeepRequest, bounds: SigningBounds): void {
   const { kind, signer, seed, rentLamports } = asked;

@@ -13,10 +13,9 @@ import { readTokenTransfer } from '../../solana/tx/token-transfer.ts';
 import { composeTransfer, type TokenTransfer } from '../../solana/tx/transfer.ts';
 import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
 
-/** The one transfer that may be signed. Amounts are decimal base units; `signer` is the wallet that pays it and its fee. */
+/** The one transfer that may be signed. Amounts are decimal base units; `signer` pays the amount and the fee. */
 export type SigningRequest = TransferTerms & { readonly signer: string };
 
-/** What a withdrawal asks of the signer, beside the message. */
 export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount' | 'createsAccount'>> & {
   readonly nonceAccount?: string;
   readonly createsAccount?: boolean;
@@ -28,20 +27,19 @@ const terms = z.object({
   amount: z.string(),
   destination: z.string(),
   memo: z.string().nullable(),
-  /** Bound of the whole fee. The message decides the priority part of it, the chain the rest. */
+  /** Upper limit of the whole fee. The message sets the priority fee, the chain sets the rest. */
   maxFeeLamports: z.string(),
-  /** Bound of the rent of a token account that it makes. The message does not hold the rent: the chain decides. */
+  /** Upper limit of the rent for a created token account. The chain sets the rent; it is not in the message. */
   maxRentLamports: z.string(),
   /**
-   * Whether it makes the token account of the destination, which costs no rent if the address holds enough lamports already. The tasks of
-   * older workers lack it: theirs make an account if and only if its rent is above 0.
+   * Whether the transfer creates the destination's token account, maybe without rent. Tasks of older workers lack
+   * this field: they create an account if and only if `maxRentLamports` is above 0.
    */
   createsAccount: z.boolean().optional(),
-  /** The wallet's own nonce account that gives the message its lifetime; without it only a blockhash may. */
+  /** The wallet's own nonce account that gives the message its lifetime; if absent, the lifetime is a blockhash. */
   nonceAccount: z.string().optional(),
 });
 
-/** {@link checkMessage} for a task. */
 export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
   const { nonceAccount, createsAccount, ...transfer } = readTerms(terms, asked);
   const given = {
@@ -52,9 +50,9 @@ export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
 };
 
 /**
- * Throws DomainError SigningRefused unless the bytes are exactly the transfer asked for: the advance of the nonce account where one
- * is asked for, limit, price, at most one
- * token account made, at most one memo, one transfer; no other program, account, signer or lookup table; all within `bounds`.
+ * Throws DomainError SigningRefused unless the bytes are exactly the requested transfer, within `bounds`. Allowed are
+ * a requested nonce advance, compute unit limit and price, at most one created token account, at most one memo, one
+ * transfer. Any other program, account, signer or lookup table is refused.
  */
 export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds: SigningBounds): void {
   const decoded = readMessage(message);
@@ -80,12 +78,13 @@ export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds:
   const amount = BigInt(asked.amount);
   const toVault = bounds.allowVaults ?? false;
   const spec = { asset, destination, source: signer, amount, memo, token, ...limits, ...lifetime, toVault };
-  // Whatever the checks above do not name (flags of accounts, unused keys, order) is caught by composing it anew.
+  // Composing the message again catches everything that the checks above do not name: account flags, unused keys,
+  // order.
   if (!Buffer.from(composeTransfer(spec).message).equals(message))
     throw refused('it is not the transfer asked for');
 }
 
-/** What follows the advance of the nonce; everything where none is asked for. */
+/** Returns the instructions after the nonce advance; all instructions if no nonce is requested. */
 function checkLifetime(
   instructions: readonly DecodedInstruction[],
   { nonceAccount, signer }: SigningRequest,
@@ -99,7 +98,7 @@ function checkLifetime(
   return rest;
 }
 
-/** Takes the memo off the end of `rest`. Without a memo asked for, a token account that demands one gets the withdrawal id. */
+/** Removes the memo from the end of `rest`. A token account that requires a memo gets the withdrawal id by default. */
 function checkMemo(rest: DecodedInstruction[], program: string, asked: SigningRequest): string | null {
   const last = rest.at(-1);
   if (last?.program !== MEMO_PROGRAM) {

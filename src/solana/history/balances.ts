@@ -7,32 +7,31 @@ import type { AccountInfo } from '../rpc/schemas.ts';
 import { readTokenAccount, type TokenAccountInfo } from '../tokens/token-account.ts';
 import { isTokenProgram } from '../tx/programs.ts';
 
-/** A wallet, and where tokens of its may be. */
 export interface WalletAccounts {
   readonly wallet: string;
-  /** Token accounts; one that does not exist, or is not the wallet's, holds nothing. */
+  /** Token accounts. One that does not exist, or is not the wallet's, counts as zero. */
   readonly tokenAccounts: readonly string[];
   /** Token accounts that a token account of the wallet may own, each with that owner. */
   readonly nested?: ReadonlyMap<string, string>;
 }
 
-/** What a wallet holds in all of these accounts at one finalized slot. */
+/** The balances of a wallet in all of these accounts at one finalized slot. */
 export interface WalletHoldings {
   readonly wallet: string;
   readonly slot: bigint;
   readonly holdings: readonly Holding[];
-  /** Its token accounts in which confidential transfers wait to be applied: no balance shows them. */
+  /** Its token accounts with pending confidential transfers, which no balance includes. */
   readonly pending: readonly string[];
   /** Its token accounts that the issuer has frozen, each with its mint. */
   readonly frozen: readonly TokenPlace[];
-  /** Token accounts that hold tokens, and whose owner is a token account of the wallet: none of `holdings`. */
+  /** Token accounts with tokens whose owner is a token account of the wallet; not part of `holdings`. */
   readonly nested: readonly TokenPlace[];
 }
 
-/** A node's finalized slot moves on between two questions, though rarely so many times in a row. */
+/** A node's finalized slot can advance between two calls, though rarely this often in a row. */
 const TRIES = 20;
 
-/** The wallets in groups of which each is one call; one that has more accounts than a call takes is a group by itself. */
+/** Groups of wallets for one call each. A wallet with too many accounts for one call is a group by itself. */
 export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly WalletAccounts[])[] {
   const groups: WalletAccounts[][] = [];
   let room = 0;
@@ -48,7 +47,7 @@ export function groupsOf(wallets: readonly WalletAccounts[]): readonly (readonly
   return groups;
 }
 
-/** What a node shows of these wallets, all at one slot. Throws as `SolanaNode.call` does. */
+/** A node's balances of these wallets, all at one slot. Throws as `SolanaNode.call` does. */
 export async function holdingsOf(
   node: SolanaNode,
   wallets: readonly WalletAccounts[],
@@ -103,7 +102,7 @@ async function accountsAtOnce(
   throw new NodeFault(node.name, `does not show ${addresses.length} accounts at one slot`);
 }
 
-/** Null for what is no token account of the wallet: a node may list any account as one. */
+/** Null if the account is not a token account of the wallet: a node may list any account as one. */
 function tokensOf(wallet: string, address: string, account: AccountInfo | null): TokenAccountInfo | null {
   if (account === null || !isTokenProgram(account.owner)) return null;
   try {

@@ -6,12 +6,11 @@ import type { NodePool } from '../rpc/pool.ts';
 import { tellsOfAbsence } from '../scan/header-quorum.ts';
 import { fetchTransaction } from './transaction.ts';
 
-/** The finalized transaction that somebody says is in that slot. */
 type Said = Pick<Movement, 'signature'> & Pick<BlockHeader, 'slot'>;
 
 /**
- * The nodes that deny an arrival now: each shows its transaction in that finalized slot and nothing that came to the account, or the
- * slot without the transaction. One that shows neither says nothing. Never throws.
+ * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
+ * gain of the account, or the slot without the transaction. A node that returns neither says nothing. Never throws.
  */
 export async function deniersOf(
   pool: NodePool,
@@ -25,8 +24,9 @@ export async function deniersOf(
 }
 
 /**
- * What a node has of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the transaction in
- * another slot; `untold`: it shows neither the transaction nor what is there in its place. Throws as `SolanaNode.call` does.
+ * What a node has of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the
+ * transaction in another slot. `untold`: it returns neither the transaction nor the block in its place. Throws as
+ * `SolanaNode.call` does.
  */
 export async function transactionIn(
   node: SolanaNode,
@@ -41,7 +41,7 @@ export async function transactionIn(
   return child !== null && child.parentSlot < slot ? 'absent' : 'untold';
 }
 
-/** Null where the node answers that it has none. */
+/** Null if the node answers that it has no block there. */
 async function blockAt(node: SolanaNode, slot: bigint) {
   try {
     return await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });

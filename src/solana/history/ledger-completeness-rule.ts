@@ -1,20 +1,19 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/slots.ts';
 
-/** What a node shows of its ledger over some slots. */
 export interface ShownLedger {
-  /** The first block that it lists from their beginning on. */
+  /** The first block listed from the first slot on. */
   readonly first: Pick<BlockHeader, 'slot' | 'parentSlot' | 'height'>;
-  /** The first block that it lists from their end on: within them, or the next one. */
+  /** The first block listed from the last slot on: in that slot, or the next one. */
   readonly last: Pick<BlockHeader, 'slot' | 'height'>;
-  /** How many blocks it lists from the one to the other, both included. */
+  /** Number of blocks listed from `first` to `last`, both included. */
   readonly count: bigint;
 }
 
 /**
- * True where a node that does not lie has every block of these slots: no block lies before its first one, by the parent of that, and it
- * lists as many as the heights of first and last are apart. As heights grow by one from block to block, what the node has lost is
- * missing in the count, and slots that the chain has skipped are in neither. Where there was no block at all, first and last are one.
+ * True if an honest node has every block of these slots. The parent of its first block must be before them, and its
+ * count must match the heights of first and last. Heights grow by one per block, so a lost block is missing in the
+ * count, and skipped slots change neither number. If these slots have no block, first and last are equal.
  */
 export function hasAllOf({ from, to }: Slots, { first, last, count }: ShownLedger): boolean {
   if (first.slot < from || last.slot < to) return false;

@@ -7,34 +7,34 @@ import { LOOKED_AHEAD, windowsOf } from '../scan/frontier.ts';
 import { tellsOfAbsence } from '../scan/header-quorum.ts';
 import { hasAllOf, type ShownLedger } from './ledger-completeness-rule.ts';
 
-/** Which nodes have every block of some slots, by their names. */
 export interface Holders {
   readonly holding: ReadonlySet<string>;
-  /** Those that show nothing now: they do not answer. */
+  /** Nodes that do not answer now. */
   readonly silent: ReadonlySet<string>;
 }
 
 interface Answer {
   readonly slots: Slots;
   readonly holds: Promise<boolean>;
-  /** Its place among all that a node was asked. */
+  /** The number of earlier requests at its start. */
   readonly turn: number;
-  /** What it came to, and when; null until then. */
+  /** The result and its time; null while the request runs. */
   told: { readonly held: boolean; readonly at: number } | null;
 }
 
-/** What a node has of final slots it keeps, until it forgets the oldest: each list asks for its first block. */
+/** A node keeps finalized slots until it purges the oldest; every list checks its first block again. */
 const HELD_MS = 600_000;
 const LACKED_MS = 60_000;
 const ANSWERS_KEPT = 64;
 
 /**
- * Which nodes show that they have all blocks of some slots. A node that was down keeps a low first block and has a hole in the middle:
- * over the slots of that its lists are empty, and it does not know of it. So its silence counts only where it shows the chain across.
+ * Finds the nodes that have all blocks of some slots. A node that was down keeps a low first block and has a hole in
+ * the middle. It does not know of the hole, and lists no blocks there. So its empty lists count only if it proves
+ * that it has the whole range.
  */
 export class HeldSlots {
   readonly #now: () => number;
-  /** By the node's name, the newest answer last. */
+  /** By node name, newest answer last. */
   readonly #known = new Map<string, readonly Answer[]>();
   #turn = 0;
 
@@ -43,15 +43,15 @@ export class HeldSlots {
   }
 
   /**
-   * Asks all nodes, and each at most once in ten minutes for slots within some of which it has shown the blocks, at most once in a minute
-   * for the very slots of which it has not, counted from the end of its answer; and never again while it still answers. So long as no
-   * more than 64 others are asked about meanwhile. Never throws.
+   * Asks all nodes. A node that has proved a range is asked about any part of it at most once in ten minutes. A node
+   * that has not is asked about the same range at most once a minute, counted from its answer. A running request is
+   * never repeated. Answers about the 64 newest ranges are kept. Never throws.
    */
   holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
     return this.#holders(pool, slots, 0);
   }
 
-  /** As {@link holdersOf}, by what nodes show from now on: one is asked again, once for all that ask while it still answers another. */
+  /** Like {@link holdersOf}, with new answers only. Callers that wait for a running request share the next one. */
   holdersNow(pool: NodePool, slots: Slots): Promise<Holders> {
     return this.#holders(pool, slots, this.#turn);
   }
@@ -70,7 +70,7 @@ export class HeldSlots {
     const known = this.#of(node).filter(({ slots: of }) => contains(of, slots));
     const running = known.find(({ told }) => told === null);
     if (running !== undefined) {
-      // Who may share its answer shares its silence, too; it is asked anew by the next question.
+      // Concurrent callers share one request, including its failure; the next call asks again.
       await (running.turn < since ? running.holds.catch(() => null) : running.holds);
       return this.#holds(node, slots, since);
     }
@@ -78,7 +78,7 @@ export class HeldSlots {
     return told?.held ?? this.#ask(node, slots);
   }
 
-  /** A node that has all of some slots has all of each part of them, and lacks no more of a part than it has lost there. */
+  /** A node with a whole range has every part of it. A node that lacks a block also lacks it in a larger range. */
   #tellsOf(slots: Slots, { slots: of, told }: Answer): boolean {
     if (told === null) return false;
     const age = this.#now() - told.at;
@@ -112,17 +112,17 @@ function contains(outer: Slots, inner: Slots): boolean {
   return outer.from <= inner.from && outer.to >= inner.to;
 }
 
-/** True where the node shows that it has every block of these slots. Throws as `SolanaNode.call` does where it does not answer. */
+/** True if the node proves that it has every block of these slots. Throws as `SolanaNode.call` does. */
 export async function showsAllOf(node: SolanaNode, slots: Slots): Promise<boolean> {
-  // The chain begins with slot 0, whose block names itself as its parent and holds no transaction.
+  // The chain begins with slot 0, whose block names itself as its parent and has no transaction.
   const asked = slots.from > 0n ? slots : { ...slots, from: 1n };
   const shown = await shownLedger(node, asked);
   return shown !== null && hasAllOf(asked, shown);
 }
 
 /**
- * Null where it has a hole at their beginning, lists no block from their end on, or does not show one that it lists. Nothing is asked for
- * of what it has forgotten, nor behind a beginning that it does not have: a pruned node says no at once.
+ * Null if the node has a hole at either end, or does not return a listed block. Lists start at the node's first
+ * available block, so that a pruned node fails at once.
  */
 async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<ShownLedger | null> {
   const begin = highest([from, await getFirstAvailableBlock(node)]);
@@ -143,7 +143,6 @@ async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<Shown
   return null;
 }
 
-/** Null where the node shows no such block, or not its height. */
 async function linkOf(node: SolanaNode, slot: bigint) {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'none' }).catch(
     (error: unknown) => {

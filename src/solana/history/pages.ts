@@ -8,32 +8,33 @@ export interface WalletSignature {
   readonly slot: bigint;
 }
 
-/** How much of a list one look reads: entries of a page, and pages beside those that hold what is looked for. */
+/** How much of a list one call reads: entries per page, and pages of newer entries before the requested slots. */
 export interface HistoryBounds {
   readonly pageSize: number;
   readonly pagesALook: number;
 }
 
-/** The most that nodes put into one page, and what takes them some seconds. */
+/** The most entries that nodes return per page, and pages that take a node some seconds. */
 export const HISTORY_BOUNDS: HistoryBounds = { pageSize: 1_000, pagesALook: 100 };
 
-/** More than so many slots as a blockhash lives can name any address in. */
+/** More pages than the transactions of a blockhash's life can fill. */
 const PAGES_WITHIN = 1_000;
 const PLACES_KEPT = 50_000;
 
-/** Entries of a list, the newest first; `isEnd`: the node lists nothing below them. */
+/** Entries of a list, newest first. `isEnd`: the node lists no older ones. */
 export interface HistoryPage {
   readonly entries: readonly WalletSignature[];
   readonly isEnd: boolean;
 }
 
 /**
- * One page of what a node lists of an address, the newest first: below `before`, which the same node has listed, or from the newest on.
- * Null where the node has lost `before`: it lists nothing then, which is how a list ends. Throws NodeFault where the page does not go on
- * to older ones.
+ * One page of a node's list for an address, newest first: older than `before`, which the same node has listed, or
+ * from the newest on. Null if the node no longer has `before`: it then returns an empty list, as at the end. Throws
+ * NodeFault if the page does not continue to older entries.
  *
- * The slot in which a full page ends is left to the next page: the backends of a node may order the entries of one slot differently, and
- * below an entry within a slot another backend may leave some out. Only a slot that fills a whole page is split.
+ * The last slot of a full page is left to the next page. The backends behind one URL may order the entries of a slot
+ * differently, so another backend may leave out entries after one within a slot. Only a slot that fills a whole page
+ * is split.
  */
 export async function historyPage(
   node: SolanaNode,
@@ -58,12 +59,12 @@ function wholeSlots(page: readonly WalletSignature[], limit: number): HistoryPag
   return { entries: whole.length === 0 ? page : whole, isEnd: false };
 }
 
-/** What is listed within some slots; or, where newer ones are too many for one look, the slot down to which they are read. */
+/** The entries within some slots; or, if one call cannot read all newer ones, the slot that it has reached. */
 export type ListedWithin = { readonly entries: readonly WalletSignature[] } | { readonly readTo: bigint };
 
 /**
- * What a node lists of an address in slots above `above` and up to `upTo`, without what `skip` tells to leave out. `places` keeps where
- * the next look goes on, for any `upTo`.
+ * A node's entries for an address in slots above `above` and up to `upTo`, without those that `skip` leaves out.
+ * `places` stores where the next call continues, for any `upTo`.
  */
 export async function listWithin(
   node: SolanaNode,
@@ -94,14 +95,14 @@ export async function listWithin(
   }
 }
 
-/** Without the place that the node has lost, and those below it. */
+/** Removes the place that the node has lost, and all older ones. */
 function forget(places: WalletSignature[], lost: WalletSignature | null, upTo: bigint): ListedWithin {
   const at = places.findIndex(({ signature }) => signature === lost?.signature);
   if (at >= 0) places.splice(at);
   return { readTo: lost?.slot ?? upTo };
 }
 
-/** True where the page begins after `last` and never turns to newer slots: otherwise its end would never come. */
+/** True if the page begins after `last` and never returns to newer slots: otherwise the list would never end. */
 function goesOn(last: WalletSignature | null, page: readonly WalletSignature[]): boolean {
   return page.every((entry, index) => {
     const newer = index === 0 ? last : (page[index - 1] ?? null);
@@ -109,7 +110,6 @@ function goesOn(last: WalletSignature | null, page: readonly WalletSignature[]):
   });
 }
 
-/** For a list that has more pages than there can be. */
 export function endless(node: SolanaNode, address: string): DomainError {
   const message = `${node.name} getSignaturesForAddress: the pages for ${address} do not go on to older transactions`;
   return new DomainError('NodeFault', message, { node: node.name });

@@ -13,7 +13,6 @@ import type { WalletSignature } from './pages.ts';
 import { reachedBy } from './wallet-history.ts';
 import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 
-/** Nodes, what of their lists has been read, and of which slots they have shown the blocks. */
 export interface ListedNodes {
   readonly pool: NodePool;
   readonly lists: WalletLists;
@@ -25,26 +24,24 @@ export interface ListedSignature extends WalletSignature {
   readonly listedBy: ReadonlySet<string>;
 }
 
-/** What nodes list for an account; `believed`, for each part of the slots: which of them that had all the blocks list nothing else. */
+/** The union of lists. `believed`: for each part of the slots, nodes with all blocks that list nothing else. */
 export interface AccountHistory {
   readonly entries: readonly ListedSignature[];
   readonly believed: readonly (readonly string[])[];
 }
 
-/** What one node lists, and the first block of which it still has transactions: it lists none from before. */
+/** One node's list. The node lists no transactions from before `historyFrom`. */
 interface Listing extends WalletListing {
   readonly historyFrom: bigint;
   readonly node: string;
 }
 
 /**
- * Every finalized transaction that names `account` in these slots: all that any node lists.
+ * Every finalized transaction that names `account` in these slots: the union over all nodes, once per listed slot.
+ * Throws NoHealthyNode if too few nodes answer with a list; an empty list is an answer.
  *
- * A list that is empty, or ends early, is believed only where a quorum of nodes shows that it has every block of these slots, and has
- * forgotten none since: see {@link areWhole}. Where too few do, there may be more than is listed.
- *
- * Returns one that nodes list in several slots with each of them. Throws NoHealthyNode where too few nodes answer with a list: an empty
- * one is one, too.
+ * An empty or short list counts only if a quorum of nodes has every block of these slots, and still has them
+ * afterwards (see {@link areWhole}). With too few such nodes, the result may be incomplete.
  */
 export async function historyOf(
   { pool, lists, held }: ListedNodes,
@@ -77,8 +74,8 @@ export async function historyOf(
 }
 
 /**
- * True where a quorum of the nodes that were believed has all the blocks now: one may have begun anew, without them, between showing them
- * and listing. Throws NoHealthyNode where it takes some that do not answer any more.
+ * True if a quorum of the believed nodes has all the blocks now; a node may have lost them before it listed. Throws
+ * NoHealthyNode if the decision depends on nodes that no longer answer.
  */
 export async function areWhole(
   { pool, held }: Omit<ListedNodes, 'lists'>,
@@ -97,7 +94,7 @@ export async function areWhole(
   throw new DomainError('NoHealthyNode', message);
 }
 
-/** The slot above `above` to which a quorum lists all that it has; null where too few do. */
+/** The slot above `above` up to which a quorum's lists are complete; null if too few are. */
 function listedTo(pool: NodePool, listings: readonly Listing[], above: bigint): bigint | null {
   const reached = reachedBy(
     pool.quorum,
@@ -106,7 +103,7 @@ function listedTo(pool: NodePool, listings: readonly Listing[], above: bigint): 
   return reached === null || reached <= above ? null : reached;
 }
 
-/** Every node is waited for: the one that has the most is often the slowest. */
+/** Waits for every node: the node with the longest history is often the slowest. */
 async function listingsOfAll(
   { pool, lists }: Pick<ListedNodes, 'pool' | 'lists'>,
   account: string,
@@ -116,16 +113,13 @@ async function listingsOfAll(
     const listing = await lists.ofNode(node, account, above, () => false);
     if (!listing.entries.every(({ signature }) => isSignature(signature)))
       throw new NodeFault(node.name, `getSignaturesForAddress: lists for ${account} what is no signature`);
-    // Asked last: what the node has forgotten by then may be missing in its list.
+    // Read last: entries that the node has purged by then may be missing in its list.
     return { ...listing, historyFrom: await getFirstAvailableBlock(node), node: node.name };
   });
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/**
- * True where this transaction is not in that finalized slot: a quorum of nodes shows its block without the transaction, or that there is
- * none. Nodes that show nothing of the slot deny nothing.
- */
+/** True if a quorum returns that finalized slot without the transaction, or no block. Silence denies nothing. */
 export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<boolean> {
   const denied = await pool.agreed(
     (node) => transactionIn(node, said),
@@ -134,14 +128,14 @@ export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<b
   return denied !== null;
 }
 
-/** The token accounts that a wallet owns now, under both programs, as any node names them: a hint. Throws as `NodePool.read` does. */
+/** A wallet's current token accounts under both programs, by a single node: a hint. Throws as `NodePool.read` does. */
 export async function hintedTokenAccountsOf(pool: NodePool, wallet: string): Promise<readonly string[]> {
   return (await pool.read((node) => tokenAccountsAt(node, wallet))).accounts;
 }
 
 /**
- * The token accounts that a wallet owned at a finalized slot not below `asOf`, under both programs, as a quorum names them: what that
- * denies, another node has made up. Throws NoHealthyNode where too few have come to that slot to tell.
+ * A wallet's token accounts under both programs at a finalized slot not below `asOf`, by a quorum. An account that a
+ * quorum denies is left out. Throws NoHealthyNode if too few nodes have reached that slot.
  */
 export async function tokenAccountsOf(
   pool: NodePool,
@@ -162,7 +156,6 @@ export async function tokenAccountsOf(
   });
 }
 
-/** And the slot at which the node names them. */
 async function tokenAccountsAt(node: SolanaNode, wallet: string) {
   const [tokens, tokens2022] = await Promise.all([
     getTokenAccountsByOwner(node, wallet, TOKEN_PROGRAM),

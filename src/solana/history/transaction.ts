@@ -6,19 +6,18 @@ import type { WatchSet } from '../scan/bytes/watch-set.ts';
 import { showBlock } from '../scan/searched-block.ts';
 import { readTransaction } from '../scan/transaction.ts';
 
-/** A finalized transaction as one node shows it, and the slot and time (Unix seconds) of its block. */
+/** A finalized transaction from one node, and the slot and time (Unix seconds) of its block. */
 export interface ShownTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly transaction: ScannedTransaction;
 }
 
-/** How a node is asked for a transaction. See {@link fetchTransaction}. */
 export type FetchTransaction = (node: SolanaNode, signature: string) => Promise<ShownTransaction | null>;
 
 /**
- * As {@link fetchTransaction} for transactions of one slot: each node is asked for the block once. Null for a transaction that the block
- * does not show, and where the node shows no block before `end` is aborted.
+ * Like {@link fetchTransaction} for transactions of one slot: each node's block is read once. Null for a transaction
+ * that the block lacks, and if the node does not return the block before `end` aborts.
  */
 export function fetchFromBlock(slot: bigint, watched: WatchSet, end?: AbortSignal): FetchTransaction {
   const blocks = new Map<SolanaNode, Promise<ReadonlyMap<string, ShownTransaction>>>();
@@ -30,7 +29,6 @@ export function fetchFromBlock(slot: bigint, watched: WatchSet, end?: AbortSigna
   return async (node, signature) => (await blockOf(node)).get(signature) ?? null;
 }
 
-/** The transactions of a block that touch a watched wallet, by signature. */
 async function transactionsOf(
   node: SolanaNode,
   slot: bigint,
@@ -44,8 +42,9 @@ async function transactionsOf(
 }
 
 /**
- * A finalized transaction from a second witness, to be put to the same rules as the block; null where the node shows none. Throws as
- * `SolanaNode.call` and {@link readTransaction} do, and NodeFault where it shows another one.
+ * A finalized transaction from a second node, checked by the same rules as a block; null if the node does not have
+ * it. Throws as `SolanaNode.call` and {@link readTransaction} do, and NodeFault if the node returns another
+ * transaction.
  */
 export async function fetchTransaction(
   node: SolanaNode,

@@ -8,51 +8,45 @@ import { messageHashOf } from '../tx/message.ts';
 import { isTokenProgram, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tx/programs.ts';
 import { readSigned } from '../tx/signed-transaction.ts';
 
-/** How far a chain is known. */
 export interface Progress {
   readonly slot: bigint;
   readonly height: bigint;
 }
 
-/** Who signed a transaction, and who had a part in it: every account of it and the owners of its token accounts. */
+/** The signers of a transaction, and all its accounts with the owners of its token accounts. */
 export interface Parties {
   readonly signers: readonly string[];
-  /** base58, in the order of `signers`: the first names the transaction. */
+  /** base58, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly string[];
   readonly all: readonly string[];
-  /** Whether it moved tokens between accounts whose owners the node tells; `hidden` where it tells not all that there must be. */
+  /** `told`: it moved tokens, and the node returns the owners of all token accounts. `hidden`: some are missing. */
   readonly tokens: 'none' | 'told' | 'hidden';
-  /** Hex sha256 of what they signed. */
+  /** Hex SHA-256 of the signed message. */
   readonly messageHash: string;
 }
 
-/** Everybody who may have got something by a transaction. */
+/** All addresses that may have received something in a transaction. */
 export interface Payees {
   readonly all: readonly string[];
-  /** True where an owner of tokens may be missing: then it may have been anybody. */
+  /** True if an owner of a token account may be missing: any address may have received the tokens. */
   readonly hidesOwners: boolean;
 }
 
-/** True where `signature` is one of the wallet `address` over `message`. */
 export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** The finalized slot and height of every node that tells. */
 export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
   const answers = await pool.most(finalizedProgress);
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
 }
 
-/**
- * The greatest value that `quorum` of those who tell have reached; null where fewer tell. As at most a minority of nodes lies, one
- * that is honest has reached it.
- */
+/** The greatest value that `quorum` answers reach, so at least one honest node; null if there are fewer answers. */
 export function reachedBy(quorum: number, values: readonly bigint[]): bigint | null {
   return values.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[quorum - 1] ?? null;
 }
 
 /**
- * The parties of a finalized transaction, from any node whose bytes prove who signed: no node can make that up, nor hide it behind
- * another transaction. Null where none shows such bytes now.
+ * The parties of a finalized transaction, from any node whose bytes prove the signers. A node cannot forge these
+ * bytes, or return those of another transaction. Null if no node returns such bytes now.
  */
 export async function partiesOf(pool: NodePool, signature: string, verify: Verify): Promise<Parties | null> {
   const shown = await pool.second(
@@ -64,8 +58,8 @@ export async function partiesOf(pool: NodePool, signature: string, verify: Verif
 }
 
 /**
- * What all nodes together tell of a transaction whose signed bytes are proven. Who owns a token account that is not an associated one
- * stands in its outcome alone, so that a quorum must tell it.
+ * The payees of a transaction by all nodes whose bytes are proved. The owner of a token account that is not an
+ * associated one is only in the transaction's meta, so a quorum must return the owners.
  */
 export async function payeesOf(pool: NodePool, signature: string, verify: Verify): Promise<Payees> {
   const answers = await pool.most((node) => readParties(node, signature, verify));
@@ -79,8 +73,8 @@ export async function payeesOf(pool: NodePool, signature: string, verify: Verify
 }
 
 /**
- * True where this may be a payment of `asset` to `destination`: it names the wallet, or its associated token account, which is all
- * that the signed bytes name where it was there before; or nobody knows who got its tokens.
+ * True if this may be a payment of `asset` to `destination`: it names the wallet, or the wallet's associated token
+ * account, or owners are missing. If the associated account existed before, it is the only trace in the signed bytes.
  */
 export function mayHavePaid(
   { all, hidesOwners }: Payees,
@@ -108,7 +102,8 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   const holders = [...(preTokenBalances ?? []), ...(postTokenBalances ?? [])];
   const owners = holders.flatMap(({ owner }) => owner ?? []);
   const named = [...accounts, ...writable, ...readonly];
-  // Each program that moves tokens, called by whichever, is among the accounts; those of lookup tables the meta alone tells.
+  // A program that moves tokens is among the accounts, however it is called. Accounts from lookup tables are only in
+  // the meta.
   const movesTokens = shown.meta === null || named.some(isTokenProgram);
   const isTold =
     preTokenBalances && postTokenBalances && holders.length > 0 && owners.length === holders.length;
@@ -122,7 +117,6 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   };
 }
 
-/** How far one node has finalized. */
 export async function finalizedProgress(node: SolanaNode): Promise<Progress> {
   const { absoluteSlot, blockHeight } = await getEpochInfo(node, 'finalized');
   return { slot: absoluteSlot, height: blockHeight };

@@ -4,44 +4,42 @@ import type { NodePool } from '../rpc/pool.ts';
 import { endless, HISTORY_BOUNDS, type HistoryBounds, historyPage, type WalletSignature } from './pages.ts';
 import { finalizedProgress, type Progress } from './wallet-history.ts';
 
-/** What one node lists of a wallet. */
 export interface WalletListing {
   readonly node: string;
   readonly entries: readonly WalletSignature[];
-  /** Finalized before the list was read; null where the list is so long that its newest entries are left out. */
+  /** Finalized progress before the list was read; null if the newest entries of a long list are left out. */
   readonly finalized: Progress | null;
-  /** The slot up to which nothing is left out. */
+  /** The list is complete up to this slot. */
   readonly coveredTo: bigint;
 }
 
-/** A list that is read from the newest entry down, and not yet to its end. */
+/** A list that is read from the newest entry down, not yet to its end. */
 interface Reading {
   readonly above: bigint;
   readonly finalized: Progress;
   found: WalletSignature[];
   last: WalletSignature | null;
   leftOut: boolean;
-  /** When the look before ended, on the clock of `performance.now()`; null while one goes on. */
+  /** When the previous call ended, on the clock of `performance.now()`; null while a call runs. */
   leftAt: number | null;
 }
 
 type IsKnown = (signature: string) => boolean;
 
-/** So many of a list are kept, the oldest; the others come when those are judged. */
+/** Entries kept of a list, the oldest ones; newer ones are read after these are processed. */
 const KEPT = 50_000;
-/** Of each node. */
 const READINGS_KEPT = 32;
-/** The work of one that nobody has gone on with for so long is given up, where another one needs its place. */
+/** An unfinished list that no call has continued for this long is dropped when another needs its place. */
 const FORSAKEN_MS = 3_600_000;
 
 /**
- * What nodes list of wallets above a slot, however much that is: one look reads some pages, and the next look of the same process goes on
- * where it ended. So a node that lists without an end holds nobody up. Where more are read at once than are kept, those that were begun
- * first are read to their ends first.
+ * Nodes' lists for wallets above a slot, of any length. One call reads some pages, and the next call of this process
+ * continues there, so that an endless list blocks no caller. If more lists are being read than are kept, the earliest
+ * are finished first.
  */
 export class WalletLists {
   readonly #bounds: HistoryBounds;
-  /** By the node's name, then by wallet, the one that was left the longest ago first. */
+  /** By node name, then by wallet; the list that has waited longest is first. */
   readonly #readings = new Map<string, Map<string, Reading>>();
 
   constructor(bounds: HistoryBounds = HISTORY_BOUNDS) {
@@ -49,9 +47,9 @@ export class WalletLists {
   }
 
   /**
-   * What each node that answers when a quorum does lists as finalized above `slot`, without the signatures that are `known` already. Two
-   * calls to each node where nothing is new. Throws Unavailable where the lists are not read to their ends yet, NoHealthyNode where no node
-   * answers.
+   * The lists of nodes that answer about when a quorum does: transactions finalized above `slot`, without those that
+   * are `known`. Two calls per node if nothing is new. Throws Unavailable while the lists are not read to their ends,
+   * NoHealthyNode if no node answers.
    */
   async ofMost(
     pool: NodePool,
@@ -71,7 +69,6 @@ export class WalletLists {
     );
   }
 
-  /** What one node lists; see {@link ofMost}. */
   async ofNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {
     const reading = this.#goOn(node, wallet, slot) ?? (await begin(node, slot));
     let isKept = false;
@@ -86,7 +83,7 @@ export class WalletLists {
     throw unread(node, wallet, reading.last);
   }
 
-  /** Reads the next page; true where it is the last one. */
+  /** Reads the next page. Returns true if it is the last one. */
   async #isReadOn(reading: Reading, node: SolanaNode, wallet: string, known: IsKnown): Promise<boolean> {
     const { pageSize } = this.#bounds;
     const page = await historyPage(node, wallet, reading.last, pageSize);
@@ -99,7 +96,7 @@ export class WalletLists {
     return reading.last === null || page.isEnd || reading.last.slot <= reading.above;
   }
 
-  /** The one that a look before has left. It keeps its place meanwhile: else those that come in between would have it, turn by turn. */
+  /** The unfinished list of an earlier call. It keeps its place while this call runs. */
   #goOn(node: SolanaNode, wallet: string, slot: bigint): Reading | undefined {
     const begun = this.#of(node).get(wallet);
     if (begun === undefined || begun.leftAt === null || begun.above > slot) return undefined;
@@ -107,11 +104,10 @@ export class WalletLists {
     return begun;
   }
 
-  /** For the next look, where it has a place or finds one. */
   #leave(node: SolanaNode, wallet: string, reading: Reading, isKept: boolean): void {
     const readings = this.#of(node);
     const other = readings.get(wallet);
-    // Another look began one meanwhile, from no later a slot: that one is kept.
+    // Another call began a list from the same slot or an earlier one meanwhile: that one is kept.
     if (other !== undefined && other !== reading && other.above <= reading.above) return;
     readings.delete(wallet);
     if (!isKept || !this.#hasPlace(readings)) return;
@@ -133,7 +129,7 @@ export class WalletLists {
   }
 }
 
-/** Everything listed, the oldest first: one that lags or has lost some of it hides nothing that another one knows. */
+/** All listed entries, oldest first: a node that lags or has lost some hides nothing that another node has. */
 export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): readonly WalletSignature[] {
   const bySignature = new Map(
     listings.flatMap(({ entries }) => entries).map((entry) => [entry.signature, entry]),
@@ -141,7 +137,7 @@ export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): re
   return [...bySignature.values()].toSorted((a, b) => (a.slot < b.slot ? -1 : a.slot > b.slot ? 1 : 0));
 }
 
-/** Asked first: what is final by then must be in the list. */
+/** The progress comes first: everything final by then must be in the list. */
 async function begin(node: SolanaNode, above: bigint): Promise<Reading> {
   return {
     above,
@@ -153,7 +149,7 @@ async function begin(node: SolanaNode, above: bigint): Promise<Reading> {
   };
 }
 
-/** What a reading that may have begun before some of it was known tells above `slot`. */
+/** The entries above `slot` of a list that may have begun before some of them were known. */
 function listingOf(
   { found, finalized, leftOut }: Reading,
   slot: bigint,
@@ -165,7 +161,7 @@ function listingOf(
   return { entries, finalized, coveredTo: finalized.slot };
 }
 
-/** No fault of the node: its list is long. */
+/** `Unavailable` instead of `NodeFault`, because a long list is not the node's fault. */
 function unread({ name }: SolanaNode, wallet: string, last: WalletSignature | null): DomainError {
   const message = `the history of ${wallet} is long: read at ${name} down to slot ${last?.slot ?? '?'}, and the next look goes on`;
   return new DomainError('Unavailable', message, { node: name });

@@ -4,10 +4,9 @@ import { PublicKey, SystemProgram, type TransactionInstruction } from '@solana/w
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { SYSTEM_PROGRAM } from '../tx/programs.ts';
 
-/** Data bytes of a nonce account. */
 export const NONCE_ACCOUNT_SIZE = 80;
 
-/** Who may advance a nonce account, and the value that a transaction carries in place of a blockhash. */
+/** The authority of a nonce account, and the value that a transaction has in place of a blockhash. */
 export interface NonceState {
   readonly authority: string;
   readonly nonce: string;
@@ -22,18 +21,17 @@ export function nonceSeed(index: number): string {
   return `sluice-nonce-${index}`;
 }
 
-/** True for a seed that {@link nonceSeed} gives. */
 export function isNonceSeed(seed: string): boolean {
   return SEED.test(seed);
 }
 
-/** The address that the system program gives an account of this wallet and seed: it needs no key of its own. */
+/** The address that the system program derives from this wallet and seed; the account needs no key of its own. */
 export function nonceAddress(wallet: string, seed: string): string {
   const parts = [base58.decode(wallet), Buffer.from(seed, 'utf8'), base58.decode(SYSTEM_PROGRAM)];
   return base58.encode(sha256(Buffer.concat(parts)));
 }
 
-/** Null where the account is not an initialized nonce account of the present version. */
+/** Null unless the account is an initialized nonce account of the current version. */
 export function readNonceAccount(account: AccountInfo | null): NonceState | null {
   if (account?.owner !== SYSTEM_PROGRAM || account.data.length !== NONCE_ACCOUNT_SIZE) return null;
   const { data } = account;
@@ -46,7 +44,8 @@ export function readNonceAccount(account: AccountInfo | null): NonceState | null
 }
 
 /**
- * Uses up the nonce. As the first instruction, before those of the compute budget, it makes the nonce the transaction's lifetime.
+ * Uses up the nonce. As the first instruction, before those of the compute budget, it makes the nonce the
+ * transaction's lifetime.
  * Source: docs/interface.md, Prioritization fee rules 4.
  */
 export function advanceNonce(nonceAccount: string, authority: string): TransactionInstruction {
@@ -56,12 +55,12 @@ export function advanceNonce(nonceAccount: string, authority: string): Transacti
   });
 }
 
-/** True for data of exactly the instruction that {@link advanceNonce} makes. */
+/** True for exactly the data of {@link advanceNonce}. */
 export function isNonceAdvance(program: string, data: Uint8Array): boolean {
   return program === SYSTEM_PROGRAM && Buffer.from(data).equals(ADVANCE_DATA);
 }
 
-/** {@link isNonceAdvance} for data as a node writes it, in base58: what is none, or long, is never decoded. */
+/** {@link isNonceAdvance} for base58 data from a node; compares text, so that long data is never decoded. */
 export function isWrittenNonceAdvance(program: string, data: string): boolean {
   return program === SYSTEM_PROGRAM && data === WRITTEN_ADVANCE;
 }

@@ -11,30 +11,29 @@ import { isWrittenNonceAdvance } from './account.ts';
 
 const AT_ONCE = 8;
 
-/** What ended the nonce of an attempt, by the history of its account: its use, else the oldest advance past it; null where unknown. */
+/** The transaction that ended an attempt's nonce: its use, else the oldest advance past it; null if unknown. */
 export interface NonceEnd {
   readonly use: NonceUse | null;
   readonly bypass: NonceBypass | null;
 }
 
-/** One node that shows a finalized transaction by which the account was advanced. */
 interface ShownAdvance {
   readonly node: string;
   readonly slot: bigint;
-  /** Whether the transaction carried the attempt's nonce to do so. */
+  /** Whether the transaction used the attempt's nonce to do so. */
   readonly carriedNonce: boolean;
 }
 
 /**
- * How far the history of a nonce account was read for one attempt: anybody can name the account in as many transactions as he pays for, so
- * that a look reads one page of each node, from the newest down, and begins anew where a node's list has ended.
+ * How far the history of a nonce account is read for one attempt. Anyone can name the account in many transactions.
+ * So an investigation reads one page from each node, newest first, and restarts after a node's list has ended.
  */
 export interface NonceWalk {
   /** By node, the last entry read. */
   readonly places: Map<string, WalletSignature>;
-  /** A list was read to its end. */
+  /** True once a list was read to its end. */
   whole: boolean;
-  /** The oldest advance past the attempt that a quorum has shown. */
+  /** The oldest advance past the attempt that a quorum has returned. */
   bypass: NonceBypass | null;
 }
 
@@ -42,13 +41,13 @@ export function nonceWalk(): NonceWalk {
   return { places: new Map(), whole: false, bypass: null };
 }
 
-/** A page of one node; null where it has lost the place at which it was to go on. */
+/** A page of one node; null if the node no longer lists the entry at which the page starts. */
 interface NodePage {
   readonly node: string;
   readonly page: HistoryPage | null;
 }
 
-/** Looks on through what nodes list of the nonce account. Throws NoHealthyNode where no node lists anything. */
+/** Continues the search in nodes' lists. Throws NoHealthyNode if no node lists anything, or it must continue. */
 export async function findNonceEnd(
   pool: NodePool,
   attempt: NonceAttemptFacts,
@@ -71,7 +70,7 @@ export async function findNonceEnd(
   });
   const isAgreed = ({ shownBy }: NonceUse | NonceBypass) => shownBy.length >= pool.quorum;
   const use = uses.find(isAgreed);
-  // The next look must find it again.
+  // Not stored in `walk`: the next investigation must find it again.
   if (use !== undefined) return { use, bypass: null };
   for (const found of bypasses.filter(isAgreed))
     if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
@@ -99,7 +98,6 @@ async function nextPages(
   throw new DomainError('NoHealthyNode', `no node shows the history of ${nonceAccount}`, {}, why);
 }
 
-/** Where the next look begins. */
 function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {
   for (const { node, page } of pages) {
     const last = page?.entries.at(-1);
@@ -118,7 +116,7 @@ function unfinished(nonceAccount: string, { places }: NonceWalk): DomainError {
   );
 }
 
-/** The slot that most of those who show a transaction give it. */
+/** The slot that most nodes return for a transaction. */
 function mostAgreed(
   shown: readonly ShownAdvance[],
 ): { readonly slot: bigint; readonly shownBy: readonly string[] } | null {
@@ -129,7 +127,7 @@ function mostAgreed(
   return slots.toSorted((a, b) => b.shownBy.length - a.shownBy.length)[0] ?? null;
 }
 
-// `json` shows the lifetime of every transaction version; no bytes need to be understood.
+// The encoding `json` shows the lifetime of every transaction version; no bytes need decoding.
 const ranTransaction = z
   .object({
     slot: slotOrHeight,
@@ -146,7 +144,6 @@ const ranTransaction = z
   })
   .nullable();
 
-/** The nodes that show that this transaction advanced the account. */
 async function askAdvance(
   pool: NodePool,
   signature: string,
@@ -164,8 +161,8 @@ async function askAdvance(
 }
 
 /**
- * Whether the transaction carried the attempt's nonce and used it up, as its first instruction does even where the others fail; null
- * where it advanced nothing. One that a block only includes, and that never ran, pays nothing and uses nothing up.
+ * Whether the transaction used the attempt's nonce, which its first instruction does even if the others fail. Null if
+ * it advanced nothing. A transaction that a block includes without running it pays no fee and uses no nonce.
  */
 function readAdvance(
   answer: z.output<typeof ranTransaction>,

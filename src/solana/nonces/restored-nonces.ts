@@ -1,22 +1,20 @@
-/** What one node's finalized bank holds of a nonce account, and how far the node had finalized before it was asked. */
+/** One node's finalized value of a nonce account, and how far the node had finalized before that request. */
 export interface ShownNonce {
-  /** Null where there is no nonce account. */
+  /** Null if there is no nonce account. */
   readonly nonce: string | null;
-  /** Of the bank. */
   readonly slot: bigint;
-  /** The node's finalized block height. */
   readonly height: bigint;
 }
 
-/** What a quorum agrees on; `slot` is the lowest at which any of them does. */
+/** The value that a quorum agrees on; `slot` is the lowest slot among its answers. */
 export interface AgreedNonce {
   readonly nonce: string | null;
   readonly slot: bigint;
 }
 
 /**
- * What a quorum of those that have finalized more than `end` agrees that the account holds; null where none does. A bank of before
- * the gap in the record counts for nothing: it may hold a value of before the one that a lost attempt carries.
+ * The account's value that a quorum agrees on, among nodes that have finalized more than `end`; null if there is
+ * none. A bank from before the end of the database gap may have an older value than a lost attempt uses.
  */
 export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: number): AgreedNonce | null {
   const fresh = shown.filter(({ height }) => height > end);
@@ -29,16 +27,16 @@ export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: n
 }
 
 /**
- * True where an attempt that only a lost record knew may carry this value. Not where there is no account, nor where a living attempt
- * on record carries it: no record ever lets two attempts carry the same value of the same account.
+ * True if an attempt that was lost in a database restore may use this value. False if there is no account, or a live
+ * attempt in the database uses the value: two attempts never share a nonce value.
  */
 export function mayBeLost({ nonce }: AgreedNonce, carriedOnRecord: string | null): boolean {
   return nonce !== null && nonce !== carriedOnRecord;
 }
 
 /**
- * True where no transaction that carries `nonce` can run any more: a quorum of those that have finalized more than `end`, and so have
- * held it if it was held in the gap, hold another value or no account.
+ * True if no transaction with `nonce` can run any more: a quorum of nodes past `end` has another value, or no
+ * account. Their banks are later than any use of the nonce in the gap.
  */
 export function isGone(nonce: string, end: bigint, shown: readonly ShownNonce[], quorum: number): boolean {
   return shown.filter((one) => one.height > end && one.nonce !== nonce).length >= quorum;

@@ -7,10 +7,9 @@ import type { NodePool } from '../rpc/pool.ts';
 import { readNonceAccount } from './account.ts';
 import { type AgreedNonce, agreedNonce, type ShownNonce } from './restored-nonces.ts';
 
-/** Nothing is missing from the record: a bank of any height counts. */
+/** The database has no gap: a bank of any height counts. */
 const NO_GAP = -1n;
 
-/** What the nodes that answer show of each account, in the order asked. */
 export async function surveyNonces(
   pool: NodePool,
   addresses: readonly string[],
@@ -21,7 +20,7 @@ export async function surveyNonces(
   return addresses.map((_address, index) => heard.flatMap((shown) => shown[index] ?? []));
 }
 
-/** What a quorum's finalized banks agree that each account holds, in the order asked; null where too few do. */
+/** Each account's value by a quorum of finalized banks, in the order of `addresses`; null if too few agree. */
 export async function agreedNonces(
   pool: NodePool,
   addresses: readonly string[],
@@ -31,7 +30,7 @@ export async function agreedNonces(
 }
 
 async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise<readonly ShownNonce[]> {
-  // Asked first: every bank that it shows after that is at least as far.
+  // The progress comes first: every bank read after it is at least as far.
   const { slot: reached, height } = await finalizedProgress(node);
   const shown: ShownNonce[] = [];
   for (const keys of chunksOf(addresses, ACCOUNTS_PER_CALL)) {

@@ -1,24 +1,23 @@
 import { ComputeBudgetProgram, MessageV0, PublicKey, SystemProgram } from '@solana/web3.js';
 import { advanceNonce, NONCE_ACCOUNT_SIZE, nonceAddress } from './account.ts';
 
-/** What a nonce account of the wallet may need. `blockhash` is a recent one for `create`, the account's value for `advance`. */
+/** Creates or advances a wallet's nonce account. `blockhash`: a recent one for `create`, the nonce for `advance`. */
 export interface NonceUpkeep {
   readonly kind: 'create' | 'advance';
   readonly wallet: string;
   readonly seed: string;
-  /** What a new account is given to be rent-exempt; 0 for `advance`. */
+  /** Lamports that make a new account rent-exempt; 0 for `advance`. */
   readonly rentLamports: bigint;
   readonly blockhash: string;
   readonly computeUnitLimit: number;
   readonly computeUnitPriceMicroLamports: bigint;
 }
 
-/** Upkeep whose limits are still to be found. */
 export type NonceUpkeepDraft = Omit<NonceUpkeep, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
 /**
- * Composes the version-0 message. A bare advance carries the value that it uses up, so of it and a payment that carries the same
- * value only one can ever run, and the one that ran proves the other dead.
+ * Composes the version-0 message. A bare advance uses up its nonce value. So of it and a payment with the same value
+ * only one can ever run, and the one that ran proves the other dead.
  */
 export function composeUpkeep(upkeep: NonceUpkeep): Uint8Array {
   const { kind, wallet, blockhash } = upkeep;

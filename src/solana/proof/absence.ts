@@ -4,7 +4,7 @@ import type { Chain } from '../chain.ts';
 import { getFirstAvailableBlock, getTransaction } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
-/** From which block on each node has transactions; one that does not tell is left out. */
+/** The first block with transactions on each node; a node that does not answer is left out. */
 export type HistoryStarts = ReadonlyMap<string, bigint>;
 
 export async function historyStarts(pool: NodePool): Promise<HistoryStarts> {
@@ -15,8 +15,9 @@ export async function historyStarts(pool: NodePool): Promise<HistoryStarts> {
 }
 
 /**
- * The same answers, after every node that has no status of the signature was asked for the transaction itself: only what a node with
- * history lacks there, too, is known to be absent. Fewer than a quorum of nulls prove nothing, and are not looked into.
+ * Asks every node without a status of the signature for the transaction itself, and returns the corrected answers.
+ * Only a transaction that a node with history lacks in both places is absent there. With fewer nulls than a quorum
+ * the answers are returned unchanged, because they prove nothing.
  * Source: docs/decisions/0012-quorum.md.
  */
 export async function confirmAbsence(

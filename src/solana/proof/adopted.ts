@@ -11,7 +11,6 @@ import { askHeights } from './heights.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE, FARTHEST } from './judge.ts';
 import { agreedBlock } from './linked-blocks.ts';
 
-/** How long an adopted message can live, as the row of its attempt has it. */
 export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight' | 'lastValidBlockHeight'> & {
   readonly adoptedFrom: string;
 };
@@ -22,13 +21,16 @@ export interface SentTransaction {
   readonly slot: bigint;
 }
 
-/** Slots that hold more blocks than a blockhash lives, unless many are skipped; and how often so many more are read. */
+/**
+ * Slots to search below a given slot: they contain more blocks than a blockhash lives, unless many slots are skipped.
+ * `REACHES` limits how often the range doubles.
+ */
 const REACH = 192n;
 const REACHES = 32n;
 
 /**
- * The bytes of a transaction that its buyer has sent, from a node that has it in a confirmed block; null where no node shows it yet.
- * Whoever takes them checks the signatures: a node can make up anything else.
+ * The wire bytes of a buyer's transaction, from a node that has it in a confirmed block; null if no node shows it
+ * yet. The caller must verify the signatures: a node can invent everything else.
  */
 export async function sentTransaction(pool: NodePool, signature: string): Promise<SentTransaction | null> {
   const shown = await pool.second(
@@ -41,22 +43,18 @@ export async function sentTransaction(pool: NodePool, signature: string): Promis
   return { wire: transaction, slot };
 }
 
-/** How far the fork of one node may be ahead of the bank of another, in blocks: more than what a cluster confirms in. */
+/** How far one node's fork may be ahead of another's bank, in blocks: more than confirmation takes. */
 const FORK_MARGIN = 32n;
 const LIFE_SHARED_MS = 30_000;
 /** No cluster makes slots faster. */
 const SHORTEST_SLOT_MS = 100;
 
-/** Slot and block height of one bank. */
 interface Bank {
   readonly slot: bigint;
   readonly height: bigint;
 }
 
-/**
- * {@link adoptedLife} of messages that a key of ours is still to sign, for many payments a second: they share what nodes report for
- * half a minute.
- */
+/** {@link adoptedLife} of messages that still need our signature. Node answers are shared for 30 seconds. */
 export class SharedLives {
   readonly #pool: NodePool;
   readonly #reported = new TtlCache<Reported>(LIFE_SHARED_MS);
@@ -66,10 +64,12 @@ export class SharedLives {
   }
 
   /**
-   * `acceptedAt`: the slot of a bank that accepts the blockhash. No chain has more blocks than slots, so what nodes reported for an earlier
-   * slot bounds the height of that bank. The first block may be older than the row: no signature of ours exists before that.
+   * `acceptedAt` is the slot of a bank that accepts the blockhash. A chain never has more blocks than slots, so
+   * answers for an earlier slot limit the height of that bank. The first block may be older than the row, because our
+   * signature does not exist before the row.
    *
-   * One node alone names `acceptedAt`. Null where that is out of reach of the banks that a quorum reports: the message would never end.
+   * A single node supplies `acceptedAt`. Returns null if that slot is out of reach of the banks that a quorum
+   * reports: the message would never expire.
    */
   async of(acceptedAt: bigint): Promise<AdoptedLife | null> {
     const { askedAt, first, banks } = await this.#reported.get('', async () => {
@@ -90,7 +90,7 @@ export class SharedLives {
   }
 }
 
-/** What nodes reported, and when they were asked, on the clock of `performance.now()`. */
+/** Node answers, and when the request started, on the clock of `performance.now()`. */
 interface Reported {
   readonly askedAt: number;
   readonly first: AgreedBlock;
@@ -106,16 +106,17 @@ async function askBanks(pool: NodePool): Promise<readonly Bank[]> {
   );
 }
 
-/** The slot of a bank that accepts the blockhash now; null where the best node's newest bank does not. */
+/** The slot of a bank that accepts the blockhash now; null if the newest bank of the best node does not. */
 export async function acceptedIn(pool: NodePool, blockhash: string): Promise<bigint | null> {
   const { context, value } = await pool.read((node) => isBlockhashValid(node, blockhash, 'processed'));
   return value ? context.slot : null;
 }
 
 /**
- * The first and the last block of a message that we did not compose. Ask only after a node has accepted its blockhash, or has shown the
- * transaction in a block: `acceptedAt` is the slot of that. Null where a signature that only we can give is missing: then it
- * cannot be in any block that is final now. Throws NoHealthyNode where too few nodes agree.
+ * The first and the last block of a message that we did not compose. Call it only after a node accepted the blockhash
+ * or returned the transaction in a block; `acceptedAt` is the slot of that. `acceptedAt` is null if a signature that
+ * only we can give is missing: then no block that is final now can contain the message. Throws NoHealthyNode if too
+ * few nodes agree.
  * Source: docs/decisions/0020-settlements.md.
  */
 export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Promise<AdoptedLife> {
@@ -148,7 +149,7 @@ async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<Ag
   throw new DomainError('NoHealthyNode', `no quorum shows the finalized block of slot ${final}`);
 }
 
-/** A finalized block that is a whole life of a blockhash, and one block, below the newest at or before `slot`; or the first of all. */
+/** A finalized block more than {@link BLOCKHASH_LIFE} heights below the newest up to `slot`, or the first of all. */
 async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
   for (let reach = REACH; reach <= REACH * REACHES; reach *= 2n) {
     const from = slot > reach ? slot - reach : 0n;
@@ -158,7 +159,7 @@ async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
   throw new DomainError('NoHealthyNode', `too few blocks lie in the slots before ${slot}`);
 }
 
-/** The first and the last finalized block of these slots, by one node's list, as a quorum shows them. */
+/** The first and the last finalized block in a slot range, by one node's list, both confirmed by a quorum. */
 async function endsOf(pool: NodePool, node: SolanaNode, from: bigint, to: bigint) {
   const listed = await getBlocksWithLimit(node, from, Number(to - from) + 1);
   const slots = listed.filter((slot) => slot <= to);

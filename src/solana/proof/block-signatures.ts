@@ -2,13 +2,13 @@ import { BASE58_DIGITS } from '../../domain/address.ts';
 
 const VALUES = new Uint8Array(128);
 for (let value = 0; value < BASE58_DIGITS.length; value += 1) VALUES[BASE58_DIGITS.charCodeAt(value)] = value;
-/** The most digits of base 58 that a number holds exactly. */
+/** The most base58 digits that a JavaScript number represents exactly. */
 const DIGITS = 9;
 
 /**
- * The signatures of a block's transactions, or the addresses of their signers, eight bytes each: as text those of an hour would fill hundreds
- * of megabytes. One that is not among them is taken for one with a chance of 1 to 10^15 for each, or where somebody made an address for
- * that; which can delay a proof of absence and never make one.
+ * The signatures of a block's transactions, or their signers' addresses, as eight bytes each: an hour of full text
+ * would need hundreds of megabytes. An absent entry matches a given entry with a probability of 1 to 10^15, or if an
+ * address was made to match. A false match can delay a proof of absence, never produce one.
  */
 export class BlockSignatures {
   readonly #marks: Float64Array;
@@ -37,7 +37,7 @@ export class BlockSignatures {
   }
 }
 
-/** By the end of a signature, which nobody can choose, or of an address. */
+/** Uses the last digits of a signature, which no signer can choose, or of an address. */
 function markOf(signature: string): number {
   let mark = 0;
   for (let at = Math.max(0, signature.length - DIGITS); at < signature.length; at += 1)

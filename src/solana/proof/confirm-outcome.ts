@@ -10,16 +10,15 @@ import { NOT_SHOWN, type Spending } from './spending.ts';
 import { seenBy } from './status-observations.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
 
-// The rule of this file: a verdict that ends a settlement, holds it for good or pauses payments takes two nodes that show the same. One
-// node alone can only delay it. Source: docs/decisions/0012-quorum.md.
+// Rule of this file: a verdict that ends a settlement, holds it for good or pauses payments needs two nodes that
+// agree. One node alone can only delay it. Source: docs/decisions/0012-quorum.md.
 
-/** Attempts for which all nodes are asked at the same time. */
 export const ATTEMPTS_AT_ONCE = 16;
 
 /**
- * The finalized outcome of a signature as a node other than `witness` shows it: the same as that one reports, by whichever node, and
- * another one only where no node shows the same. Null where none shows any now: a node that is behind, forgot its history or has a
- * fault says nothing, and is only a reason to ask again.
+ * The finalized outcome of a signature from a node other than `witness`. An outcome equal to the witness's is
+ * preferred; a different one is returned only if no node returns an equal one. Null if no node returns any: nodes
+ * that lag, lost history or failed prove nothing, and the caller asks again.
  */
 export async function secondOutcome(
   chain: Chain,
@@ -41,7 +40,7 @@ function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
   return sighting.kind === 'seen' && sighting.slot === outcome?.slot && sighting.error === outcome.error;
 }
 
-/** Why a finalized sighting does not count yet, with the nodes named. */
+/** Why a finalized status does not count yet, with node names. */
 export function whyUnseconded(
   chain: Chain,
   { node, answer }: NodeTestimony<Sighting>,
@@ -55,7 +54,7 @@ export function whyUnseconded(
   return `${node} reports it finalized ${seen}, and no second node shows that: ${others.join(', ') || node}`;
 }
 
-/** Evidence for an outcome, of whatever lifetime: what one node reports as finalized, and who agrees. */
+/** Evidence for an outcome with either lifetime: one node's finalized status, and the nodes that agree. */
 export function outcomeEvidence(
   quorum: number,
   witness: NodeTestimony<Sighting>,
@@ -68,8 +67,9 @@ export function outcomeEvidence(
 }
 
 /**
- * Has a second node confirm what the statuses report as finalized, where any does. Where none does although the transaction is known
- * to be included, as behind a load balancer that pins an old status, two nodes that show one outcome of it tell in their place.
+ * Asks a second node to confirm a finalized status. A load balancer may return an old status for good. So if the
+ * transaction is known to be in a block but has no finalized status, two nodes that return the same outcome replace
+ * it.
  */
 export async function confirmOutcome(
   chain: Chain,
@@ -86,12 +86,12 @@ export async function confirmOutcome(
   const outcome = await secondOutcome(chain, witness, signature);
   const evidence = outcomeEvidence(quorum, witness, outcome);
   const spending = outcome?.spending ?? NOT_SHOWN;
-  // What one node alone shows against its own status tells nothing.
+  // An outcome from one node that contradicts its own status proves nothing.
   const isHeard = witness !== told && evidence.outcomeConfirmedBy.length > 0;
   return { ...evidence, statuses: isHeard ? [...statuses, witness] : statuses, spending };
 }
 
-/** The finalized transaction as two nodes show it, or one where no two agree, as a sighting of the first of them. */
+/** The finalized outcome that two nodes return alike, or else one node's, as a status of the first of these nodes. */
 async function shownFinal(
   { pool }: Chain,
   signature: string,
@@ -104,7 +104,6 @@ async function shownFinal(
   return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
 }
 
-/** The finalized outcome of a signature as each node shows it. */
 async function shownOutcomes(pool: NodePool, signature: string): Promise<readonly Outcome[]> {
   const answers = await pool.all((node) => askOutcome(node, signature));
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
@@ -117,14 +116,14 @@ function alikeIn(
   return shown.filter((other) => other.slot === slot && other.error === error).map(({ node }) => node);
 }
 
-/** The nodes that show that a transaction, which the database calls dead or failed, has landed after all. */
+/** The nodes that show a transaction as landed although the database has it as dead or failed. */
 export interface LandingProof {
   readonly shownBy: readonly string[];
 }
 
 /**
- * Proof that the transaction of an attempt which the database calls dead is finalized: two nodes show its outcome alike, or a quorum shows
- * the block of `slot` with it. Null while neither is so: one node alone proves nothing.
+ * Proves that a dead attempt of the database has landed: two nodes return one outcome, or a quorum its block of
+ * `slot`. Null while neither holds: one node alone proves nothing.
  */
 export async function proveLanded(
   pool: NodePool,
@@ -137,7 +136,7 @@ export async function proveLanded(
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
 }
 
-/** An attempt that the database calls failed, with the finalized failure that two nodes showed then. */
+/** A failed attempt from the database, with the finalized failure that two nodes proved then. */
 export interface RecordedFailure {
   readonly signature: string;
   readonly slot: bigint | null;
@@ -145,14 +144,16 @@ export interface RecordedFailure {
 }
 
 /**
- * What nodes return now about a recorded failure: proof that the transaction has succeeded, or `failed` where the failure is proved.
- * `unclaimed`: no node reports a success, and too few nodes show the failure. Null: a node reports a success, and neither is proved.
+ * What nodes return now about a recorded failure: proof that the transaction succeeded, or `failed` if the failure is
+ * proved. `unclaimed`: no node reports a success, and too few nodes return the failure. Null: a node reports a
+ * success, and neither is proved.
  */
 export type FailureCheck = LandingProof | 'failed' | 'unclaimed' | null;
 
 /**
- * Checks recorded failures, with one status call of each node for 256 of them. A success takes two nodes that show it. A failure takes two
- * nodes, or one node that shows what is on record while a single node reports a success. The nodes that report a success are then distrusted.
+ * Checks recorded failures, with one status call to each node for 256 of them. A success needs two nodes. A failure
+ * needs two nodes, or one node that returns the recorded outcome while a single node reports a success. Nodes that
+ * report a refuted success are distrusted.
  */
 export async function checkFailures(
   chain: Chain,
@@ -173,7 +174,7 @@ export async function checkFailures(
   return checks;
 }
 
-/** `seen`: the nodes that report it finalized. */
+/** `seen`: the nodes that report the transaction as finalized. */
 async function checkFailure(
   pool: NodePool,
   failure: RecordedFailure,
@@ -192,7 +193,7 @@ async function checkFailure(
   return 'failed';
 }
 
-/** The nodes that show the outcome on record, but those that also claim a success. */
+/** Nodes that return the recorded outcome, without those that also claim a success. */
 function asRecorded(
   shown: readonly Outcome[],
   { slot, error }: RecordedFailure,
@@ -205,7 +206,7 @@ function isSuccess({ error }: Pick<Outcome, 'error'>): boolean {
   return error === null;
 }
 
-/** The finalized outcome that two nodes show alike, a success first, or the only node of a pool of one; null where no two do now. */
+/** The finalized outcome that two nodes return alike (one in a pool of one), a success first; else null. */
 function agreedOutcome(
   pool: NodePool,
   shown: readonly Outcome[],
@@ -216,14 +217,13 @@ function agreedOutcome(
   return agreed === undefined ? null : { error: agreed.error, shownBy: alikeIn(shown, agreed) };
 }
 
-/** Two nodes, or the only node of a pool of one. */
 function twoOf({ quorum }: NodePool): number {
   return Math.min(2, quorum);
 }
 
 /**
- * The statuses of one attempt without the sightings of distrusted nodes. They cannot keep an attempt alive, and no death rests on that:
- * it takes blocks and nulls of a quorum all the same.
+ * The statuses of one attempt without `seen` statuses from distrusted nodes, which must not keep an attempt alive.
+ * This cannot cause a false death: a death still needs linked blocks and nulls from a quorum.
  */
 export function believedStatuses(
   pool: Pick<NodePool, 'report'>,
@@ -236,8 +236,9 @@ export function believedStatuses(
 }
 
 /**
- * Distrusts the node that alone reports a transaction which a quorum proves impossible. `sightings`: only those that the proof
- * contradicts; two nodes that report it stay believed. `proof` completes the sentence "<node> reports it in slot n, but ...".
+ * Distrusts the only node that reports a transaction which a quorum proves impossible. `sightings`: only the statuses
+ * that the proof contradicts; if two nodes report it, neither is distrusted. `proof` completes the sentence "<node>
+ * reports it in slot n, but ...".
  */
 export function distrustRefuted(
   pool: Pick<NodePool, 'distrust'>,

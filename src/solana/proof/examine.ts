@@ -21,14 +21,12 @@ import { judgeNonceAttempt } from './judge-nonce.ts';
 import type { BlockCache } from './linked-blocks.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';
 
-/** A signed attempt of either lifetime. */
 export type AnySignedAttempt = SignedAttempt | SignedNonceAttempt;
 
-/** An attempt of either lifetime, signed or not. */
 type Unsigned<A extends AnySignedAttempt> = Omit<A, 'signature'> & { readonly signature: string | null };
 export type AnyAttempt = Unsigned<SignedAttempt> | Unsigned<SignedNonceAttempt>;
 
-/** The part of an attempt on record that says how long it lives: with a nonce account, `blockhash` is its value. */
+/** The lifetime columns of an attempt row. With a nonce account, `blockhash` is the nonce value. */
 export interface RecordedLifetime {
   readonly blockhash: string;
   readonly blockhashSlot: bigint;
@@ -38,26 +36,23 @@ export interface RecordedLifetime {
   readonly nonceAccount: string | null;
 }
 
-/** A verdict by the rule of the attempt's lifetime, with what it rests on. */
 export interface Finding {
   readonly verdict: Verdict;
   readonly evidence: Evidence | NonceEvidence;
   readonly times: InvestigationTimes;
   readonly spending: Spending;
-  /** What nodes did not tell, with their names; null where nothing is missing. */
+  /** The answers that are missing, with node names; null if none is missing. */
   readonly obstacle: string | null;
 }
 
-/** Attempts that can hardly land any more, and the answers that say so: the beginning of every proof of death. */
+/** The first step of every proof of death: attempts past their last height, or without their nonce, on some node. */
 export interface Due<A extends AnyAttempt> {
   readonly attempts: readonly A[];
   readonly heights: readonly NodeTestimony<bigint>[];
   readonly nonces: FinalizedNonces;
-  /** When the first of these questions was asked. */
   readonly askedAt: Date;
 }
 
-/** An attempt on record as its watch and its judge want it. */
 export function attemptOfRow<S extends string | null>(row: RecordedLifetime, signature: S) {
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom, nonceAccount } = row;
   if (nonceAccount !== null) return { signature, nonceAccount, nonce: blockhash, nonceSlot: blockhashSlot };
@@ -66,7 +61,7 @@ export function attemptOfRow<S extends string | null>(row: RecordedLifetime, sig
   return { signature, blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom };
 }
 
-/** Judges an outcome that nodes show. Proves no death. */
+/** Judges a finalized outcome. Proves no death. */
 export function findOutcome(
   attempt: AnyAttempt,
   outcome: OutcomeEvidence,
@@ -83,7 +78,7 @@ export function findOutcome(
   return { ...told, verdict: judgeAttempt(attempt, evidence), evidence };
 }
 
-/** Which of the attempts have passed their last height, or lost their nonce, on any node. */
+/** Selects the attempts that are past their last height, or lost their nonce, on any node. */
 export async function findDue<A extends AnyAttempt>(chain: Chain, attempts: readonly A[]): Promise<Due<A>> {
   const askedAt = new Date();
   const accounts = attempts.flatMap((attempt) => (hasNonce(attempt) ? [attempt.nonceAccount] : []));
@@ -97,7 +92,7 @@ export async function findDue<A extends AnyAttempt>(chain: Chain, attempts: read
   return { attempts: attempts.filter(isOver), heights, nonces, askedAt };
 }
 
-/** Gathers and judges the evidence on what is due, in the order of its attempts. */
+/** Gathers and judges the evidence for due attempts. Results are in the order of `attempts`. */
 export async function examine(
   chain: Chain,
   { attempts, heights, nonces, askedAt }: Due<AnySignedAttempt>,
@@ -124,7 +119,7 @@ export async function examine(
   return attempts.flatMap((attempt) => findings.get(attempt) ?? []);
 }
 
-/** Asks all nodes now about one attempt, due or not. Reads only: nothing is sent or signed. */
+/** Asks all nodes now about one attempt, due or not. Reads only: sends and signs nothing. */
 export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: BlockCache): Promise<Finding> {
   const due = await findDue(chain, [attempt]);
   if (isSigned(attempt)) {
@@ -136,7 +131,7 @@ export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: Block
   return { ...finding, evidence: withFirstAnswers(evidence, attempt, due) };
 }
 
-/** The answers of the first question, which is all that can be asked of an attempt without a signature. */
+/** Adds the answers of the first step: without a signature, nothing else can be asked. */
 function withFirstAnswers(
   evidence: Evidence | NonceEvidence,
   attempt: AnyAttempt,
@@ -154,7 +149,7 @@ function timesSince(askedAt: Date): InvestigationTimes {
   return { askedAt, judgedAt: new Date() };
 }
 
-/** True where it lives until a block height, as opposed to a durable nonce. */
+/** True if a block height ends the attempt's life, not a durable nonce. */
 export function isExpiring<A extends AnyAttempt>(
   attempt: A,
 ): attempt is Exclude<A, { readonly nonce: string }> {

@@ -1,7 +1,7 @@
 import type { NodeTestimony } from '../../domain/attempt.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
-/** Whether the finalized chain grows, as a quorum of the nodes tells it from one question to the next. */
+/** Detects a stall of finality: whether the finalized height of a quorum grows between calls. */
 export class Finality {
   readonly #pool: Pick<NodePool, 'quorum' | 'nodes'>;
   readonly #stallMs: number;
@@ -13,12 +13,14 @@ export class Finality {
     this.#stallMs = stallMs;
   }
 
-  /** Begins anew with the next answers: nobody asked for a while. */
+  /** Restarts the measurement with the next answers, after a pause in polling. */
   forget(): void {
     this.#grewAt = null;
   }
 
-  /** Takes the newest finalized heights. Why nothing can become final where none rose for `stallMs`; null else. */
+  /**
+   * Adds the newest finalized heights. Returns a reason if the quorum's height has not grown for `stallMs`, or null.
+   */
   hear(heights: readonly NodeTestimony<bigint>[]): string | null {
     const { quorum, nodes } = this.#pool;
     const now = performance.now();

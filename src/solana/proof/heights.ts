@@ -2,7 +2,7 @@ import type { NodeTestimony } from '../../domain/attempt.ts';
 import { type Commitment, getBlockHeight } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
-/** The block height of every node that tells it, in the order configured. Finalized ones begin every proof of death. */
+/** Block heights of all nodes that answer, in configured order. Finalized ones begin every proof of death. */
 export async function askHeights(
   pool: NodePool,
   commitment: Commitment,

@@ -19,7 +19,6 @@ import { askStatuses } from './investigate.ts';
 import { type BlockCache, coverageBetween } from './linked-blocks.ts';
 import type { Spending } from './spending.ts';
 
-/** An attempt with a durable nonce that has a signature. */
 export type SignedNonceAttempt = NonceAttemptFacts & { readonly signature: string };
 
 /** The evidence for a verdict; see {@link Investigation} of attempts with a blockhash. */
@@ -29,12 +28,11 @@ export interface NonceInvestigation {
   readonly obstacle: string | null;
 }
 
-/** What each node's finalized bank holds, by nonce account. */
 export type FinalizedNonces = ReadonlyMap<string, readonly NodeTestimony<string>[]>;
 
 const AT_ONCE = 8;
 
-/** Asks every node for the finalized nonces: the first question of every proof. A node that shows no nonce is left out. */
+/** The finalized nonces of every node that returns one: the first step of every proof. */
 export async function askNonces(pool: NodePool, accounts: readonly string[]): Promise<FinalizedNonces> {
   const found = new Map<string, NodeTestimony<string>[]>();
   for (const keys of chunksOf([...new Set(accounts)], ACCOUNTS_PER_CALL)) {
@@ -52,13 +50,13 @@ export async function askNonces(pool: NodePool, accounts: readonly string[]): Pr
   return found;
 }
 
-/** True where any node's finalized nonce is another one, or none shows any: a reason to look closer, never a proof. */
+/** True if any node's finalized nonce differs, or no node returns one: a reason to investigate, never a proof. */
 export function isUsedUp({ nonceAccount, nonce }: NonceAttemptFacts, nonces: FinalizedNonces): boolean {
   const said = nonces.get(nonceAccount) ?? [];
   return said.length === 0 || said.some(({ answer }) => answer !== nonce);
 }
 
-/** Everything a verdict needs, asked in the order that a proof of death demands: after `nonces` what ended them, then the statuses. */
+/** Gathers the evidence in the order that a proof of death needs: after `nonces` their end, then the statuses. */
 export async function investigateNonces(
   chain: Chain,
   attempts: readonly SignedNonceAttempt[],
@@ -83,7 +81,8 @@ export async function investigateNonces(
     const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
     const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
     const isUsed = (ending.use?.shownBy.length ?? 0) >= chain.pool.quorum || ending.coverage !== null;
-    // A block may include it without running it: only a success contradicts the use of its nonce by another transaction.
+    // A block may include the transaction without running it. So only a success contradicts the use of its nonce by
+    // another one.
     if (isLacking && isUsed && found.outcomeConfirmedBy.length === 0)
       distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature, whyUsed(ending));
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
@@ -116,7 +115,7 @@ type Ending = Pick<NonceEvidence, 'use' | 'bypass' | 'coverage'> & { readonly ob
 
 const NOT_READ: Ending = { use: null, bypass: null, coverage: null, obstacle: null };
 
-/** What ended the nonce; where that does not tell who used it up, the blocks in which the attempt may have done so, too. */
+/** How the nonce ended; after an advance without it, also the linked blocks in which the attempt may have run. */
 async function readEnding(
   pool: NodePool,
   attempt: SignedNonceAttempt,

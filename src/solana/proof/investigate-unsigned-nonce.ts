@@ -8,15 +8,15 @@ import { judgeUnsignedNonce } from './judge-nonce.ts';
 import type { BlockCache } from './linked-blocks.ts';
 import { NOT_SHOWN } from './spending.ts';
 
-/** An attempt with a durable nonce that is prepared, and of which no signature is on record. */
 export type UnsignedNonceAttempt = Omit<NonceAttemptFacts, 'signature'> & {
-  /** Hex sha256 of the message. */
+  /** Hex SHA-256 of the message. */
   readonly messageHash: string;
 };
 
 /**
- * Everything that a proof of death without a signature needs: the finalized nonces, the transaction that used the nonce up, and the bytes of
- * that. Null while the nonce stands. Throws NoHealthyNode where no node lists what used it up.
+ * Gathers the evidence for a death without a signature: the finalized nonces, the transaction that used up the nonce,
+ * and its bytes. Null while the nonce is unused. Throws NoHealthyNode if no node lists the transaction that used it
+ * up.
  */
 export async function examineUnsignedNonce(
   { pool }: Chain,

@@ -27,26 +27,24 @@ import {
 import { NOT_SHOWN } from './spending.ts';
 import { forgetfulNodes } from './statuses.ts';
 
-/** An attempt that is prepared, and of which no signature is on record. */
 export type UnsignedAttempt = UnsignedFacts & { readonly wallet: string };
 
-/** What one process has read for proofs without a signature, for all attempts and looks. */
+/** What one process has read for proofs without a signature, shared by all attempts and investigations. */
 export interface UnsignedCache {
   readonly blocks: BlockCache;
-  /** By block, everyone who signed a transaction there: the attempts of all wallets share it. */
+  /** By block hash, all signers of its transactions, shared by the attempts of all wallets. */
   readonly signers: TtlCache<BlockSignatures>;
-  /** By block and wallet, the transactions that it signed there. */
+  /** By block hash and wallet, the signatures of transactions that the wallet signed there. */
   readonly signed: TtlCache<readonly string[]>;
-  /** By signature, the hash of what was signed. */
   readonly hashes: TtlCache<string>;
-  /** By node and wallet, where the reading of its history goes on. */
+  /** By node and wallet, where the reading of its history continues. */
   readonly places: TtlCache<WalletSignature[]>;
-  /** Blocks with their accounts are long: so few are read at once, for however many attempts. */
+  /** Limits reads of blocks with accounts, which are large, over all attempts. */
   readonly reads: LimitFunction;
 }
 
 const AT_ONCE = 8;
-/** More than a wallet signs within the life of a blockhash. */
+/** More transactions than a wallet signs within the life of a blockhash. */
 const READ_AT_MOST = 5_000;
 const HASHES_KEPT = 4 * READ_AT_MOST;
 const BLOCKS_KEPT = 1_000;
@@ -63,19 +61,19 @@ export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): Unsigned
   };
 }
 
-/** What the linked blocks of an attempt's life tell: whether they hold its message, and what there is not of its wallet. */
+/** What the linked blocks of an attempt's life prove about its message and its wallet. */
 interface BlockWord {
   readonly contains: boolean | null;
-  /** True for a transaction in these blocks that the wallet has not signed: anybody may name it. */
+  /** True for a transaction in these blocks that names the wallet without its signature: any sender can make one. */
   readonly isOther: (entry: WalletSignature) => boolean;
 }
 
 const NO_WORD: BlockWord = { contains: null, isOther: () => false };
 
 /**
- * Everything that a proof of death without a signature needs, in its order: finalized heights; the linked blocks of the attempt's
- * life, with the accounts of their transactions; what each node's history of the wallet lists there. What the wallet signed is
- * read from bytes that prove it by `verify`. Null while no node is past the attempt's last height.
+ * Gathers the evidence for a death without a signature, in this order: finalized heights; linked blocks of the
+ * attempt's life with their accounts; each node's history of the wallet. Messages count only if `verify` accepts
+ * their signatures. Null while no node is past the attempt's last height.
  */
 export async function examineUnsigned(
   chain: Chain,
@@ -110,7 +108,7 @@ export async function examineUnsigned(
   return { verdict, evidence, times, spending: NOT_SHOWN, obstacle: read.obstacle };
 }
 
-/** The hash of a finalized transaction's message; null where no node shows bytes that prove it. */
+/** The message hash of a finalized transaction; null if no node returns bytes that prove it. */
 type HashOf = (signature: string) => Promise<string | null>;
 
 interface Look {
@@ -129,7 +127,7 @@ function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): 
   return (signature) => hashes.get(signature, () => read(signature)).catch(() => null);
 }
 
-/** Reads what the wallet signed in these blocks; nothing is told where any of it cannot be read. */
+/** Reads what the wallet signed in these blocks. Anything unreadable proves nothing, unless the message was found. */
 async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: LinkedRange): Promise<BlockWord> {
   const { wallet, messageHash } = attempt;
   const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(() => null);
@@ -143,7 +141,7 @@ async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: Linked
   return signed.includes(null) || hashes.includes(null) ? NO_WORD : { contains: false, isOther };
 }
 
-/** The transactions of a linked block that the wallet signed. Only a block that it signed in is read once more, for their names. */
+/** The transactions of a linked block that the wallet signed. A block without it as a signer is not read again. */
 async function signedBy(
   wallet: string,
   pool: NodePool,
@@ -156,7 +154,7 @@ async function signedBy(
   return signed.get(`${blockhash}/${wallet}`, () => reads(() => readSignedIn(pool, block, wallet)));
 }
 
-/** Everyone who signed a transaction of a linked block, as a quorum shows it. Throws as {@link readAccounts}, or NoHealthyNode. */
+/** All signers in a linked block, as a quorum returns them. Throws as {@link readAccounts}, or NoHealthyNode. */
 async function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSignatures> {
   const ask = async (node: SolanaNode, over: AbortSignal): Promise<BlockSignatures> => {
     const transactions = await readAccounts(node, block, over);
@@ -165,7 +163,7 @@ async function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSig
   return agreedIn(block, await pool.agreed(ask, (one, other) => one.isSame(other)));
 }
 
-/** The transactions of a linked block that the wallet signed, as a quorum shows them. Throws as {@link readSigners}. */
+/** The transactions of a linked block that the wallet signed, by a quorum. Throws as {@link readSigners}. */
 async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
   const ask = async (node: SolanaNode, over: AbortSignal): Promise<readonly string[]> => {
     const transactions = await readAccounts(node, block, over);
@@ -174,7 +172,7 @@ async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string):
   return agreedIn(block, await pool.agreed(ask, (one, other) => one.join() === other.join()));
 }
 
-/** Throws NodeFault unless the node shows the very block with the very transactions of the link. */
+/** Throws NodeFault unless the node returns exactly the linked block with exactly its transactions. */
 async function readAccounts(node: SolanaNode, block: LinkedBlock, over: AbortSignal) {
   const shown = await getBlockAccounts(node, block.slot, over);
   const transactions = shown?.transactions ?? [];
@@ -192,8 +190,8 @@ function agreedIn<T>({ slot }: LinkedBlock, shown: { readonly answer: T } | null
 }
 
 /**
- * What the history of the wallet up to a slot says at each node; one that keeps none, shows a part of it, or is not read down to there
- * yet, says nothing.
+ * Whether each node's history of the wallet up to a slot has the message. A node is `unreadable` if it keeps no
+ * history, returns only a part, or is not read down to the required slot yet.
  */
 async function askHistories(
   { pool, attempt, cache, hashOf }: Look,
@@ -203,7 +201,7 @@ async function askHistories(
 ): Promise<readonly NodeTestimony<Sighting>[]> {
   const { wallet, blockhashSlot: above, messageHash } = attempt;
   const answers = await pool.all(async (node) => {
-    // Asked first: what is final by then must be in the list.
+    // The finalized slot comes first: everything final by then must be in the list.
     const { slot } = await finalizedProgress(node);
     const places = await cache.places.get(`${node.name}/${wallet}`, async () => []);
     const listed = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);

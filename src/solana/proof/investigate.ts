@@ -25,23 +25,22 @@ import {
 import type { Spending } from './spending.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
 
-/** The evidence for a verdict, and what it cost where a second node showed the transaction. */
+/** The evidence for a verdict, and the cost if a second node returned the transaction. */
 export interface Investigation {
   readonly evidence: Evidence;
   readonly spending: Spending;
-  /** What nodes did not tell, with their names; null where nothing is missing. */
+  /** The answers that are missing, with node names; null if none is missing. */
   readonly obstacle: string | null;
 }
 
-/** An attempt that has a signature. */
 export type SignedAttempt = AttemptFacts & { readonly signature: string };
 
 const AT_ONCE = 8;
 
 /**
- * Everything a verdict on old attempts needs, asked in the order that a proof of death demands: after `heights` the block of
- * the blockhash and those linked to it, and after them the statuses with history. Attempts of one blockhash share their blocks, all
- * share the questions for statuses; still each has a proof of its own. Answers in the order of `attempts`.
+ * Gathers the evidence for due attempts in the order that a proof of death needs: after `heights` the linked blocks
+ * from that of the blockhash, then the statuses with history. Attempts with the same blockhash share blocks, and all
+ * share status calls; each still gets its own proof. Results are in the order of `attempts`.
  */
 export async function investigate(
   chain: Chain,
@@ -76,8 +75,8 @@ export async function investigate(
 }
 
 /**
- * What the blocks up to L contradict: a finalized sighting, and one below finalized after them, where its blockhash has expired. A
- * sighting within their slots may be of a fork that died.
+ * True for a status that the blocks up to L contradict: it is finalized, or in a slot after these blocks. After them
+ * the blockhash has expired. A status within their slots may come from a dead fork.
  */
 function refutedBy(coverage: Coverage | null) {
   return ({ answer }: NodeTestimony<Sighting>): boolean =>
@@ -113,7 +112,7 @@ interface BlockReading {
 
 const NOT_READ: BlockReading = { stillTaking: [], origin: null, gone: null, range: null, obstacle: null };
 
-/** One reading for all attempts of the same blockhash, first block and last height. */
+/** Reads the blocks once for all attempts with the same blockhash, first block and last height. */
 async function readBlocks(
   chain: Chain,
   attempts: readonly SignedAttempt[],
@@ -129,8 +128,8 @@ async function readBlocks(
 }
 
 /**
- * The attempt's first block; and where a quorum of `heights` is above the last height, who still takes the blockhash, and
- * the range above it, or what displaced it.
+ * Reads the attempt's first block. If a quorum of `heights` is above the last height, also reads which nodes still
+ * accept the blockhash. Then it reads the linked blocks up to one above L, or the block that displaced the first one.
  */
 export async function readBlocksOf(
   chain: Chain,
@@ -168,7 +167,7 @@ function rangeKey(attempt: SignedAttempt): string {
   return `${attempt.blockhash}/${attempt.adoptedFrom}/${attempt.blockhashSlot}/${claimedHeight(attempt)}`;
 }
 
-/** For each signature what every node says of it, history included, but see {@link believedStatuses}; sequences begin at `from`. */
+/** Every node's status of each signature, filtered by {@link believedStatuses}; sequences begin at `from`. */
 export async function askStatuses(
   chain: Chain,
   signatures: readonly string[],

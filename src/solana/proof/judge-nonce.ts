@@ -11,17 +11,19 @@ import {
 } from './status-observations.ts';
 
 /**
- * Answers "may we sign again?" for one attempt with a durable nonce. Such a transaction never expires, so no height and no time is
- * ever evidence. Pure.
+ * Answers "may we sign again?" for one attempt with a durable nonce. Such a transaction never expires, so heights and
+ * times are never evidence. Pure.
  *
  * - `landed`: as for a blockhash.
- * - `failed`: the same, where it paid a fee: it has used up its nonce all the same. What a block includes without running it pays none and
- *   uses nothing up; that has failed only where a quorum shows, as for `dead`, that another transaction ended its nonce.
- * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum shows the finalized transaction that used it up, which is
- *   another one, and after both a quorum answers null.
- *   Or, where the account was advanced without carrying the nonce: a quorum shows the finalized transaction that did it, and the
- *   linked finalized blocks from a slot at which the nonce stood to that transaction, which a quorum shows alike, lack the signature.
- * - `alive`: its nonce stands for a quorum, or any node sees it below finalized and too few nodes report that its nonce is used up.
+ * - `failed`: as for a blockhash, if the transaction paid a fee: then it has used up its nonce. A transaction that a
+ *   block includes without running it pays no fee and uses no nonce. It has failed only if a quorum returns, as for
+ *   `dead`, another transaction that ended its nonce.
+ * - `dead`: a quorum's finalized nonces differ from the attempt's, a quorum returns another finalized transaction
+ *   that used the nonce up, and after both a quorum answers null. Or, if the account was advanced without naming the
+ *   nonce: a quorum returns the finalized transaction that advanced it. And the linked finalized blocks, which a
+ *   quorum returns alike, lack the signature from a slot with the nonce unused to that transaction.
+ * - `alive`: a quorum has its nonce unused; or a node reports it below finalized, and too few nodes report its nonce
+ *   as used.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
  * Source: docs/decisions/0011-transaction-lifetimes.md; docs/interface.md, Prioritization fee rules 4.
@@ -38,8 +40,9 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
 }
 
 /**
- * A sighting below finalized forbids death, whatever contradicts it: a node that saw a fork which died answers null next, and one that
- * a proof refutes is distrusted. Where a quorum's nonces differ from the attempt's, the sighting is the reason of the wait.
+ * A status below finalized forbids death, whatever contradicts it. A node that saw a dead fork later answers null,
+ * and a node that a proof refutes is distrusted. If a quorum's nonces differ from the attempt's, this status is the
+ * reason for the wait.
  */
 function judgeUnfinalized(
   attempt: NonceAttemptFacts,
@@ -60,9 +63,9 @@ function judgeUnfinalized(
 }
 
 /**
- * The same for an attempt of which no signature is known, with its message in the place of the signature. `usedBy`: the hash of the
- * message whose bytes, proved by their signatures, are those of `evidence.use`; null where no node shows them. Such bytes tell which
- * message ran, so that nobody is asked whether he lacks another. Never `landed`: without a signature no outcome is asked for.
+ * Judges an attempt without a known signature by its message hash. `usedBy`: the hash of the message of
+ * `evidence.use`, proved by its signatures; null if no node returns its bytes. These bytes prove which message ran,
+ * so no nulls are needed. Never `landed`: without a signature no outcome can be requested.
  */
 export function judgeUnsignedNonce(
   attempt: NonceAttemptFacts & { readonly messageHash: string },
@@ -78,7 +81,7 @@ export function judgeUnsignedNonce(
     : { kind: 'dead' };
 }
 
-/** The outcome that nodes show, or what it means where the attempt did not run. */
+/** The outcome that nodes return, corrected if the attempt did not run. */
 function judgeOutcome(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
@@ -89,18 +92,18 @@ function judgeOutcome(
   if (shown?.kind !== 'failed' || evidence.chargedBy.length > 0)
     return judgeFinalized(seen, evidence, refuting?.why ?? null);
   if (refuting !== null) return shown;
-  // The same bytes may have run in an earlier slot: that is what its nonce may be gone by.
+  // The same bytes may have run in an earlier slot and used up the nonce themselves.
   return firstGone(attempt, evidence).size < evidence.quorum
     ? { kind: 'alive', seen: null }
     : unknown('a block includes it without running it, and who used up its nonce is not shown');
 }
 
-/** Proof that the attempt did not use up its nonce, by the nodes that show what ended it. */
+/** Proof that the attempt did not use up its nonce, and the nodes that return the transaction that did. */
 interface Refutation {
   readonly why: string;
   readonly shownBy: readonly string[];
   readonly sequence: number;
-  /** Where its nonce ended: earlier nulls mean nothing. */
+  /** The slot in which the nonce ended: a null from an earlier slot proves nothing. */
   readonly slot: bigint;
 }
 
@@ -118,8 +121,8 @@ function judgeNonce(
     return unknown('it used up its own nonce, and no node shows its outcome yet');
   if (refuting === null) return unknown(whyOpen(evidence));
   const after = Math.max(goneAt, refuting.sequence);
-  // A null counts only from a node that no longer had the nonce and shows what ended it, whose every later answer is null too, and
-  // whose history holds the whole life.
+  // A null counts only from a node that no longer has the nonce and returns the transaction that ended it. All its
+  // later answers must be null, from a history of the attempt's whole life.
   const silent = [...gone].filter(([node, own]) => {
     if (!refuting.shownBy.includes(node)) return false;
     const bound = Math.max(after, own);
@@ -139,7 +142,7 @@ function whyOpen({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
     : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
 }
 
-/** The use of the attempt's nonce by another transaction, where a quorum shows it. Two accounts may hold the same value. */
+/** The use of the nonce by another transaction, by a quorum. Two accounts can have the same value: both must match. */
 function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): Refutation | null {
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
@@ -148,7 +151,7 @@ function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence):
   return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence, slot } : null;
 }
 
-/** The advance past the nonce, where a quorum shows it and the linked blocks prove that the attempt did not run before it. */
+/** The advance past the nonce, by a quorum, if the linked blocks prove that the attempt did not run before it. */
 function fruitlessBypass(
   { signature, nonceAccount, nonceSlot }: NonceAttemptFacts,
   { bypass, coverage, quorum }: NonceEvidence,
@@ -165,7 +168,7 @@ function fruitlessBypass(
     : null;
 }
 
-/** For each node all of whose finalized nonces differ from the attempt's, the sequence of its first such answer. */
+/** For each node whose finalized nonces all differ from the attempt's, the sequence of its first such answer. */
 function firstGone(
   { nonce }: NonceAttemptFacts,
   { finalizedNonces }: NonceEvidence,

@@ -1,13 +1,13 @@
 import type { AttemptFacts, Evidence, Sighting, Verdict } from '../../domain/attempt.ts';
 import { judgeAttempt } from './judge.ts';
 
-/** An attempt of which no signature is on record. Whoever signs it, what he sends has this message. */
+/** An attempt without a stored signature. Any signature for it covers this message. */
 export type UnsignedFacts = Omit<AttemptFacts, 'signature'> & {
-  /** Hex sha256 of the message. */
+  /** Hex SHA-256 of the message. */
   readonly messageHash: string;
 };
 
-/** A finalized transaction that names the wallet, in the life of the attempt; `messageHash` null where no node shows its bytes. */
+/** A finalized transaction that names the wallet. `messageHash` is null if no node returns its bytes. */
 export interface WalletEntry {
   readonly signature: string;
   readonly slot: bigint;
@@ -15,9 +15,10 @@ export interface WalletEntry {
 }
 
 /**
- * Answers "may we sign again?" for an attempt whose signature is not known, although somebody may have made one. The rule is that of
- * {@link judgeAttempt} with the message in the place of the signature: `coverage` tells whether a transaction in the linked
- * blocks has it, `statuses` what each node's history of the wallet says of it. Never `landed`: without bytes no outcome is asked for.
+ * Answers "may we sign again?" for an attempt whose signature is not known, although one may exist. The rule is that
+ * of {@link judgeAttempt} with the message hash as signature. `coverage` states whether the linked blocks contain the
+ * message; `statuses` come from each node's history of the wallet. Never `landed`: without bytes no outcome can be
+ * requested.
  */
 export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): Verdict {
   return judgeAttempt(
@@ -26,14 +27,14 @@ export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): Verdi
   );
 }
 
-/** A node's history of the wallet: from which block on, and up to which finalized slot. */
+/** One node's history of the wallet, from block `historyFrom` up to the finalized slot `atSlot`. */
 export interface WalletHistory {
   readonly entries: readonly WalletEntry[];
   readonly historyFrom: bigint | null;
   readonly atSlot: bigint;
 }
 
-/** What a node's whole history of the wallet says of a message. One entry whose bytes nobody shows leaves it open. */
+/** A node's history of the wallet as a status of the message. One entry without bytes makes it `unreadable`. */
 export function sightingOfMessage(
   messageHash: string,
   { entries, historyFrom, atSlot }: WalletHistory,

@@ -20,27 +20,26 @@ import {
   unknown,
 } from './status-observations.ts';
 
-/** Block heights for which a blockhash stays usable. */
+/** Number of blocks for which a blockhash stays valid. */
 export const BLOCKHASH_LIFE = 150n;
 
-/** No last height is further above a finalized one: a blockhash is confirmed when it is taken, and final within its life. */
+/** The furthest L can be above a finalized height: a blockhash is confirmed when read, and final within its life. */
 export const FARTHEST = 2n * BLOCKHASH_LIFE;
 
-/** The last height by the attempt's own numbers, which one node may have told alone: no death rests on it. */
+/** The last height by the attempt's own numbers, which may come from one node alone: no death may depend on it. */
 export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): bigint {
   const counted = blockhashHeight + BLOCKHASH_LIFE;
   return lastValidBlockHeight > counted ? lastValidBlockHeight : counted;
 }
 
-/** The hash of the attempt's first block. */
 export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): string {
   return adoptedFrom ?? blockhash;
 }
 
 /**
- * L of a message that we did not compose, from the block heights that nodes report after one of them accepted its blockhash: what a
- * node accepts is at most one life old. Null where fewer than `quorum` nodes answer, or the highest is out of reach for a quorum: that
- * settlement would never end. Source: docs/decisions/0012-quorum.md.
+ * L of an adopted message, from the heights that nodes report after one accepted its blockhash, at most one life old.
+ * Null if fewer than `quorum` nodes answer, or the highest answer is out of reach for a quorum: that settlement would
+ * never end. Source: docs/decisions/0012-quorum.md.
  */
 export function adoptedLastHeight(heights: readonly bigint[], quorum: number): bigint | null {
   const fromHighest = heights.toSorted((a, b) => (a < b ? 1 : -1));
@@ -50,8 +49,8 @@ export function adoptedLastHeight(heights: readonly bigint[], quorum: number): b
 }
 
 /**
- * L: the last height at which the attempt could land, where a quorum gives its first block the height `originHeight`.
- * What a composed attempt claims can raise it by the one block in which nodes may count differently, and never lower it.
+ * L: the last height at which the attempt can land, if a quorum gives its first block the height `originHeight`. The
+ * claim of a composed attempt can raise L by the one block by which nodes may count differently, and never lower it.
  */
 export function deathHeight(attempt: AttemptFacts, originHeight: bigint): bigint {
   if (attempt.adoptedFrom !== null) return claimedHeight(attempt);
@@ -59,10 +58,7 @@ export function deathHeight(attempt: AttemptFacts, originHeight: bigint): bigint
   return claimedHeight(attempt) > counted ? counted + 1n : counted;
 }
 
-/**
- * A reason to look closer, never a proof: any node reports a finalized height above what the attempt claims to be its last, or
- * what it claims is out of reach for all of them.
- */
+/** A reason to investigate, never a proof: any node is above the claimed last height, or none can ever reach it. */
 export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<bigint>[]): boolean {
   const claimed = claimedHeight(attempt);
   const outOfReach = heights.length > 0 && heights.every(({ answer }) => claimed - answer > FARTHEST);
@@ -70,17 +66,18 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
 }
 
 /**
- * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the evidence alone,
- * never on time.
+ * Answers "may we sign again?" for one attempt with a blockhash: only `dead` allows a new one. Pure; decides on the
+ * evidence alone, never on time.
  *
- * - `landed` / `failed`: a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome.
- * - `dead`: a quorum agrees on its first block, which gives L where that is the block of its blockhash; a quorum's finalized heights are above L, and none of these
- *   nodes' finalized banks takes the blockhash any more; the linked
- *   finalized blocks from that block to one above L, which a quorum shows with the same transactions, lack the signature; and after
- *   both a quorum answers null, from histories that reach back to that block, at a slot above L.
- *   Or, instead of those blocks: a quorum shows that the finalized chain has another block, or none, where its blockhash was made;
- *   a transaction is valid only on top of the block of its blockhash.
- * - `alive`: it may still land, or a fork that holds it is not yet refuted.
+ * - `landed` / `failed`: a node reports it finalized and another node returns the same outcome (with a quorum of 1,
+ *   the same node does).
+ * - `dead`: all of these hold. A quorum agrees on its first block, which gives L if that is the block of its
+ *   blockhash. A quorum's finalized heights are above L, and none of these nodes' finalized banks accepts the
+ *   blockhash. The linked finalized blocks from its first block to one above L, which a quorum returns with the same
+ *   transactions, lack the signature. After both, a quorum answers null at a slot above L, from histories that reach
+ *   back to its first block. Or, instead of those blocks: a quorum returns another block, or none, where its
+ *   blockhash was made; a transaction is valid only on top of the block of its blockhash.
+ * - `alive`: it may still land, or a fork that contains it is not yet refuted.
  * - `unknown`: the evidence is incomplete or contradicts itself. Keep waiting, never sign.
  *
  * Source: docs/decisions/0012-quorum.md.
@@ -98,7 +95,7 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
   );
 }
 
-/** What proves that no finalized block up to L holds the attempt, and the slot from which on a null means the same. */
+/** Proof that no finalized block up to L contains the attempt. A null counts only from `toSlot` or later. */
 interface Refutation {
   readonly sequence: number;
   readonly toSlot: bigint;
@@ -113,7 +110,7 @@ function goneFor(attempt: AttemptFacts, displaced: Displacement | null): Refutat
   return { sequence: displaced.sequence, toSlot: displacedUntil(attempt, displaced) };
 }
 
-/** The first slot of a block above L: it has one of its own for each height after that of the displacing block. */
+/** The first slot that can have a block above L: each height after the displacing block needs its own slot. */
 export function displacedUntil(attempt: AttemptFacts, { by }: Pick<Displacement, 'by'>): bigint {
   const above = claimedHeight(attempt) + 1n - by.height;
   return by.slot + (above > 0n ? above : 0n);
@@ -124,7 +121,7 @@ function whyImpossible(refuting: SequencedCoverage | null, displaced: Displaceme
   return displaced === null ? null : 'the finalized chain lacks the block of its blockhash';
 }
 
-/** A sighting below finalized keeps the attempt alive until the linked finalized blocks show that its fork died. */
+/** A status below finalized keeps the attempt alive until linked finalized blocks prove that its fork died. */
 function judgeUnfinalized(seen: readonly SeenBy[], refuting: SequencedCoverage | null): Verdict | null {
   if (refuting !== null) {
     const beyond = seen.find((sighting) => sighting.slot > refuting.last.slot);
@@ -153,7 +150,8 @@ function judgeAbsence(attempt: AttemptFacts, evidence: Evidence, refuting: Refut
   if (refuting === null)
     return unknown('expired, and the finalized blocks up to its last height are not all linked');
   const after = Math.max(pastAt, refuting.sequence);
-  // A null counts only from a node that itself had passed L, whose every later answer is null too, and whose history holds the whole life.
+  // A null counts only from a node that is above L itself. All its later answers must be null, from a history of the
+  // attempt's whole life.
   const silent = [...past].filter(([node, own]) => {
     const bound = Math.max(after, own);
     const late = evidence.statuses.filter((status) => status.node === node && status.sequence > bound);
@@ -168,7 +166,7 @@ function judgeAbsence(attempt: AttemptFacts, evidence: Evidence, refuting: Refut
     : { kind: 'dead' };
 }
 
-/** L where its first block is final, else what the attempt claims. */
+/** L if a quorum agrees on the first block, else the claimed last height. */
 function lastHeightOf(attempt: AttemptFacts, origin: AgreedBlock | null): bigint {
   return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
@@ -180,12 +178,11 @@ function judgeUnexpired({ quorum, statuses }: Evidence): Verdict {
     : { kind: 'alive', seen: null };
 }
 
-/** The attempt's first block, where a quorum agrees on it. */
 function agreedOrigin(attempt: AttemptFacts, { origin, quorum }: Evidence): AgreedBlock | null {
   return origin?.blockhash === firstHash(attempt) && isAgreed(origin, quorum) ? origin : null;
 }
 
-/** The coverage, where it proves that no finalized block up to L holds the signature. */
+/** The coverage, if it proves that no finalized block up to L contains the signature. */
 function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedCoverage | null {
   const { coverage, quorum } = evidence;
   const origin = agreedOrigin(attempt, evidence);
@@ -200,8 +197,8 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
 }
 
 /**
- * The displacement, where a quorum is above the attempt's last height and agrees that its blockhash is not on the finalized chain.
- * Nobody knows in which slot the blockhash of an adopted message was made.
+ * The displacement, if a quorum is above the attempt's last height and agrees that its blockhash is not on the
+ * finalized chain. Never for an adopted message, because the slot of its blockhash is unknown.
  */
 function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displacement | null {
   const { displacement, quorum } = evidence;
@@ -218,8 +215,8 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
 }
 
 /**
- * For each node that reports a height above `lastHeight`, the sequence of its first such answer. One whose finalized bank still takes
- * the blockhash contradicts itself.
+ * For each node that reports a height above `lastHeight`, the sequence of its first such answer. A node whose
+ * finalized bank still accepts the blockhash contradicts itself and is left out.
  */
 function firstPast(
   { finalizedHeights, stillTaking }: Evidence,

@@ -15,19 +15,19 @@ import { STATUSES_PER_CALL } from './statuses.ts';
 import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
 
 /**
- * Rhythms in milliseconds, after how many tries a node whose report no second node shows is distrusted, and after how long a finalized height
- * that does not rise. No verdict depends on them.
+ * Intervals in milliseconds. `secondTries`: failed tries to find a second node for an outcome, before the reporting
+ * node is distrusted. `stallMs`: how long the finalized height may stay the same. No verdict depends on them.
  */
 export interface LandingOptions {
   readonly pollMs?: number;
-  /** While a caller waits for `confirmed`, once it may be. */
+  /** Poll interval while a caller waits for `confirmed`. */
   readonly awaitedPollMs?: number;
   readonly resendMs?: number;
-  /** Attempts that are sent again in one second, each to every node, while nodes confirm none of them. The first sending is not counted. */
+  /** Attempts sent again per second, each to every node, until a node confirms them. First sends do not count. */
   readonly resendsPerSecond?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
-  /** So many that a poll sees finalized in one slot are read from its block: on mainnet that is as long as hundreds of transactions. */
+  /** Outcomes per slot from which on they are read from its block, as large as hundreds of them on mainnet. */
   readonly blockFrom?: number;
   readonly stallMs?: number;
 }
@@ -43,14 +43,13 @@ const DEFAULTS: Required<LandingOptions> = {
   stallMs: 60_000,
 };
 
-/** An attempt that a node reports finalized. */
 interface Ending {
   readonly watch: Watch;
   readonly witness: NodeTestimony<Sighting>;
 }
 
 const SLOT_MS = 400;
-/** What is confirmed is looked at once in so many polls for this part of the time that the one before it took to be final. */
+/** A confirmed attempt is polled less often, for this share of the time that the previous one took to be final. */
 const YOUNG_POLLS = 5;
 const YOUNG = 0.8;
 const POLLS_AT_ONCE = 16;
@@ -58,9 +57,9 @@ const POLLS_AT_ONCE = 16;
 const SENDING: Outlook = { status: 'sending', why: null };
 
 /**
- * Watches every attempt of this process in one loop: one status question for all, one rebroadcast of the same bytes
- * for those not yet confirmed whose last height a quorum has not passed, and past their last height, or without their nonce, the search
- * for proofs of death. Only a judge's verdict ends a watch.
+ * Watches every attempt of this process in one loop. One status call serves all. Attempts that are not confirmed, and
+ * whose last height a quorum has not passed, are sent again with the same bytes. Attempts past their last height, or
+ * without their nonce, are examined for a proof of death. Only a judge's verdict ends a watch.
  */
 export class LandingWatcher {
   readonly #chain: Chain;
@@ -72,10 +71,9 @@ export class LandingWatcher {
   #burying = false;
   #heightAt = 0;
   #polledAt = 0;
-  /** What is left of the budget of `resendsPerSecond`, and since when it grows. */
   #resendsLeft = 0;
   #resentAt = 0;
-  /** From the sending of the last one that ended to the poll that saw it finalized. */
+  /** How long the last finalized attempt took, from the start of its watch to the poll that reported it. */
   #finalAfterMs = 0;
   #nap = new AbortController();
 
@@ -86,9 +84,9 @@ export class LandingWatcher {
   }
 
   /**
-   * Sends the attempt and follows it to its end. `start` is what an earlier wait for it said last, so that what it said and no
-   * longer holds is told too; what was confirmed then is sent again only where a node no longer shows it. Rejects with the signal's
-   * reason when aborted; the attempt stays as it is.
+   * Sends the attempt and follows it to its end. `start` is the last state that an earlier wait reported, so that a
+   * change from it is reported as well. If `start` is confirmed, the bytes are sent again only if a node no longer
+   * reports the landing. Rejects with the signal's reason when aborted; the attempt is unchanged.
    */
   async watch(
     attempt: WatchedAttempt,
@@ -118,7 +116,6 @@ export class LandingWatcher {
     this.#running = false;
   }
 
-  /** Sleeps until the next poll; what begins to be watched may bring that forward. */
   async #untilDue(): Promise<void> {
     for (;;) {
       if (this.#watches.size === 0) return;
@@ -131,7 +128,7 @@ export class LandingWatcher {
     }
   }
 
-  /** When a look at this one may tell something new: it is not confirmed within a slot, and final about as soon as the one before it. */
+  /** When a poll may show a change: a slot after the start; finalized about as soon as the previous attempt. */
   #dueAt(watch: Watch): number {
     const { pollMs, awaitedPollMs } = this.#options;
     const soonest = watch.since + Math.min(pollMs, SLOT_MS);
@@ -140,7 +137,7 @@ export class LandingWatcher {
     return this.#polledAt + (isYoung ? YOUNG_POLLS * pollMs : pollMs);
   }
 
-  /** The attempt that was sent the longest time ago comes first, so that each gets its turn. */
+  /** Sends the attempt with the oldest send first, so that each gets its turn. */
   #resend(): void {
     const { resendMs, resendsPerSecond } = this.#options;
     const now = performance.now();
@@ -155,7 +152,7 @@ export class LandingWatcher {
     for (const watch of due) this.#send(watch);
   }
 
-  // Not awaited: a node that does not answer must not hold up the others.
+  // Not awaited: a node that does not answer must not delay the others.
   #send(watch: Watch): void {
     watch.sentAt = performance.now();
     void this.#sendWhereWanted(watch);
@@ -186,7 +183,6 @@ export class LandingWatcher {
     if (last !== undefined) this.#finalAfterMs = performance.now() - last.watch.since;
   }
 
-  /** The outcomes of many in one slot are read from its block. */
   #concludeAll(slot: bigint, endings: readonly Ending[]): void {
     const signatures = endings.map(({ watch }) => watch.attempt.signature);
     const ask = endings.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
@@ -194,9 +190,10 @@ export class LandingWatcher {
   }
 
   /**
-   * Asks a second node for the finalized outcome, one question at a time for each attempt. No answer, or a fault, ends nothing:
-   * the next poll asks again. After `secondTries` of them the attempt is held with the nodes named. Where other nodes answered meanwhile, the
-   * one that reported it is distrusted and its report forgotten, so that the bytes are sent again and another node is asked.
+   * Asks a second node for the finalized outcome, one request at a time for each attempt. A missing or failed answer
+   * ends nothing: the next poll asks again. After `secondTries` of them the attempt is held with the node names. If
+   * other nodes answered meanwhile, the reporting node is distrusted and its report forgotten. Then the bytes are
+   * sent again and another node is asked.
    */
   async #conclude(watch: Watch, witness: NodeTestimony<Sighting>, ask: AskOutcome): Promise<void> {
     watch.concluding = true;
@@ -231,7 +228,7 @@ export class LandingWatcher {
     watch.see(null, false);
   }
 
-  /** One round of proofs for all attempts that can hardly land any more and are not known to be finalized. */
+  /** One round of death proofs for all due attempts that are not reported finalized. */
   async #bury(): Promise<void> {
     const now = performance.now();
     if (this.#burying || (this.#heightAt !== 0 && now - this.#heightAt < this.#options.heightMs)) return;
@@ -261,7 +258,7 @@ export class LandingWatcher {
     this.#burying = false;
   }
 
-  /** Ends the watch where the evidence is enough; else answers why nothing can be told, or null where the attempt is alive. */
+  /** Ends the watch if the verdict is final. Else returns why nothing is proved; null if the attempt is alive. */
   #settle(watch: Watch, { verdict, evidence, times, spending, obstacle }: Finding): string | null {
     if (verdict.kind === 'alive') return null;
     if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
@@ -270,7 +267,7 @@ export class LandingWatcher {
   }
 }
 
-/** True where a quorum has finalized more than the last height that the attempt claims. One node alone may be wrong. */
+/** True if a quorum's finalized heights are above the attempt's claimed last height. One node alone may be wrong. */
 function isPast(attempt: WatchedAttempt, heights: readonly NodeTestimony<bigint>[], quorum: number): boolean {
   if (!('lastValidBlockHeight' in attempt)) return false;
   const last = claimedHeight(attempt);

@@ -12,24 +12,22 @@ import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { BlockSignatures } from './block-signatures.ts';
 
-/** A finalized block with the signatures of its transactions. */
 export interface LinkedBlock extends BlockName {
   readonly parentSlot: bigint;
   readonly previousBlockhash: string;
   readonly signatures: Pick<BlockSignatures, 'size' | 'has'>;
 }
 
-/** A block as one node shows it. */
 interface ShownBlock extends LinkedBlock {
   readonly signatures: ReadonlySet<string>;
 }
 
-/** A block that so many nodes show with the same parent and the same transactions. */
+/** A block that `witnesses` nodes return with the same parent and the same transactions. */
 interface WitnessedBlock extends LinkedBlock {
   readonly witnesses: number;
 }
 
-/** Finalized blocks without a gap, newest first, from one that a quorum agrees on to another. */
+/** Finalized blocks without a gap, newest first; a quorum agrees on both ends. */
 export interface LinkedRange {
   readonly blocks: readonly WitnessedBlock[];
   readonly first: AgreedBlock;
@@ -37,8 +35,8 @@ export interface LinkedRange {
 }
 
 /**
- * What one watcher has read of the finalized chain: blocks by slot, so that attempts of the same minute share their fetches, how
- * far long ranges were searched for a signature and lack it, and how far the histories of nonce accounts were.
+ * The finalized chain as one watcher has read it. `blocks`: by slot, shared by attempts of the same minute.
+ * `searched`: how far long ranges lack a signature. `walks`: how far the histories of nonce accounts are read.
  */
 export interface BlockCache {
   readonly blocks: TtlCache<WitnessedBlock>;
@@ -51,9 +49,9 @@ type Fetch = (slot: bigint) => Promise<WitnessedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
-/** More than there are landings at once that need many looks. */
+/** More than the number of concurrent landings that need several investigations. */
 const SEARCHES_KEPT = 10_000;
-/** Blocks of a long range that are held in memory together, and how often so many are read in one look: no other proof begins meanwhile. */
+/** Blocks of a long range in memory at once, and pieces per investigation: no other proof starts meanwhile. */
 const PIECE = 500n;
 const PIECES_A_LOOK = 4;
 
@@ -66,10 +64,9 @@ export function blockCache(history: HistoryBounds = HISTORY_BOUNDS): BlockCache 
   };
 }
 
-/** A block with its parent, as the same nodes show it. */
 type AgreedHeader = AgreedBlock & Pick<LinkedBlock, 'parentSlot'>;
 
-/** The finalized block of a slot as a quorum shows it, height and parent included; null where too few nodes agree. */
+/** The finalized block of a slot as a quorum returns it, with height and parent; null if too few nodes agree. */
 export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedHeader | null> {
   const answers = await pool.all((node) => readBlock(node, slot, 'none'));
   const shown = answers.flatMap(({ node, result }) =>
@@ -86,9 +83,10 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
 }
 
 /**
- * The finalized blocks from `origin` to one of height above `lastHeight` (L) that a quorum agrees on, each linked to its parent by
- * slot, hash and height, and each shown with the same transactions by a quorum: neither one node alone nor one beside another that has
- * a hole can leave a signature out. Throws NoHealthyNode where that cannot be had: then nothing is proved.
+ * The finalized blocks from `origin` to a block above `lastHeight` (L) that a quorum agrees on. Each block is linked
+ * to its parent by slot, hash and height, and a quorum returns it with the same transactions. So neither one lying
+ * node nor one with a hole in its ledger can leave a signature out. Throws NoHealthyNode if that is not available:
+ * then nothing is proved.
  * Source: docs/decisions/0012-quorum.md.
  */
 export async function linkedRange(
@@ -106,8 +104,8 @@ export async function linkedRange(
 }
 
 /**
- * What the finalized chain has where the block of `slot` was confirmed and then lost to a fork. Throws as `NodePool.read` does
- * where no node names a block whose parent a quorum shows to lie before it.
+ * The finalized block that replaced the confirmed block of `slot` after a fork. Throws as `NodePool.read` does if no
+ * node names a block whose parent, by a quorum, is before that slot.
  */
 export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Displacement, 'sequence'>> {
   return pool.read(async (node) => {
@@ -121,15 +119,15 @@ export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Dis
   });
 }
 
-/** What the range says about one signature. */
 export function coverageOf({ blocks, first, last }: LinkedRange, signature: string): Coverage {
   const containsSignature = blocks.some((block) => block.signatures.has(signature));
   return { first, last, containsSignature, witnesses: Math.min(...blocks.map((block) => block.witnesses)) };
 }
 
 /**
- * What the linked blocks from that of one slot to that of another say about one signature, however many they are: those of earlier
- * looks are not read again. Throws as {@link linkedRange}; and where no quorum shows both ends, or the next look must go on.
+ * Whether the linked blocks from one slot to another contain a signature, for a range of any length. Blocks of
+ * earlier investigations are not read again. Throws as {@link linkedRange}, and NoHealthyNode if no quorum returns
+ * both ends, or the next investigation must continue.
  */
 export async function coverageBetween(
   pool: NodePool,
@@ -161,7 +159,7 @@ export async function coverageBetween(
   return covered;
 }
 
-/** A block above L that a quorum agrees on, from one node's list. A hole in the list makes it higher, never the proof shorter. */
+/** A block above L by a quorum, from one node's list. A hole in the list makes it higher, never the proof shorter. */
 async function findEnd(
   pool: NodePool,
   node: SolanaNode,
@@ -180,10 +178,7 @@ async function findEnd(
   );
 }
 
-/**
- * From `last` down to `origin`, by the links that each block names. `slots` is a hint of what will be needed, fetched at once. Null where
- * a link does not fit.
- */
+/** From `last` down to `origin`, parent by parent; null if a link does not match. `slots`: a hint for fetching. */
 async function walkDown(
   origin: BlockName,
   last: BlockName,
@@ -206,7 +201,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
   return (slot) => blocks.get(String(slot), () => fetch(slot));
 }
 
-/** The finalized block of a slot as a quorum shows it, transactions included. Throws NoHealthyNode where too few agree. */
+/** The finalized block of a slot with its transactions, by a quorum. Throws NoHealthyNode if too few nodes agree. */
 export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
   const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
   if (shown !== null) {
@@ -226,7 +221,7 @@ function isSameContent(one: ShownBlock, other: ShownBlock): boolean {
   );
 }
 
-/** One finalized block as one node shows it. Throws NodeFault where it shows none, which never means that there is none. */
+/** One finalized block from one node. Throws NodeFault if it returns none, which never means that there is none. */
 async function readBlock(
   node: SolanaNode,
   slot: bigint,
@@ -236,7 +231,7 @@ async function readBlock(
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails }, over);
   if (block === null || block.blockHeight === null)
     throw new NodeFault(node.name, `getBlock: shows no block ${slot}, or not its height`);
-  // A block whose signatures were left out must never count as one without ours.
+  // A block without its signature list must never count as a block without our signature.
   if (transactionDetails === 'signatures' && block.signatures === undefined)
     throw new NodeFault(node.name, `getBlock: shows block ${slot} without its signatures`);
   const { blockhash, parentSlot, previousBlockhash, blockHeight } = block;

@@ -3,7 +3,6 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { OutcomeMeta } from '../rpc/schemas.ts';
 import { type Spending, tokenChanges } from './spending.ts';
 
-/** A finalized outcome as one node shows it. */
 export interface Outcome {
   readonly node: string;
   readonly slot: bigint;
@@ -11,7 +10,7 @@ export interface Outcome {
   readonly spending: Spending;
 }
 
-/** What a node shows of a transaction; null where it shows none, which proves nothing. */
+/** Asks a node for an outcome. Null if the node has none, which proves nothing. */
 export type AskOutcome = (node: SolanaNode, signature: string) => Promise<Outcome | null>;
 
 export const askOutcome: AskOutcome = async (node, signature) => {
@@ -21,8 +20,8 @@ export const askOutcome: AskOutcome = async (node, signature) => {
 };
 
 /**
- * As {@link askOutcome} for transactions that a node reports in one slot: each node that is asked reads its block once for all of them. One
- * that the block does not show, or that no block can be had for, is asked for alone.
+ * Like {@link askOutcome} for transactions in one slot: each node's block is read once for all of them. A transaction
+ * that the block lacks, or whose block cannot be read, is requested alone.
  */
 export function askBlockOutcome(slot: bigint, signatures: readonly string[]): AskOutcome {
   const blocks = new Map<SolanaNode, Promise<ReadonlyMap<string, OutcomeMeta> | null>>();

@@ -1,21 +1,20 @@
-/** What a transaction took from its fee payer, in lamports, and moved; null where no second node shows it. */
+/** What a transaction charged its fee payer, in lamports, and its token changes; null if unconfirmed. */
 export interface Spending {
   readonly feeLamports: bigint | null;
-  /** All that left the fee payer, the fee included. */
+  /** All lamports that left the fee payer, including the fee. */
   readonly spentLamports: bigint | null;
-  /** Base units that its token accounts gained, by their place among the accounts of the message. */
+  /** Base units that token accounts gained, by their index in the message. */
   readonly tokenChanges: ReadonlyMap<number, bigint> | null;
 }
 
 export const NOT_SHOWN: Spending = { feeLamports: null, spentLamports: null, tokenChanges: null };
 
-/** A token balance of a transaction's meta. */
 export interface TokenBalance {
   readonly accountIndex: number;
   readonly amount: bigint;
 }
 
-/** What token accounts gained: an account that is not listed had, or has, nothing. Null where a list is missing. */
+/** Token balance changes. An account missing in one list has a balance of zero there. Null if a list is missing. */
 export function tokenChanges(
   before: readonly TokenBalance[] | null,
   after: readonly TokenBalance[] | null,
@@ -29,8 +28,8 @@ export function tokenChanges(
 }
 
 /**
- * Lamports that a transaction paid for an account it made, where `amountLamports` went to its payee: nothing where somebody else had made
- * that account meanwhile. Null where it is not shown, or cannot be: never below nothing, nor above the `planned` ones.
+ * Lamports that a transaction paid for a created account, when `amountLamports` went to its payee. 0 if another
+ * transaction had created the account. Null if unknown, or if the result is not between 0 and `planned`.
  */
 export function rentPaid(
   { feeLamports, spentLamports }: Spending,

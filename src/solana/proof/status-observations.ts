@@ -7,10 +7,8 @@ import type {
   Verdict,
 } from '../../domain/attempt.ts';
 
-/** A sighting with the node that reports it. */
 export type SeenBy = Extract<Sighting, { kind: 'seen' }> & { readonly node: string };
 
-/** The sighting in a node's answer, if it is one. */
 export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly SeenBy[] {
   switch (answer.kind) {
     case 'seen':
@@ -23,16 +21,13 @@ export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly Seen
   }
 }
 
-/**
- * True for a null that proves something: of a node that had come to `toSlot`, and has looked for the transaction in a history that
- * reaches back to `fromSlot`.
- */
+/** True for a null that proves absence: the node had reached `toSlot`, and has history back to `fromSlot`. */
 export function isWholeNull(answer: Sighting, fromSlot: bigint, toSlot: bigint): boolean {
   if (answer.kind !== 'absent' || answer.atSlot === null || answer.historyFrom === null) return false;
   return answer.historyFrom <= fromSlot && answer.atSlot >= toSlot;
 }
 
-/** Null where a verdict can be reached at all. */
+/** Null if a verdict is possible at all. */
 export function judgeable(
   attempt: { readonly signature: string | null },
   { quorum }: OutcomeEvidence,
@@ -45,8 +40,9 @@ export function judgeable(
 }
 
 /**
- * `landed` or `failed` where a node reports it finalized and another (one and the same where the quorum is 1) shows the same outcome;
- * null where no node does. `refutedBy` says what proves that no finalized block can hold it; null where nothing does.
+ * `landed` or `failed` if a node reports it finalized and another returns the same outcome (with a quorum of 1, the
+ * same node). Null if no node reports it finalized. `refutedBy`: the proof that no finalized block can contain it, or
+ * null.
  */
 export function judgeFinalized(
   seen: readonly SeenBy[],
@@ -75,14 +71,13 @@ export function judgeFinalized(
     : { kind: 'failed', slot: first.slot, error: first.error };
 }
 
-/** Null unless linked finalized blocks hold the signature: then its outcome is all that is missing. */
+/** Null unless linked finalized blocks contain the signature: then only its outcome is missing. */
 export function judgeInclusion(coverage: Coverage | null): Verdict | null {
   return coverage?.containsSignature === true
     ? unknown('the finalized blocks hold the signature, no node shows its outcome yet')
     : null;
 }
 
-/** True where a quorum shows exactly this block. */
 export function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolean {
   return new Set(agreeingNodes).size >= quorum;
 }

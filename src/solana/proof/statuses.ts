@@ -5,10 +5,9 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import type { SignatureStatus } from '../rpc/schemas.ts';
 
-/** Signatures that one getSignatureStatuses takes. */
 export const STATUSES_PER_CALL = 256;
 
-/** What a node knows of these signatures (at most 256), in their order; its whole history is searched where asked for. */
+/** A node's statuses of at most 256 signatures, in order. `history`: the node searches its whole history. */
 export async function readStatuses(
   node: SolanaNode,
   signatures: readonly string[],
@@ -24,12 +23,12 @@ export async function readStatuses(
   return value.map((status) => sightingOf(status, context.slot));
 }
 
-/** The nodes that keep no history: what they do not remember says nothing. */
+/** The nodes without history: their nulls prove nothing. */
 export function forgetfulNodes(pool: Pick<NodePool, 'report'>): ReadonlySet<string> {
   return new Set(pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])));
 }
 
-/** A status as evidence. Nothing is finalized by what an answer leaves out: `confirmations` must say null itself. */
+/** A status as evidence. A missing `confirmations` field never means finalized: the field must be null. */
 export function sightingOf(status: SignatureStatus | null, atSlot: bigint): Sighting {
   if (status === null) return { kind: 'absent', atSlot, historyFrom: null };
   const { slot, confirmations, confirmationStatus } = status;

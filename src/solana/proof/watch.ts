@@ -3,10 +3,10 @@ import type { SendAnswer } from '../chain.ts';
 import type { AnySignedAttempt } from './examine.ts';
 import type { Spending } from './spending.ts';
 
-/** A signed attempt to keep on its way: `raw` is the base64 wire transaction. */
+/** A signed attempt; `raw` is the base64 wire transaction. */
 export type WatchedAttempt = AnySignedAttempt & { readonly raw: string };
 
-/** How an attempt ended, and what proves it. `spending` is what the chain charged. */
+/** How an attempt ended, with its proof. `spending` is what the chain charged. */
 export interface LandingOutcome {
   readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
   readonly evidence: Evidence | NonceEvidence;
@@ -14,48 +14,46 @@ export interface LandingOutcome {
   readonly spending: Spending;
 }
 
-/** How an attempt looks before it has ended. `held`: nothing can be told of it now, for the reason in `why`; nothing may be signed. */
+/** An attempt's state before its end. `held`: no verdict is possible now, because of `why`; nothing may be signed. */
 export type Outlook =
   | { readonly status: 'sending' | 'confirmed'; readonly why: null }
   | { readonly status: 'held'; readonly why: string };
 
-/** What a caller hears while it waits: each change, in order, one at a time. A hook that fails ends the wait with its error. */
+/** Callbacks of a waiting caller: each change, in order, one at a time. A failing hook ends the wait. */
 export interface LandingHooks {
   onOutlook(outlook: Outlook): unknown;
-  /** Asked before each sending; false: it is only judged. Must not reject. Default: it is sent. */
+  /** Called before each send; if false, the attempt is only judged. Must not reject. Default: send. */
   maySend?(): Promise<boolean>;
-  /** The caller waits for `confirmed`: until then nodes are asked more often. Default: it waits for the end. */
+  /** With `confirmed`, nodes are polled more often until then. Default: the caller waits for the end. */
   readonly answersAt?: 'confirmed' | 'finalized';
   readonly signal: AbortSignal;
 }
 
 export type SeenAt = 'processed' | 'confirmed' | 'finalized' | null;
 
-/** One attempt being watched: what the nodes say of it, what its caller was told, and how the wait ends. Asks nothing itself. */
+/** One watched attempt: its statuses, the last state its caller received, and the end of the wait. Calls no node. */
 export class Watch {
   readonly attempt: WatchedAttempt;
   /** Settles when {@link finish} or {@link fail} is called, or the caller's signal is aborted. */
   readonly outcome: Promise<LandingOutcome>;
-  /** When it began to be watched, on the clock of `performance.now()`. */
+  /** When the watch began, on the clock of `performance.now()`. */
   readonly since = performance.now();
   /** When the bytes were last sent, on the clock of `performance.now()`. */
   sentAt = 0;
-  /** The nodes that have been handed the bytes and have not answered yet. */
+  /** Nodes with an unanswered send. */
   readonly busy = new Set<string>();
-  /** True where a quorum has finalized more than its last height: its bytes have nowhere to land. */
+  /** True if a quorum has finalized blocks above its last height: the bytes can no longer land. */
   expired = false;
-  /** The slot of a block that only includes it, as two nodes show: with a nonce that stands it may still run. */
+  /** The slot of a block that includes it without running it, by two nodes: with its nonce unused, it may still run. */
   inertIn: bigint | null = null;
-  /** A second node is being asked for the outcome. */
   concluding = false;
-  /** How often no second node has shown the outcome that the first reports. */
+  /** How often no second node returned the outcome that the first reports. */
   unseconded = 0;
   readonly #hooks: LandingHooks;
   #seen: SeenAt;
-  /** A node says that it failed in the block that includes it: it is not sent again, and nobody is told that it is confirmed. */
+  /** A node reports that it failed in its block: it is not sent again, and it is not reported as confirmed. */
   #hasFailed = false;
   #doubt: string | null;
-  /** The last answer of each node to a send. */
   readonly #answers = new Map<string, SendAnswer>();
   #refusal: string | null = null;
   #told: Outlook;
@@ -82,22 +80,19 @@ export class Watch {
     return this.#open;
   }
 
-  /** True where it lives until a height, so that it needs the finalized chain to grow. */
+  /** True if it lives until a block height, so that its end needs finality to advance. */
   get expires(): boolean {
     return 'lastValidBlockHeight' in this.attempt;
   }
 
-  /** True while somebody waits to hear that it is confirmed. */
   get isAwaited(): boolean {
     return this.#hooks.answersAt === 'confirmed' && !this.isIncluded;
   }
 
-  /** True where a node shows it in a confirmed block. */
   get isIncluded(): boolean {
     return this.#seen === 'confirmed' || this.#seen === 'finalized';
   }
 
-  /** Whether its bytes may be handed to the nodes now. */
   async maySend(): Promise<boolean> {
     return (await this.#hooks.maySend?.()) ?? true;
   }
@@ -106,7 +101,7 @@ export class Watch {
     return this.#seen;
   }
 
-  /** What a node sees now, and whether it failed there. A change takes a doubt back until the next judgement. */
+  /** Adds a node's status, and whether it failed there. A change clears the reason for `held`. */
   see(now: SeenAt, hasFailed: boolean): void {
     if (now === this.#seen && hasFailed === this.#hasFailed) return;
     this.#seen = now;
@@ -115,13 +110,13 @@ export class Watch {
     this.#tell();
   }
 
-  /** Why nothing can be told; null where the last judgement found the attempt alive. */
+  /** Sets why no verdict is possible; null if the last judgement found the attempt alive. */
   doubt(why: string | null): void {
     this.#doubt = why;
     this.#tell();
   }
 
-  /** What nodes said to the last send. That a quorum calls the bytes wrong is told, and changes nothing else: they are sent on. */
+  /** Adds node answers to a send. If a quorum calls the bytes invalid, the state is `held`; sends continue. */
   answered(answers: readonly SendAnswer[], quorum: number): void {
     for (const answer of answers) this.#answers.set(answer.node, answer);
     const refusals = [...this.#answers.values()].filter(({ isOurFault }) => isOurFault);

@@ -7,29 +7,29 @@ import type { SolanaNode } from './node.ts';
 import type { NodePool } from './pool.ts';
 import { lowestSlot, readAccounts, type ShownAccount } from './shown-accounts.ts';
 
-/** Where a reading gets its accounts. A reading that asks for an account twice gets the same one. */
+/** The accounts that a reading reads. Two requests for the same address return the same answer. */
 export interface AccountView {
   account(address: string): Promise<ShownAccount>;
 }
 
-/** One node's answers as a reading. `meaning` is equal if and only if two readings mean the same payment. */
+/** A reading of one node's answers. `meaning` is equal if and only if two readings describe the same payment. */
 interface Reading<T> {
   readonly node: string;
   readonly lowest: bigint;
   readonly highest: bigint;
   readonly meaning: string;
-  /** Returns the reading, or throws the refusal that it is. */
+  /** Returns the value, or throws the AssetRejected that the reading ended with. */
   readonly result: () => T;
 }
 
-/** Nodes that are this many slots apart, about 13 seconds, do not confirm each other's answers. */
+/** Nodes that are more slots apart (about 13 seconds) do not confirm each other's answers. */
 const MOST_SLOTS_APART = 32n;
 const FIELDS_SHOWN = 4;
 const VALUE_SHOWN = 100;
 
 /**
- * Readings of accounts that a quorum of nodes confirms. Questions within a window share one call to each node of a quorum. The nodes
- * answer independently, each at its own finalized slot.
+ * Readings of accounts that a quorum of nodes confirms. Requests within a window share one call to each node of a
+ * quorum. Nodes answer independently, each at its own finalized slot.
  */
 export class AgreedAccounts {
   readonly #pool: NodePool;
@@ -44,10 +44,11 @@ export class AgreedAccounts {
   }
 
   /**
-   * Runs `read` on the accounts of each node of a quorum. Returns the reading if all agree in `relied`, which leaves out values that change
-   * from slot to slot. Otherwise it runs `read` once more on every node, and returns what a quorum agrees on; a node that shows
-   * something else of the same slot is distrusted. `known`: the accounts that `read` asks for first. An AssetRejected that `read` throws
-   * is a reading, too. Throws NodeFault if the nodes contradict each other, NoHealthyNode if too few answer.
+   * Runs `read` on the accounts of each node of a quorum. Returns the reading if all agree in `relied`, which leaves
+   * out values that change from slot to slot. Otherwise runs `read` once more on every node, and returns what a
+   * quorum agrees on. A node that returns something else for the same slot is distrusted. An AssetRejected from
+   * `read` is a reading, too. `known`: the accounts that `read` needs first. Throws NodeFault if the nodes contradict
+   * each other, NoHealthyNode if too few answer.
    */
   async read<T>(
     known: readonly string[],
@@ -90,7 +91,7 @@ export class AgreedAccounts {
     return resultOf(agreed);
   }
 
-  /** The readings of a quorum that mean the same at nearly the same slot, in their order; empty if there is no such quorum. */
+  /** The readings of a quorum with equal meaning at nearly the same slot; empty if there is no such quorum. */
   #agreement<T>(readings: readonly Reading<T>[]): readonly Reading<T>[] {
     const groups = readings.map((one) => readings.filter((other) => confirms(one, other)));
     return groups.find((group) => group.length >= this.#pool.quorum) ?? [];
@@ -120,7 +121,7 @@ export class AgreedAccounts {
   }
 }
 
-/** The error of a node that did not show an account, or showed one that cannot be read. */
+/** The error of a node that did not return an account, or returned an unreadable one. */
 class NotShown extends Error {}
 
 async function readingOf<T>(
@@ -147,7 +148,7 @@ async function readingOf<T>(
     return { node, meaning, result, lowest: oldest, highest: newest };
   } catch (error) {
     if (error instanceof NotShown) return error;
-    // Any other domain error is no answer of this node.
+    // Any other domain error is not about this node's answer.
     if (error instanceof DomainError && !isDomainError(error, 'NodeFault')) throw error;
     return new NotShown(`${node}: ${messageOf(error)}`, { cause: error });
   }
@@ -172,7 +173,7 @@ function confirms(one: Reading<unknown>, other: Reading<unknown>): boolean {
   return one.meaning === other.meaning && apart <= MOST_SLOTS_APART;
 }
 
-/** Two meanings of one and the same slot: one of both is false. At different slots, the accounts may have changed between them. */
+/** True for two meanings at the same slot: one is false. At different slots, the accounts may have changed. */
 function contradicts(one: Reading<unknown>, other: Reading<unknown>): boolean {
   const slots = [one.lowest, one.highest, other.lowest, other.highest];
   return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
@@ -199,7 +200,7 @@ function disagreement(
   return new DomainError('NoHealthyNode', message);
 }
 
-/** The fields that differ between readings, with the value of each node. Those of the reading with the fewest fields, often a refusal, come first. */
+/** The differing fields with each node's value. Fields of the shortest reading, often a refusal, come first. */
 function differences(readings: readonly Reading<unknown>[]): string {
   const shown = readings.map(({ node, meaning }) => ({ node, fields: fieldsOf('', JSON.parse(meaning)) }));
   const names = shown
@@ -219,7 +220,6 @@ function differences(readings: readonly Reading<unknown>[]): string {
     .join('; ');
 }
 
-/** The fields of a meaning by their paths. A list is one value. */
 function fieldsOf(path: string, value: unknown): ReadonlyMap<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return new Map([
@@ -236,7 +236,6 @@ function textOf(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
 }
 
-/** Calls `ask` once for each address. */
 function once<T>(ask: (address: string) => Promise<T>): (address: string) => Promise<T> {
   const asked = new Map<string, Promise<T>>();
   return (address) => {

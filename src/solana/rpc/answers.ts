@@ -1,16 +1,15 @@
-/** How long a quorum that has answered waits for the others. */
 const GRACE_MS = 500;
 
-/** A question on its way to one of several nodes. */
 export interface Asked<T> {
   readonly answer: Promise<T>;
-  /** False where its answer is taken if it comes, and nobody waits for it. */
+  /** False if the answer is used when it arrives in time, but is not waited for. */
   readonly expected: boolean;
 }
 
 /**
- * How each has ended, in their order, once all have; at the latest half a second after `quorum` gave what is `wanted`, and at once
- * where none of the others is expected. Null for one that has not ended by then: what it answers later is lost. Never throws.
+ * Results in the order of `asked`, once all have settled. The wait ends half a second after `quorum` results are
+ * `wanted`, or at once if no other result is expected. Null for a request that has not settled; its later answer is
+ * dropped. Never throws.
  */
 export async function answersOfMost<T>(
   asked: readonly Asked<T>[],

@@ -5,10 +5,7 @@ interface Waiter<R> {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Joins single questions of many callers within a short window into calls of at most `size` distinct keys. A key without an answer fails
- * alone, with NodeFault.
- */
+/** Joins requests within a window into calls of at most `size` keys. A key without an answer fails with NodeFault. */
 export class Batcher<R> {
   readonly #ask: (keys: string[]) => Promise<ReadonlyMap<string, R>>;
   readonly #size: number;

@@ -4,10 +4,10 @@ import { createGunzip, gunzip } from 'node:zlib';
 import type { Dispatcher } from '../../shims/undici.ts';
 import type { Deadline } from './deadline.ts';
 
-/** An answer of more than `maxBytes`, which was not read to its end. */
+/** An answer larger than `maxBytes`. The rest of it was not read. */
 export class OversizedAnswer extends Error {
   override readonly name = 'OversizedAnswer';
-  /** True where no honest node ever answers so much. */
+  /** True if no honest node returns an answer of this size. */
   readonly isBeyondReason: boolean;
 
   constructor(maxBytes: number, isBeyondReason: boolean) {
@@ -20,7 +20,6 @@ const inflate = promisify(gunzip);
 const TOO_LONG_TO_INFLATE = 'ERR_BUFFER_TOO_LARGE';
 const PART_BYTES = 256 * 1_024;
 
-/** The body of an answer on its way, and what has come of it. */
 export class Body {
   readonly #body: Dispatcher.ResponseData['body'];
   readonly #rest: AsyncIterator<Uint8Array>;
@@ -29,21 +28,21 @@ export class Body {
   #held: Uint8Array[] = [];
 
   constructor({ headers, body }: Dispatcher.ResponseData, deadline: Deadline) {
-    // What fails is told to whoever reads.
+    // The reader receives the error from the iterator; without a listener, the process would end.
     this.#body = body.on('error', () => undefined);
     this.#rest = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     this.#isPacked = headers['content-encoding'] === 'gzip';
     this.#deadline = deadline;
   }
 
-  /** All of it, unpacked; null where that is more than so many bytes: then no time passes until {@link parts} are read. */
+  /** The whole body, decompressed; null if above `maxBytes`. The deadline then stops until {@link parts} is read. */
   async whole(maxBytes: number): Promise<Buffer | null> {
     const bytes = await this.#whole(maxBytes);
     if (bytes === null) this.#deadline.clear();
     return bytes;
   }
 
-  /** What is not {@link whole}, part by part from its first byte on, unpacked. Throws {@link OversizedAnswer} behind so many bytes. */
+  /** A body too large for {@link whole}, in parts, decompressed. Throws {@link OversizedAnswer} after `maxBytes`. */
   async *parts(maxBytes: number): AsyncGenerator<Uint8Array> {
     let size = 0;
     this.#deadline.restart();
@@ -55,7 +54,7 @@ export class Body {
     }
   }
 
-  /** Reads no more of it: its connection is dropped, unless all of it has come. */
+  /** Stops reading. Closes the connection unless the whole body has arrived. */
   drop(): void {
     this.#body.destroy();
   }
@@ -96,7 +95,7 @@ async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer | null> {
 
 function unpacked(parts: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const unpacker = createGunzip({ chunkSize: PART_BYTES });
-  // What fails is told to whoever reads.
+  // The reader receives the error from the iterator.
   pipeline(parts, unpacker, () => undefined);
   return unpacker;
 }

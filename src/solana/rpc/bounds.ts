@@ -1,8 +1,7 @@
 import type { Lane } from './rate-limiter.ts';
 
-/** What a request of one method is given. */
 export interface MethodBounds {
-  /** More than an honest node ever answers; null where anybody may make its answer as long as any. */
+  /** More than an honest node returns; null if users of the chain can make the answer arbitrarily long. */
   readonly maxBytes: number | null;
   readonly lane: Lane;
 }
@@ -11,10 +10,10 @@ const KIB = 1_024;
 const SCALAR = { maxBytes: 64 * KIB, lane: 'question' } as const;
 const ANY_LENGTH = { maxBytes: null, lane: 'question' } as const;
 
-/** Slots, or names of as many transactions as a block can have. */
+/** Slots, or the signatures of all transactions in a block. */
 const LIST = { maxBytes: 16_384 * KIB, lane: 'question' } as const;
 
-/** A method that is not here has an answer of any length: whole blocks, and token accounts, with which wallets can be littered. */
+/** Other methods have answers of any length: whole blocks, and token accounts, which anyone can create. */
 const BOUNDS: Readonly<Record<string, MethodBounds>> = {
   sendTransaction: { ...SCALAR, lane: 'send' },
   getBlockHeight: SCALAR,
@@ -32,15 +31,16 @@ const BOUNDS: Readonly<Record<string, MethodBounds>> = {
   isBlockhashValid: SCALAR,
   // 256 statuses, each with its error twice.
   getSignatureStatuses: { maxBytes: 256 * KIB, lane: 'question' },
-  // Logs of 10,000 bytes, each of which may be escaped by six, and what the program returns.
+  // 10,000 bytes of logs, each byte escaped to up to six, and the program's return data.
   simulateTransaction: { maxBytes: 256 * KIB, lane: 'question' },
-  // 100 accounts of which 16 KiB are asked for, in base64.
+  // 100 accounts with 16 KiB each, in base64.
   getMultipleAccounts: { maxBytes: 4_096 * KIB, lane: 'question' },
   getBlocks: LIST,
   getBlocksWithLimit: LIST,
-  // 1,000 entries, each with a memo as long as a transaction (4 KiB), each byte of which may be escaped by six.
+  // 1,000 entries, each with a memo as long as a transaction (4 KiB), each byte escaped to up to six.
   getSignaturesForAddress: { maxBytes: 32_768 * KIB, lane: 'question' },
-  // 64 instructions of 10 KiB, and where a node does not cut them, logs of as many bytes as there are compute units: escaped by six.
+  // 64 instructions of 10 KiB. If a node does not truncate logs, they can have one byte per compute unit, escaped to
+  // six.
   getTransaction: { maxBytes: 16_384 * KIB, lane: 'question' },
 };
 
@@ -48,7 +48,6 @@ export function boundsOf(method: string, params: readonly unknown[]): MethodBoun
   return method === 'getBlock' && !isWhole(params[1]) ? LIST : (BOUNDS[method] ?? ANY_LENGTH);
 }
 
-/** Whether these parameters of getBlock ask for what its transactions did. */
 function isWhole(shown: unknown): boolean {
   if (typeof shown !== 'object' || shown === null || !('transactionDetails' in shown)) return true;
   return shown.transactionDetails !== 'signatures' && shown.transactionDetails !== 'none';

@@ -1,6 +1,6 @@
 /**
- * Ends what takes too long: after `ms`, and where more is given for each byte that has come, when that is used up, too. What comes fast
- * earns no more than `ms` at a time, so that an answer which stops coming is ended soon, however long it is.
+ * Aborts its signal after `ms`. Received bytes extend the deadline by `msPerByte` each, by at most `ms` at a time. So
+ * an answer that stalls is aborted soon, however much of it has arrived.
  */
 export class Deadline {
   readonly #controller = new AbortController();
@@ -19,18 +19,16 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** So many bytes have come. */
   came(bytes: number): void {
     this.#earnedMs = Math.min(this.#ms, this.#earnedMs + bytes * this.#msPerByte);
   }
 
-  /** Begins anew, as at first. */
   restart(): void {
     clearTimeout(this.#timer);
     this.#timer = this.#wait(this.#ms);
   }
 
-  /** Ends nothing any more, unless it is begun anew. */
+  /** Stops the deadline until {@link restart}. */
   clear(): void {
     clearTimeout(this.#timer);
   }

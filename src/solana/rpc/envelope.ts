@@ -1,13 +1,12 @@
 import { z } from 'zod';
 
-/** An answer of JSON-RPC 2.0. */
 export const envelope = z.object({
   id: z.unknown(),
   result: z.unknown().optional(),
   error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 });
 
-/** Request limits as providers word them. No message of a validator has such words. */
+/** Request limits in the wording of providers. No validator message matches. */
 const REQUEST_LIMIT =
   /\b(?:rate[ -]?limit(?:ed)?|request(?:s)? limit|too many requests|requests? per (?:second|minute|day)|per second capacity|(?:request|usage|credit|daily|monthly)s? (?:limit|quota))/i;
 
@@ -18,8 +17,9 @@ const refusal = z.object({
 });
 
 /**
- * The message of an answer that refuses for a request limit; null for any other answer. Providers give it any JSON-RPC code, that of a
- * skipped slot (-32007) among them, with HTTP status 200, and some leave out the envelope. So the message decides, not the code.
+ * The message of an answer that reports a request limit; null for any other answer. Providers send it with HTTP
+ * status 200 and any JSON-RPC code, even that of a skipped slot (-32007). Some leave out the envelope. So the message
+ * decides, not the code.
  */
 export function requestLimitOf(answer: unknown): string | null {
   const { data } = refusal.safeParse(answer);
@@ -30,15 +30,15 @@ export function requestLimitOf(answer: unknown): string | null {
   return REQUEST_LIMIT.test(text) ? text : null;
 }
 
-/** More than nodes put around a result. */
+/** More bytes than nodes put before or after a result. */
 const RIM_BYTES = 256;
 const MEMBER = String.raw`"(?:jsonrpc|id)"\s*:\s*(?:"2\.0"|[0-9]+)`;
 const BEFORE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER}\s*,\s*)*"result"\s*:\s*\{`);
 const BEHIND = new RegExp(String.raw`\}\s*(?:,\s*${MEMBER}\s*)*,\s*"id"\s*:\s*([0-9]+)\s*\}\s*$`);
 
 /**
- * True where the rim of the answer, its own outermost members, shows that it is a result for question `id` and an object, whole to its
- * last byte. Nothing between is read. False where only a parse can tell.
+ * True if the envelope of the answer, its outermost members, shows a complete object result for request `id`. The
+ * result itself is not read. False if only a parse can decide.
  */
 export function isWholeResult(answer: Buffer, id: number): boolean {
   const head = answer.toString('latin1', 0, RIM_BYTES);

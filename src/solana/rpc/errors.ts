@@ -3,11 +3,16 @@ import { readTransactionError } from '../tx/error.ts';
 import { isPlain, plainWords } from './node-text.ts';
 
 /**
- * What a caller does about a JSON-RPC error:
- * `elsewhere` ask another node; `demote` the same, and avoid this node for a while; `later` the same, and worth asking again;
- * `unfit` the same: this node never answers such questions as it is set up; `ambiguous` proves nothing (never "skipped",
- * never "absent"); `unreadable` the same, and avoid a node that speaks in riddles; `inspect` the answer is in `data.err`;
- * `stop` a person must act, and `fatal` it is our own fault, where no node says otherwise.
+ * How a caller reacts to a JSON-RPC error.
+ * - `elsewhere`: ask another node.
+ * - `demote`: ask another node, and avoid this node for a while.
+ * - `later`: ask another node; a later retry may succeed.
+ * - `unfit`: ask another node; this node never answers such requests with its settings.
+ * - `ambiguous`: proves nothing (never "skipped", never "absent").
+ * - `unreadable`: proves nothing, and the node is avoided for a while.
+ * - `inspect`: the result is in `data.err`.
+ * - `stop`: an operator must act, unless another node answers.
+ * - `fatal`: our own fault, unless another node answers.
  */
 export type Reaction =
   | 'elsewhere'
@@ -20,17 +25,18 @@ export type Reaction =
   | 'stop'
   | 'fatal';
 
-/** What a node without transaction history answers. */
+/** Error code of a node without transaction history. */
 export const HISTORY_OFF = -32011;
-/** What a node answers where a transaction is of a version above the one asked for. */
+/** Error code for a transaction version above the requested maximum. */
 export const UNSUPPORTED_VERSION = -32015;
-/** What a node answers that is too old, or too new, for a method. */
+/** Error code of a node that is too old, or too new, for the method. */
 export const METHOD_NOT_FOUND = -32601;
 
 /**
- * Every JSON-RPC code of a Solana node and the one reaction to it. A code that is not here is unreadable. Source: `RpcCustomError` of Agave.
- * No refusal of a send proves that the bytes will not land, as another node may have sent them on: they are sent again all the same, and
- * only the chain ends an attempt. A `fatal` one is told, where a quorum says it.
+ * Every JSON-RPC error code of a Solana node, with one reaction; any other code is `unreadable`. Source:
+ * `RpcCustomError` of Agave.
+ * A refused send never proves that the bytes cannot land, because another node may have forwarded them. So they are
+ * sent again, and only the chain ends an attempt. A `fatal` refusal is reported if a quorum returns it.
  */
 export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; readonly reaction: Reaction }>> =
   {
@@ -61,7 +67,7 @@ export const RPC_REACTIONS: Readonly<Record<number, { readonly name: string; rea
     [-32700]: { name: 'ParseError', reaction: 'elsewhere' },
   };
 
-/** A JSON-RPC error object that a node answered: it did understand the question. */
+/** A JSON-RPC error object from a node, which therefore understood the request. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -83,19 +89,19 @@ export class RpcError extends Error {
   }
 }
 
-/** What a fault says beside its sentence: `field` = the part of the answer that is odd, `status` = an HTTP status. */
+/** Details of a fault. `field` = the unreadable part of the answer, `status` = an HTTP status. */
 export interface FaultDetails {
   readonly method?: string;
   readonly field?: string;
   readonly status?: number;
-  /** How long the node is to be left alone, by its own word or for an answer of a length that no honest one gives. */
+  /** How long the node must not be asked, by its own Retry-After or after an answer of impossible size. */
   readonly retryAfterMs?: number | null;
-  /** False where our own limits kept the question back, or it was given up: that says nothing of the node. Default true. */
+  /** False if our own limits held the request back, or the caller gave up: not the node's fault. Default true. */
   readonly asked?: boolean;
   readonly cause?: unknown;
 }
 
-/** A node that did not answer, or answered what cannot be used. `why` says it without the node's name. */
+/** A node that did not answer, or sent an unusable answer. `why` is the message without the node's name. */
 export class NodeFault extends DomainError {
   readonly node: string;
   readonly why: string;
@@ -112,19 +118,18 @@ export class NodeFault extends DomainError {
   }
 }
 
-/** The reaction to anything that `SolanaNode.call` throws. Transport faults and unreadable answers demote the node. */
+/** The reaction to any error of `SolanaNode.call`. Transport faults and unreadable answers demote the node. */
 export function reactionTo(error: unknown): Reaction {
   if (error instanceof RpcError) return error.reaction;
   if (error instanceof NodeFault) return error.asked ? 'demote' : 'later';
   return 'fatal';
 }
 
-/** True for the answer of a node that does not have the method. */
 export function isMethodMissing(error: unknown): boolean {
   return error instanceof RpcError && error.code === METHOD_NOT_FOUND;
 }
 
-/** True where the node, not the question, is at fault: it is avoided for a while. */
+/** True if the node is at fault, not the request: then it is avoided for a while. */
 export function isNodeTrouble(error: unknown): boolean {
   const reaction = reactionTo(error);
   return reaction === 'demote' || reaction === 'unreadable';
@@ -135,7 +140,7 @@ export function retryAfterMs(error: unknown): number | null {
   return error instanceof NodeFault ? error.retryAfterMs : null;
 }
 
-/** The transaction error inside a -32002 answer, as stable text (`BlockhashNotFound`, `AlreadyProcessed`, `{"InstructionError":…}`). */
+/** The error in a -32002 answer as stable text (`BlockhashNotFound`, `{"InstructionError":…}`). */
 export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
   const text = readTransactionError(error.data.err)?.text ?? null;

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 
-/** One for all: every request ends with it, and each new one would collect its stack. */
+/** Shared, because creating an error for every request would capture a stack each time. */
 const GIVEN_UP = new DOMException('the question was given up', 'AbortError');
 
 /**
- * Runs `work`. Whatever it still asks is given up when it has ended, or when one of `ends` is aborted, with the reason of that. It listens
- * to them no longer than that: `AbortSignal.any` of Node 20 stays with each of its sources for as long as that lives, and forgets a
- * timeout that nobody else holds (nodejs/node#62363, #57736).
+ * Runs `work` with a signal that aborts when `work` has settled, or when one of `ends` aborts, with its reason.
+ * Listeners are removed then. `AbortSignal.any` is not used: in Node 20 it stays attached to living sources, and
+ * loses an otherwise unreferenced timeout (nodejs/node#62363, #57736).
  */
 export async function givingUp<T>(
   work: (over: AbortSignal) => Promise<T>,

@@ -1,7 +1,7 @@
 /**
  * How well a node serves. Times are milliseconds of one clock, rates 0 to 1.
- * `lagSlots` counts behind the other nodes, at processed or finalized, whichever is worse; negative: ahead of them; null until it
- * was compared.
+ * `lagSlots`: slots behind the other nodes, at processed or finalized, whichever is worse; negative if ahead; null
+ * until compared.
  */
 export interface Health {
   readonly errorRate: number;
@@ -9,32 +9,28 @@ export interface Health {
   readonly pause: Pause | null;
   readonly latencyMs: number | null;
   readonly lagSlots: bigint | null;
-  /** Until when it counts as slow. */
   readonly slowUntil: number | null;
-  /** Until when it is believed less than any other. */
   readonly falseWord: FalseWord | null;
 }
 
-/** Until when a node is asked last that has shown what a quorum denies. */
+/** Until when a node is asked last, because a quorum contradicted its answer. */
 export interface FalseWord {
   readonly until: number;
   readonly why: string;
 }
 
-/** Until when a node is avoided. One that `asked` for it (Retry-After) is not asked at all, others are asked last. */
+/** Until when a node is avoided. With `asked` (Retry-After) it is not asked at all, otherwise it is asked last. */
 export interface Pause {
   readonly until: number;
   readonly why: string;
   readonly asked: boolean;
 }
 
-/** Why a node is not among the first to be asked. */
 export interface Demotion {
   readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'false' | 'silent' | 'refused';
   readonly why: string;
 }
 
-/** A fault as it counts here. */
 export interface Fault {
   readonly why: string;
   readonly retryAfterMs: number | null;
@@ -52,16 +48,16 @@ export const UNKNOWN_HEALTH: Health = {
 
 const BASE_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
-/** It is tried again then: some questions that are asked twice tell whether it still is. */
+/** After this time the node is tried again: hedged requests show whether it is still slow. */
 const SLOW_MS = 60_000;
 const FALSE_MS = 600_000;
-/** Share of the newest answer in the error rate, and of the newest probe in the latency. */
+/** Weight of the newest answer in the error rate, and of the newest probe in the latency. */
 const NEWEST = 0.1;
 const NEWEST_LATENCY = 0.3;
-/** The distance at which a node calls itself unhealthy since Agave 2.0. So far ahead of the others, it is hardly true. */
+/** The lag at which a node reports itself unhealthy since Agave 2.0. A node this far ahead is probably wrong. */
 const DEMOTING_LAG_SLOTS = 128n;
 
-/** After an answer that the node had no part in spoiling. A pause that it asked for goes on. */
+/** Health after a successful answer. A pause that the node asked for continues. */
 export function afterAnswer(health: Health): Health {
   return {
     ...health,
@@ -71,7 +67,7 @@ export function afterAnswer(health: Health): Health {
   };
 }
 
-/** After a fault: avoided for as long as the node asked, else twice as long with each fault in a row. */
+/** Health after a fault: avoided for as long as the node asked, else twice as long with each consecutive fault. */
 export function afterFault(health: Health, { why, retryAfterMs }: Fault, now: number): Health {
   const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** health.faultsInARow);
   const fresh = { until: now + (retryAfterMs ?? backoff), why, asked: retryAfterMs !== null };
@@ -84,25 +80,23 @@ export function afterFault(health: Health, { why, retryAfterMs }: Fault, now: nu
   };
 }
 
-/** After another node, asked later, has answered sooner. */
 export function afterOvertaking(health: Health, now: number): Health {
   return { ...health, slowUntil: now + SLOW_MS };
 }
 
-/** After a quorum has denied what it showed: whatever it answers meanwhile. */
+/** Health after a quorum contradicted an answer of the node; later answers do not end it. */
 export function afterFalseWord(health: Health, why: string, now: number): Health {
   return { ...health, falseWord: { until: now + FALSE_MS, why } };
 }
 
-/** After a probe that took so long. */
 export function afterProbe(health: Health, latencyMs: number): Health {
   const before = health.latencyMs ?? latencyMs;
   return { ...health, latencyMs: before + (latencyMs - before) * NEWEST_LATENCY };
 }
 
 /**
- * 0 to 100, more is better: lag takes up to 40 points (one for 4 slots), errors up to 40, latency up to 20 (one for 250 ms).
- * So coarse that nodes which are equally good keep their order.
+ * 0 to 100, higher is better. Lag takes up to 40 points (one per 4 slots), errors up to 40, latency up to 20 (one per
+ * 250 ms). The steps are coarse, so that equally good nodes keep their order.
  */
 export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
   const lag = Math.min(40, Math.max(0, Math.floor(Number(lagSlots ?? 0n) / 4)));
@@ -111,7 +105,7 @@ export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
   return 100 - lag - errors - latency;
 }
 
-/** Why a node is asked last, or not at all, now; null where nothing speaks against it. */
+/** Why a node is asked last, or not at all; null if it is among the first. */
 export function demotionOf({ pause, lagSlots, slowUntil, falseWord }: Health, now: number): Demotion | null {
   const paused = pause !== null && pause.until > now ? pause : null;
   if (paused?.asked === true) return { cause: 'retry-after', why: paused.why };

@@ -1,30 +1,29 @@
 import type { SolanaNode } from './node.ts';
 import type { Member } from './pooled-node.ts';
 
-/** How the question to one node has ended. */
 export interface Heard<T> {
   readonly member: Member;
   readonly result: PromiseSettledResult<T>;
 }
 
-/** How many more answers it takes at least, by what was heard so far; 0 where that is enough. */
+/** How many more answers are needed at least, given the results so far; 0 if they suffice. */
 export type Wanting<T> = (heard: readonly Heard<T>[]) => number;
 
 interface Question {
   readonly member: Member;
   readonly order: number;
-  /** How many were late when it was asked. */
+  /** How many requests were late when this one started. */
   readonly round: number;
   timer: NodeJS.Timeout | undefined;
   late: boolean;
 }
 
-/** One that has not answered by then is late, where another one may be asked. */
+/** After this time a request is late, and another node may be asked. */
 const PATIENCE_MS = 1_000;
 const MOST_SPARE = 10;
 const SPARE_FOR_EACH = 0.1;
 
-/** Questions that may be asked because a node is late: one for each ten others, so that nodes which are all slow are not asked twice. */
+/** Permits for requests because of a late node: one for ten others, so that slow nodes are not all asked twice. */
 export class SpareQuestions {
   #left = MOST_SPARE;
 
@@ -32,7 +31,7 @@ export class SpareQuestions {
     this.#left = Math.min(MOST_SPARE, this.#left + SPARE_FOR_EACH);
   }
 
-  /** True where there was one. */
+  /** Takes one permit for a hedged request. Returns false if none is left. */
   take(): boolean {
     if (this.#left < 1) return false;
     this.#left -= 1;
@@ -41,8 +40,8 @@ export class SpareQuestions {
 }
 
 /**
- * A question to no more nodes than it takes, in the order given: to the next where one fails, or does not suffice, or is late and the next
- * one stands ready. One that is late and overtaken so is asked last for a while.
+ * Asks no more nodes than needed, in the order given. The next node is asked if one fails, is not sufficient, or is
+ * late while the next one is ready. A late node that another one overtakes is asked last for a while.
  */
 export class Inquiry<T> {
   readonly #left: Member[];
@@ -67,7 +66,7 @@ export class Inquiry<T> {
     this.#spare = spare;
   }
 
-  /** What was heard until it sufficed, or until all had answered, in the order in which they were asked. Never throws. */
+  /** The results up to the sufficient one, or all, in the order of the requests. Never throws. */
   run(): Promise<readonly Heard<T>[]> {
     return new Promise((resolve) => {
       this.#end = resolve;
@@ -108,11 +107,11 @@ export class Inquiry<T> {
   }
 
   #lookLater(question: Question): void {
-    // A process that was busy itself finds answers to read first.
+    // If this process was busy, answers may have arrived already: they are read first.
     question.timer = setTimeout(() => setImmediate(() => this.#note(question)), PATIENCE_MS);
   }
 
-  /** One is late. That of a node which has proved slower than others, as one that drips has, costs no spare question. */
+  /** Marks a request as late. If its node is demoted already, as a slow one is, the extra request needs no permit. */
   #note(question: Question): void {
     if (this.#end === null || !this.#open.has(question)) return;
     const [next] = this.#left;

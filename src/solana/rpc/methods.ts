@@ -6,37 +6,35 @@ import type { ReadParts } from './wire.ts';
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
 /**
- * Bytes of an account that are read. No mint, token account or list of hook accounts that is paid by needs more; an account of
- * that size may be longer. Anybody can name accounts of 10 MiB as destinations, and their answers are shared with others.
+ * Bytes that are read of each account. No mint, token account or list of hook accounts for payments needs more.
+ * Anyone can name accounts of 10 MiB as destinations, and several payments share one answer.
  */
 export const ACCOUNT_BYTES = 16_384;
 
 const CONFIRMED = { commitment: 'confirmed' } as const;
 const FINALIZED = { commitment: 'finalized' } as const;
 
-// Every method that is asked for somebody's sake: its parameters as the chain wants them, and the shape of its answer. Each
-// throws as `SolanaNode.call` does. A null proves nothing, unless it is said to.
+// JSON-RPC methods with their parameters and result schemas. Errors: see `SolanaNode.call`. A null result proves
+// nothing unless the method says so.
 
-/** The newest confirmed blockhash and the slot of its block. */
 export const getLatestBlockhash = (node: SolanaNode) =>
   node.call('getLatestBlockhash', [CONFIRMED], shape.blockhashAnswer);
 
-/** What nodes before Agave 2.0 give in place of getLatestBlockhash and getFeeForMessage. */
+/** Replaces getLatestBlockhash and getFeeForMessage on nodes before Agave 2.0. */
 export const getFees = (node: SolanaNode) => node.call('getFees', [CONFIRMED], shape.feesAnswer);
 
-/** Whether a bank, by default the finalized one, accepts a blockhash; false also where it does not know it yet. */
+/** Whether a bank accepts a blockhash; also false if the bank does not know it yet. Default: the finalized bank. */
 export const isBlockhashValid = (node: SolanaNode, blockhash: string, commitment: Commitment = 'finalized') =>
   node.call('isBlockhashValid', [blockhash, { commitment }], shape.blockhashValidAnswer);
 
-/** What nodes before Agave 2.0 give in place of isBlockhashValid: null where the finalized bank does not take the blockhash. */
+/** Replaces isBlockhashValid on nodes before Agave 2.0: null if the finalized bank does not accept the blockhash. */
 export const getFeeCalculatorForBlockhash = (node: SolanaNode, blockhash: string) =>
   node.call('getFeeCalculatorForBlockhash', [blockhash, FINALIZED], shape.feeCalculatorAnswer);
 
-/** Lamports, priority included, for a message (base64); null where the bank does not know its blockhash. */
+/** Lamports for a message (base64), with priority fee; null if the bank does not know its blockhash. */
 export const getFeeForMessage = (node: SolanaNode, message: string) =>
   node.call('getFeeForMessage', [message, CONFIRMED], shape.feeForMessageAnswer);
 
-/** The block of a slot, with the signatures of its transactions where they are asked for. */
 export const getBlock = (
   node: SolanaNode,
   slot: bigint,
@@ -53,21 +51,21 @@ export const getBlock = (
     over,
   );
 
-/** For the finalized block of a slot, with the accounts of its transactions and what they did to them. */
+/** Parameters for a finalized block with the accounts of its transactions and their balances. */
 const accountsOfBlock = (node: SolanaNode, slot: bigint) => [
   Number(slot),
   { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) },
 ];
 
-/** The finalized block of a slot, with who signed each of its transactions. */
+/** The finalized block of a slot, with the signers of each transaction. */
 export const getBlockAccounts = (node: SolanaNode, slot: bigint, over?: AbortSignal) =>
   node.call('getBlock', accountsOfBlock(node, slot), shape.blockAccountsAnswer, over);
 
-/** The outcomes of transactions in the finalized block of a slot, by their signatures, as far as it shows them readably. */
+/** Outcomes of transactions in the finalized block of a slot, by signature. Unreadable outcomes are left out. */
 export const getBlockOutcomes = (node: SolanaNode, slot: bigint, signatures: readonly string[]) =>
   node.call('getBlock', accountsOfBlock(node, slot), shape.blockOutcomesAnswer(new Set(signatures)));
 
-/** Slots of a range, both ends included, that have a block; a slot that is not among them may have one. */
+/** Slots in a range, both ends included, that have a block. A slot that is missing may have one, too. */
 export const getBlocks = (
   node: SolanaNode,
   first: bigint,
@@ -76,8 +74,8 @@ export const getBlocks = (
 ) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
 
 /**
- * The bytes of the whole answer with the block of a slot and what its transactions did to their accounts, or what `read` makes of one too
- * long to be held; null where the node shows no block, which never means that there is none. Throws as `SolanaNode.bytes` does.
+ * The whole answer for a block with its accounts, as bytes, or as the result of `read` if it is too large for memory.
+ * Null if the node returns no block, which never means that there is none. Throws as `SolanaNode.bytes` does.
  */
 export const getBlockBytes = <Long extends Condensed>(
   node: SolanaNode,
@@ -102,32 +100,26 @@ export const getBlockBytes = <Long extends Condensed>(
     over,
   );
 
-/** The first block of which the node still has the transactions. */
+/** The first block whose transactions the node still has. */
 export const getFirstAvailableBlock = (node: SolanaNode) =>
   node.call('getFirstAvailableBlock', [], shape.slotOrHeight);
 
-/** At most `limit` slots from `first` on that have a finalized block; a slot that is not among them may have one. */
+/** At most `limit` slots from `first` on that have a finalized block. A slot that is missing may have one, too. */
 export const getBlocksWithLimit = (node: SolanaNode, first: bigint, limit: number) =>
   node.call('getBlocksWithLimit', [Number(first), limit, FINALIZED], shape.slotsAnswer);
 
 export const getBlockHeight = (node: SolanaNode, commitment: Commitment) =>
   node.call('getBlockHeight', [{ commitment }], shape.slotOrHeight);
 
-/** Epoch, slot and block height of one bank. */
 export const getEpochInfo = (node: SolanaNode, commitment: Commitment = 'confirmed') =>
   node.call('getEpochInfo', [{ commitment }], shape.epochInfoAnswer);
 
-/** Lamports that an account of `size` data bytes must hold. */
 export const getMinimumBalanceForRentExemption = (node: SolanaNode, size: number) =>
   node.call('getMinimumBalanceForRentExemption', [size], shape.u64);
 
-/** The most addresses that nodes take in one getMultipleAccounts. */
 export const ACCOUNTS_PER_CALL = 100;
 
-/**
- * Accounts (at most {@link ACCOUNTS_PER_CALL}) in the order of `addresses`, up to {@link ACCOUNT_BYTES}; null for one that the chain
- * does not have.
- */
+/** At most {@link ACCOUNTS_PER_CALL} accounts, up to {@link ACCOUNT_BYTES} each; null for one that does not exist. */
 export const getMultipleAccounts = (
   node: SolanaNode,
   addresses: readonly string[],
@@ -139,7 +131,7 @@ export const getMultipleAccounts = (
     shape.accountsAnswer,
   );
 
-/** The addresses of the finalized token accounts of a wallet under one token program. */
+/** The addresses of a wallet's finalized token accounts under one token program. */
 export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, programId: string) =>
   node.call(
     'getTokenAccountsByOwner',
@@ -147,14 +139,11 @@ export const getTokenAccountsByOwner = (node: SolanaNode, wallet: string, progra
     shape.tokenAccountsAnswer,
   );
 
-/** What recent blocks took from transactions that lock these accounts (at most 128). */
+/** Priority fees of recent blocks for transactions that lock these accounts (at most 128). */
 export const getRecentPrioritizationFees = (node: SolanaNode, accounts: readonly string[]) =>
   node.call('getRecentPrioritizationFees', [accounts], shape.prioritizationFeesAnswer);
 
-/**
- * Runs a transaction (base64) on the newest confirmed block, where that is not below `minContextSlot`; signatures are not checked, and
- * the blockhash may be `replaced`.
- */
+/** Simulates a transaction (base64) on the newest confirmed block, without a check of signatures. */
 export const simulateTransaction = (
   node: SolanaNode,
   raw: string,
@@ -176,7 +165,7 @@ export const simulateTransaction = (
     shape.simulationAnswer,
   );
 
-/** Hands a transaction (base64) on as it is; the node neither tries it first nor sends it again by itself. */
+/** Sends a transaction (base64) without preflight; the node does not retry it by itself. */
 export const sendTransaction = (node: SolanaNode, raw: string) =>
   node.call(
     'sendTransaction',
@@ -184,7 +173,7 @@ export const sendTransaction = (node: SolanaNode, raw: string) =>
     shape.textAnswer,
   );
 
-/** What is known of these signatures (at most 256); only the newest ones are looked for, unless the whole history is. */
+/** Statuses of at most 256 signatures. Without `searchTransactionHistory` only recent ones are searched. */
 export const getSignatureStatuses = (
   node: SolanaNode,
   signatures: readonly string[],
@@ -203,7 +192,6 @@ export const getSignaturesForAddress = (
   page: { readonly limit: number; readonly before?: string },
 ) => node.call('getSignaturesForAddress', [address, { ...FINALIZED, ...page }], shape.signaturesAnswer);
 
-/** The outcome of a transaction. */
 export const getTransaction = (
   node: SolanaNode,
   signature: string,
@@ -215,7 +203,7 @@ export const getTransaction = (
     shape.transactionAnswer,
   );
 
-/** A finalized transaction with what it did to its accounts, as getBlock shows it. Null proves nothing. */
+/** A finalized transaction with its balances, as getBlock returns it. */
 export const getTransactionAccounts = (node: SolanaNode, signature: string) =>
   node.call(
     'getTransaction',
@@ -223,7 +211,6 @@ export const getTransactionAccounts = (node: SolanaNode, signature: string) =>
     shape.transactionAccountsAnswer,
   );
 
-/** A transaction as it was signed, and its slot. */
 export const getSignedTransaction = (
   node: SolanaNode,
   signature: string,

@@ -9,17 +9,15 @@ import { Member } from './pooled-node.ts';
 import type { Clock } from './probe.ts';
 import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
 
-/** Bounds of the requests to each node, and the rhythm of the probes. */
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
-  /** Time between two probes of how far the nodes are; every sixth asks who they are, too. Default 10,000. */
+  /** Time between two progress probes; every sixth probe asks for identities, too. Default 10,000. */
   readonly probeMs?: number;
-  /** Asked once for the genesis hash that the nodes show, before any question of a caller; what it throws ends the opening of the pool. */
+  /** Called once with the pool's genesis hash, before any other request. An error of it ends {@link openNodePool}. */
   readonly admit?: (genesisHash: string) => Promise<void> | void;
-  /** What the nodes showed of their ledgers before, by their names: a gap is one also where it began before this process. */
+  /** Ledgers of the nodes as known from earlier, by node name: they show gaps from before this process. */
   readonly ledgers?: ReadonlyMap<string, KnownLedger>;
-  /** Hears of each change that an operator should know: a node that joins late, is refused, or is run against the rules. */
+  /** Called for each change that an operator should know: a node joins late, is refused, or breaks a rule. */
   readonly onNotice?: (notice: string) => void;
-  /** Hears what is known of every node, after each probe. */
   readonly onProbe?: (report: readonly NodeReport[]) => void;
   /** Default: performance.now. */
   readonly now?: Clock;
@@ -29,12 +27,12 @@ const PROBE_MS = 10_000;
 const PROBES_PER_IDENTITY = 6;
 
 /**
- * Who belongs to a pool: the nodes that show the genesis hash which a quorum of those configured shows. One that is silent
- * is asked again and may join late; one of another cluster, or that changes its cluster, is refused for good, and so is a URL that leads
- * to a node of another URL.
+ * The members of a pool: nodes that return the genesis hash which a quorum of the configured nodes returns. A silent
+ * node is asked again and may join late. A node of another cluster is refused for good, and so is a second URL of the
+ * same node.
  */
 export class Roster {
-  /** In the order configured, whether they serve or not. */
+  /** In configured order, whether they serve or not. */
   readonly members: readonly Member[];
   readonly #majority: number;
   readonly #onLoopback: boolean;
@@ -45,7 +43,7 @@ export class Roster {
   #probing: Promise<void> | null = null;
   #beats = 0;
 
-  /** Throws NoHealthyNode where such nodes never make a pool. */
+  /** Throws NoHealthyNode if these URLs can never form a pool. */
   constructor(urls: readonly string[], options: PoolOptions) {
     checkUrls(urls);
     const now = options.now ?? (() => performance.now());
@@ -62,15 +60,15 @@ export class Roster {
   }
 
   /**
-   * Nodes that must agree: more than half of the URLs configured and at least 2; 1 where all URLs are of one loopback node, which serves
-   * development. No node takes part under two names, and none that joined leaves, so this stays as it is once there is a cluster.
+   * Nodes that must agree: more than half of the configured URLs and at least 2; 1 for a single loopback node. No
+   * node joins under two names, and no joined node leaves. So this is constant once the cluster is known.
    */
   get quorum(): number {
     const alone = this.members.filter((member) => !member.isSame).length === 1;
     return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
   }
 
-  /** The genesis hash of the pool. Throws NoHealthyNode, which names every node and what it showed, while no quorum shows one. */
+  /** The genesis hash of the pool. While no quorum returns one, throws NoHealthyNode with each node's answer. */
   get cluster(): string {
     if (this.#cluster !== null) return this.#cluster;
     const seen = this.members.map(
@@ -86,13 +84,13 @@ export class Roster {
     return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings: nodeWarnings(nodes) };
   }
 
-  /** Ask every node, but those refused, who it is and how far it is. Happens by itself on the rhythm, too. Never throws. */
+  /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
   async probe(): Promise<void> {
     await this.#probing;
     await this.#start(true);
   }
 
-  /** Asks every node that serves for its cluster anew. Throws NoHealthyNode where no quorum shows that of the pool now. */
+  /** Asks every serving node for its cluster again. Throws NoHealthyNode if no quorum returns that of the pool. */
   async confirm(): Promise<void> {
     const { cluster } = this;
     const asked = this.members.map((member) => ({
@@ -154,7 +152,7 @@ export class Roster {
     }
   }
 
-  /** One that has joined stays: no later answer of another node makes it leave. */
+  /** A joined node stays: no later answer of another node removes it. */
   #refuseTwins(): void {
     for (const [at, member] of this.members.entries()) {
       const identity = member.facts?.identity ?? null;
@@ -168,21 +166,20 @@ export class Roster {
     }
   }
 
-  /** The genesis hash that a quorum shows. */
   #elect(): string | null {
     const own = this.members.filter((member) => !member.isSame);
     const shown = own.flatMap((member) => member.facts?.genesisHash ?? []);
     return shown.find((hash) => shown.filter((other) => other === hash).length >= this.quorum) ?? null;
   }
 
-  /** Says each warning once for as long as it holds. */
+  /** Sends each warning once for as long as it is true. */
   #warn(messages: readonly string[]): void {
     for (const message of messages) if (!this.#warned.has(message)) this.#options.onNotice?.(message);
     this.#warned = new Set(messages);
   }
 }
 
-/** Each as far behind the others as it was seen to be, at processed or at finalized; negative where it is ahead of them. */
+/** Sets each node's lag behind the others, at processed or finalized, whichever is worse; negative if ahead. */
 function compareProgress(members: readonly Member[]): void {
   const seen = members.flatMap(({ progress }) => progress ?? []);
   const processed = reached(seen.map((progress) => progress.processed));
@@ -196,7 +193,7 @@ function compareProgress(members: readonly Member[]): void {
   }
 }
 
-/** The slot that most of three nodes or more have reached: no node alone can move it. Of two nobody knows which one is wrong. */
+/** The slot that most nodes have reached: with three or more, no single node moves it. Of two, the higher one. */
 function reached(slots: readonly bigint[]): bigint {
   const fromBelow = slots.toSorted(ascending);
   return fromBelow[slots.length < 3 ? slots.length - 1 : Math.ceil(slots.length / 2) - 1] ?? 0n;

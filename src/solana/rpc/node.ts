@@ -7,15 +7,14 @@ import { inParts, MOST_PARSED_BYTES, parseJson } from './json.ts';
 import { TurnMissed } from './rate-limiter.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
-/** Bounds of the requests to a node, and its name. */
 export interface NodeOptions extends WireOptions {
-  /** Name for logs and evidence. Default: the host, without path and query, where providers put their keys. */
+  /** Name for logs and evidence. Default: the host, without path and query, which contain providers' API keys. */
   readonly name?: string;
-  /** The highest version of a transaction that it may show us: a block or transaction above it is refused (-32015). Default 1. */
+  /** The highest accepted transaction version; a node refuses a newer transaction or its block (-32015). Default 1. */
   readonly maxTransactionVersion?: number;
 }
 
-/** What was read of an answer part by part; `rim` is the answer without what was cut out of it, the rest of an answer like any other. */
+/** An answer read in parts. `rim`: the answer without the parts cut out, to be parsed like any other. */
 export interface Condensed {
   readonly rim: Buffer;
 }
@@ -23,24 +22,22 @@ export interface Condensed {
 const HIGHEST_TRANSACTION_VERSION = 1;
 
 const SHOWN_CHARACTERS = 40;
-/** How much longer a very long answer is waited for that did not come in the usual time when it was last asked for. */
+/** Factor on the timeout for a very long answer that did not start in time at its last request. */
 const PATIENCE = 6;
 const LATE_KEPT = 64;
-/** One that answers more than there is to say holds up the whole process, which must read it. */
+/** How long a node is left alone after an answer of impossible size: reading it blocks the whole process. */
 const OVERSIZED_ALONE_MS = 300_000;
 
-/** One Solana JSON-RPC node. */
 export class SolanaNode {
   readonly url: string;
   readonly name: string;
   readonly maxTransactionVersion: number;
-  /** Requests sent since the start for somebody's sake; probes are not among them. */
+  /** Requests sent since the start, without probes. */
   callCount = 0;
-  /** Requests sent since the start to learn about the node itself. */
+  /** Probe requests sent since the start. */
   probeCount = 0;
   readonly #wire: Wire;
   readonly #missing = new Set<string>();
-  /** Questions for very long answers of which nothing came in time when they were last asked. */
   readonly #late = new Set<string>();
   #nextId = 1;
 
@@ -52,31 +49,31 @@ export class SolanaNode {
     this.#wire = new Wire(parsed, options);
   }
 
-  /** The methods that this node said it does not have (-32601). */
+  /** The methods that this node reported as missing (-32601). */
   get missingMethods(): readonly string[] {
     return [...this.#missing].toSorted();
   }
 
   /**
-   * One JSON-RPC call whose result has the shape `schema`.
-   * Throws RpcError for an error object, NodeFault for transport faults, request limits and answers of another shape, and once `over`
-   * is aborted.
+   * One JSON-RPC call whose result matches `schema`.
+   * Throws RpcError for an error object. Throws NodeFault for transport faults, request limits and answers of another
+   * shape, and if `over` aborts.
    */
   call<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>, over?: AbortSignal): Promise<T> {
     this.callCount += 1;
     return this.#ask(method, params, schema, over);
   }
 
-  /** Like {@link call}, to learn about the node itself. */
+  /** Like {@link call}, for probes. */
   probe<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Promise<T> {
     this.probeCount += 1;
     return this.#ask(method, params, schema);
   }
 
   /**
-   * Like {@link call}, for a result too large to be turned into objects: the bytes of the whole answer, or null where the result is null.
-   * One that is too long to be held as well, or to be parsed where only that can tell, is what `read` makes of its parts, and throws what
-   * that throws.
+   * Like {@link call}, for a result too large to parse into objects: the bytes of the whole answer; null for a null
+   * result. An answer too large for memory is passed to `read` in parts. So is one above 8 MiB that only a parse
+   * could check. The result, or error, of `read` then takes the place of the bytes.
    */
   async bytes<Long extends Condensed>(
     method: string,
@@ -102,7 +99,7 @@ export class SolanaNode {
     return answer;
   }
 
-  /** Drops the connections; a call that still waits fails. */
+  /** Closes the connections; pending calls fail. */
   close(): Promise<void> {
     return this.#wire.close();
   }
@@ -118,13 +115,12 @@ export class SolanaNode {
     return this.#read(schema, result, method, 'result');
   }
 
-  /** The result in an answer. Throws what the answer refuses with. */
   #open(bytes: Buffer, id: number, method: string): unknown {
     const parsed = this.#parse(bytes, method);
     const limit = requestLimitOf(parsed);
     if (limit !== null) throw this.#fault(method, `refused by a request limit: ${limit}`);
     const answer = this.#read(envelope, parsed, method, '');
-    // A node that could not even read the question answers null for its id.
+    // A node that could not parse the request answers with the id null.
     if (answer.id !== id && !(answer.error !== undefined && answer.id === null)) {
       throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the question`, {
         field: 'id',
@@ -155,7 +151,7 @@ export class SolanaNode {
     }
   }
 
-  /** What the reader of parts throws is its own word, and none of the transport's. */
+  /** Keeps errors of `read` apart from errors of the transport. */
   async #stream<Long>(
     id: number,
     method: string,
@@ -237,7 +233,7 @@ function textOf(id: number, method: string, params: readonly unknown[]): string 
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
-/** What an error of the wire says of when to ask again. A node that is too long where anybody can make its answer so is not left alone. */
+/** When to ask again. An oversized answer counts against the node only if users of the chain cannot cause it. */
 function refusalOf(error: unknown): FaultDetails {
   if (error instanceof TurnMissed) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };

@@ -8,59 +8,56 @@ import { type PoolOptions, Roster } from './node-registry.ts';
 import type { Member } from './pooled-node.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
 
-/** A question to a node, to be given up once `over` is aborted: nobody waits for the answer then. */
+/** A request to one node. `over` aborts when the answer is no longer needed. */
 type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
 
-/** At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all. */
+/** At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all nodes. */
 export class NodePool {
-  /** The cluster that the nodes belong to. */
   readonly genesisHash: string;
   readonly #roster: Roster;
   readonly #spare = new SpareQuestions();
 
-  /** Throws NoHealthyNode where no quorum of the nodes has shown one cluster yet. */
+  /** Throws NoHealthyNode if no quorum of the nodes has returned one cluster yet. */
   constructor(roster: Roster) {
     this.genesisHash = roster.cluster;
     this.#roster = roster;
   }
 
-  /** Nodes that must agree: more than half of those configured and at least 2; 1 where all URLs are of one loopback node. */
+  /** Nodes that must agree: more than half of those configured and at least 2; 1 for a single loopback node. */
   get quorum(): number {
     return this.#roster.quorum;
   }
 
-  /** All configured nodes in their order, whether they serve or not. Ask them through the pool. */
+  /** All configured nodes in their order, whether they serve or not. Send requests through the pool. */
   get nodes(): readonly SolanaNode[] {
     return this.#roster.members.map((member) => member.node);
   }
 
-  /** What is known of every configured node, in their order. */
   report(): readonly NodeReport[] {
     return this.#roster.report().nodes;
   }
 
-  /** What is wrong with the way the nodes are run. */
   warnings(): readonly NodeWarning[] {
     return this.#roster.report().warnings;
   }
 
-  /** Ask every node, but those refused, who it is and how far it is. Happens by itself on a rhythm, too. Never throws. */
+  /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
   probe(): Promise<void> {
     return this.#roster.probe();
   }
 
   /**
-   * Ask every node now for its cluster: between two probes an address may come to lead elsewhere. Throws NoHealthyNode where no quorum
-   * shows that of the pool any more. What is told before this counts only after it.
+   * Asks every node for its cluster now, because a host name may lead elsewhere since the last probe. Throws
+   * NoHealthyNode if no quorum returns the cluster of the pool. Answers from before this call count only after it.
    */
   confirmCluster(): Promise<void> {
     return this.#roster.confirm();
   }
 
   /**
-   * Ask the best node, then the others: one node alone may call a good question wrong, or what it holds unreadable, and is avoided
-   * for a while where another one answers. Throws NoHealthyNode where none could answer at all, else the last error that may pass; the
-   * reason of `end` once that is aborted.
+   * Asks the best node, then the others. One node alone may wrongly refuse a valid request, or fail to read its data.
+   * If another node answers then, the refusing node is avoided for a while. Throws NoHealthyNode if no node could
+   * answer, else the last error that may pass; throws the reason of `end` once it aborts.
    */
   async read<T>(ask: Ask<T>, end?: AbortSignal): Promise<T> {
     const heard = await this.#inquire(ask, (so) => (so.some(isAnswer) ? 0 : 1), end);
@@ -77,10 +74,7 @@ export class NodePool {
     throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#nobody());
   }
 
-  /**
-   * What a quorum answers alike, with the names of those who do; null where too few agree. No more nodes are asked than that takes,
-   * the best first.
-   */
+  /** The answer that a quorum gives alike, with node names; null if too few agree. Asks no more nodes than needed. */
   async agreed<T>(
     ask: Ask<T>,
     isSame: (one: T, other: T) => boolean,
@@ -92,8 +86,8 @@ export class NodePool {
   }
 
   /**
-   * Asks no more nodes than it takes for a quorum of them to give what is wanted, each for itself, the best first: what each of those that
-   * were asked answered. Throws nothing but the reason of `end`, once that is aborted.
+   * Asks as many nodes as needed for a quorum of answers that are `wanted`, each judged alone, the best first.
+   * Returns the results of all asked nodes. Throws only the reason of `end`, once it aborts.
    */
   async some<T>(
     ask: Ask<T>,
@@ -105,10 +99,7 @@ export class NodePool {
     return heard.map(({ member, result }) => ({ node: member.node.name, result }));
   }
 
-  /**
-   * Ask every node, or each that is `meant`, at once; never throws. One of them that may not be asked now is there with a NodeFault that
-   * says why.
-   */
+  /** Asks every node, or each that is `meant`, in parallel. Never throws: one that may not be asked has a NodeFault. */
   async all<T>(
     ask: Ask<T>,
     meant: (node: SolanaNode) => boolean = () => true,
@@ -121,8 +112,8 @@ export class NodePool {
   }
 
   /**
-   * Like {@link all}, for what a quorum may decide: when that has answered, the others have half a second more, and those that are
-   * avoided have none. One that is late is there with a NodeFault.
+   * Like {@link all}, for decisions by a quorum. After a quorum has answered, the other nodes have half a second
+   * more; avoided nodes have none. A late node has a NodeFault.
    */
   async most<T>(ask: Ask<T>): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
     const { members } = this.#roster;
@@ -137,8 +128,8 @@ export class NodePool {
   }
 
   /**
-   * Ask the nodes other than `name`, one after the other, until one gives what is wanted; with a single node, that node.
-   * A node that lags or lost its history must not hide what another one knows. Null where none gives it.
+   * Asks the nodes other than `name`, one after the other, until one returns a `wanted` answer; with a single node,
+   * that node. A node that lags or lost its history must not hide what another one has. Null if no node returns it.
    */
   async second<T>(
     name: string,
@@ -153,7 +144,7 @@ export class NodePool {
     return null;
   }
 
-  /** For some time ask this node only when no other one will do: a quorum has denied what it showed. */
+  /** Asks this node last for some time, because a quorum contradicted its answer. */
   distrust(name: string, why: string): void {
     for (const member of this.#roster.members) if (member.node.name === name) member.contradicted(why);
   }
@@ -170,7 +161,7 @@ export class NodePool {
     return heard;
   }
 
-  /** Those that may be asked: first those that nothing speaks against, by score; equals in the order configured. Who lied is the last. */
+  /** The nodes that may be asked: by score, then demoted ones, then distrusted ones. Equals keep configured order. */
   #ranked(): Member[] {
     return this.#roster.members
       .filter((member) => member.askable)
@@ -201,7 +192,6 @@ function isAnswer({ result }: Heard<unknown>): boolean {
   return result.status === 'fulfilled';
 }
 
-/** What most of those who answer say alike, and their names. */
 function mostAlike<T>(
   heard: readonly Heard<T>[],
   isSame: (one: T, other: T) => boolean,
@@ -216,15 +206,16 @@ function mostAlike<T>(
   return versions.toSorted((a, b) => b.nodes.length - a.nodes.length)[0] ?? null;
 }
 
-/** An answer that would end a question for good, if every node gave it. */
+/** True for an error that would end a request for good if every node returned it. */
 function isRefusal(error: unknown): boolean {
   const reaction = reactionTo(error);
   return reaction === 'fatal' || reaction === 'stop';
 }
 
 /**
- * Probe the nodes; ready when a quorum of those configured shows one cluster: the others join when they show it, too.
- * One node alone serves only on loopback. Throws NoHealthyNode, which names every node and what it showed, and what `admit` throws.
+ * Probes the nodes. Ready when a quorum of the configured nodes returns one cluster; the others join when they return
+ * it, too. One node alone serves only on loopback. Throws NoHealthyNode with each node's answer, and errors of
+ * `admit`.
  */
 export async function openNodePool(urls: readonly string[], options: PoolOptions = {}): Promise<NodePool> {
   const roster = new Roster(urls, options);
@@ -238,7 +229,7 @@ export async function openNodePool(urls: readonly string[], options: PoolOptions
   }
 }
 
-/** One look at nodes, whether they make a pool or not. Throws NoHealthyNode only where they never could. */
+/** One probe of nodes that may or may not form a pool. Throws NoHealthyNode only if they never could. */
 export async function surveyNodes(urls: readonly string[], options: PoolOptions = {}): Promise<PoolReport> {
   const roster = new Roster(urls, options);
   try {

@@ -32,15 +32,13 @@ import {
 } from './probe.ts';
 import type { Membership, NodeReport } from './report.ts';
 
-/** How long one that had a fault just now is waited for. */
 const SUSPECT_MS = 2_000;
 
-/** One configured node: what it said about itself, how well it serves, and whether it belongs to the pool. */
+/** One configured node: its facts, its health, and its membership in the pool. */
 export class Member {
   readonly node: SolanaNode;
   readonly #now: Clock;
   #membership: Membership = 'silent';
-  /** Why it has not joined. */
   #why = 'not asked yet';
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
@@ -49,7 +47,6 @@ export class Member {
   #gap: LedgerGap | null;
   #health: Health = UNKNOWN_HEALTH;
 
-  /** `known`: what the node showed of its ledger before. */
   constructor(node: SolanaNode, now: Clock, known: KnownLedger | null = null) {
     this.node = node;
     this.#now = now;
@@ -61,7 +58,7 @@ export class Member {
     return this.#membership;
   }
 
-  /** True where it has joined by another URL. */
+  /** True if the node has joined under another URL. */
   get isSame(): boolean {
     return this.#sameAs !== null;
   }
@@ -83,20 +80,21 @@ export class Member {
     return { cause: this.#membership, why: this.#why };
   }
 
-  /** True where it may be asked: it serves, and does not want to be left alone. */
+  /** True if requests may be sent: the node has joined, and did not ask to be left alone. */
   get askable(): boolean {
     return this.#membership === 'joined' && this.demoted?.cause !== 'retry-after';
   }
 
-  /** True where its answer is worth a wait: it serves, and had no fault just now. */
+  /** True if its answer is worth waiting for: the node has joined, and had no fault just now. */
   get expected(): boolean {
     const cause = this.demoted?.cause;
     return cause === undefined || cause === 'lag' || cause === 'ahead';
   }
 
   /**
-   * Ask, and let the answer count. Where it may not be asked, throws NodeFault at once; after two seconds where it had a fault just now:
-   * what it answers later still counts for it, unless nobody waits for it any more.
+   * Sends a request and counts its result in the node's health. Throws NodeFault at once if the node may not be
+   * asked, and after two seconds if it had a fault just now. A later answer still counts, unless the request was
+   * given up.
    */
   async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
     const { demoted } = this;
@@ -108,7 +106,7 @@ export class Member {
     return demoted?.cause === 'fault' ? this.#soon(answer) : answer;
   }
 
-  /** Ask who it is. One that does not say keeps its place, or its silence. */
+  /** Probes the identity. A node that does not answer keeps its membership. */
   async identify(): Promise<void> {
     const before = this.#facts?.version;
     try {
@@ -117,11 +115,10 @@ export class Member {
       if (this.#membership === 'silent') this.#why = reasonOf(error);
       return;
     }
-    // Only another version has other methods.
+    // Only another version can have other methods.
     if (this.#facts.version !== before) await probeMethods(this.node);
   }
 
-  /** Ask how far it is. */
   async advance(): Promise<void> {
     try {
       this.#progress = await this.#observed(() => probeProgress(this.node, this.#now));
@@ -137,7 +134,7 @@ export class Member {
     this.#membership = 'joined';
   }
 
-  /** True where it serves, and shows this cluster when it is asked now. One that shows another is refused. */
+  /** True if the node may be asked, and returns this cluster now. A node that returns another cluster is refused. */
   async shows(cluster: string): Promise<boolean> {
     if (!this.askable) return false;
     const shown = await this.#observed(() => probeGenesis(this.node)).catch(() => null);
@@ -145,36 +142,35 @@ export class Member {
     return shown === cluster;
   }
 
-  /** For good: no later answer brings it back. */
+  /** Refuses the node for good: no later answer undoes it. */
   refuseAs(shown: string, cluster: string): void {
     this.#membership = 'refused';
     this.#why = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
   }
 
-  /** For good: it must not be its own second witness. */
+  /** Refuses the node for good: it must not confirm its own answers. */
   refuseAsSame(name: string): void {
     this.#membership = 'refused';
     this.#sameAs = name;
     this.#why = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
   }
 
-  /** Let an answer count against it that other nodes have shown to be wrong. */
+  /** Counts an answer as a fault, because other nodes have shown that it is wrong. */
   blame(error: unknown): void {
     const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
     this.#health = afterFault(this.#health, fault, this.#now());
   }
 
-  /** Let it count against it that another one, asked later, has answered sooner. What it answers itself is no less believed. */
+  /** Counts the node as slow: another node, asked later, answered first. Its answers are trusted as before. */
   overtaken(): void {
     this.#health = afterOvertaking(this.#health, this.#now());
   }
 
-  /** Let it count against it that a quorum has denied what it showed. */
   contradicted(why: string): void {
     this.#health = afterFalseWord(this.#health, why, this.#now());
   }
 
-  /** How many slots it is behind the others; negative: ahead of them. */
+  /** Sets how many slots it is behind the others; negative if ahead. */
   compare(lagSlots: bigint): void {
     this.#health = { ...this.#health, lagSlots };
   }
@@ -233,7 +229,7 @@ export class Member {
   }
 }
 
-/** Why it failed, without the node's name: where it is shown, that stands beside it. */
+/** The reason without the node's name, which reports show beside it. */
 function reasonOf(error: unknown): string {
   if (error instanceof NodeFault) return error.why;
   return messageOf(error);

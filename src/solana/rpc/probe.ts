@@ -3,28 +3,26 @@ import { HISTORY_OFF, RpcError } from './errors.ts';
 import type { SolanaNode } from './node.ts';
 import { identityAnswer, slotOrHeight, textAnswer, transactionAnswer, versionAnswer } from './schemas.ts';
 
-/** What a node says about itself. Null or `unknown` where it would not say. */
+/** A node's answers about itself; null or `unknown` if it did not answer. */
 export interface NodeFacts {
   readonly genesisHash: string;
-  /** base58; two URLs that answer the same one lead to one node. */
+  /** base58; two URLs with the same identity lead to one node. */
   readonly identity: string | null;
   readonly version: string | null;
   readonly firstAvailableBlock: bigint | null;
-  /** Whether it keeps transactions at all; how far back says `firstAvailableBlock`. */
+  /** Whether the node keeps transactions at all; `firstAvailableBlock` is how far back. */
   readonly history: 'on' | 'off' | 'unknown';
 }
 
-/** How far a node has come, in slots, and how long it took to say so. */
 export interface Progress {
   readonly processed: bigint;
   readonly finalized: bigint;
   readonly latencyMs: number;
 }
 
-/** Milliseconds of a clock that never goes back. */
 export type Clock = () => number;
 
-/** Methods that Sluice asks and that not every version of a node has. */
+/** Methods that Sluice uses and that some node versions lack. */
 const METHODS_BY_VERSION = [
   'getLatestBlockhash',
   'isBlockhashValid',
@@ -38,7 +36,7 @@ const METHODS_BY_VERSION = [
 
 const NO_SIGNATURE = '1'.repeat(64);
 
-/** Ask a node who it is. Throws where it does not tell its cluster. */
+/** Probes a node's identity. Throws if the node does not return its cluster. */
 export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
   const [genesisHash, identity, version, firstAvailableBlock, history] = await Promise.all([
     probeGenesis(node),
@@ -56,12 +54,10 @@ export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
   return { genesisHash, identity, version, firstAvailableBlock, history };
 }
 
-/** Ask a node for the hash of its genesis, which names its cluster. */
 export function probeGenesis(node: SolanaNode): Promise<string> {
   return node.probe('getGenesisHash', [], textAnswer);
 }
 
-/** Ask a node how far it is. */
 export async function probeProgress(node: SolanaNode, now: Clock): Promise<Progress> {
   const started = now();
   const [processed, finalized] = await Promise.all(
@@ -71,12 +67,12 @@ export async function probeProgress(node: SolanaNode, now: Clock): Promise<Progr
   return { processed: processed ?? 0n, finalized: finalized ?? 0n, latencyMs };
 }
 
-/** Let a node say which methods it does not have: a call without parameters is refused by those that it has. */
+/** Finds the methods that a node lacks: a node refuses a call without parameters differently if it has the method. */
 export async function probeMethods(node: SolanaNode): Promise<void> {
   await Promise.allSettled(METHODS_BY_VERSION.map((method) => node.probe(method, [], z.unknown())));
 }
 
-// A node with history answers null for a signature that nobody ever made.
+// A node with history answers null for a signature that does not exist.
 async function probeHistory(node: SolanaNode): Promise<NodeFacts['history']> {
   const options = {
     encoding: 'base64',

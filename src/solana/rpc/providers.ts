@@ -1,4 +1,4 @@
-/** Second levels under which countries register domains, as `co` in `co.uk`. No list of public suffixes: a wrong guess costs one warning. */
+/** Second levels of country domains, as `co` in `co.uk`. No public suffix list: a wrong guess costs one warning. */
 const SECOND_LEVELS: ReadonlySet<string> = new Set([
   'ac',
   'co',
@@ -12,7 +12,7 @@ const SECOND_LEVELS: ReadonlySet<string> = new Set([
   'org',
 ]);
 
-/** The domain that somebody registered for the host of a node name (`host:port#2`); null for an IP address and a name without a dot. */
+/** The registered domain of a node name (`host:port#2`); null for an IP address and a name without a dot. */
 function registrableDomain(node: string): string | null {
   const host = node.replace(/#\d+$/, '').replace(/:\d+$/, '').toLowerCase();
   const labels = host.split('.').filter((label) => label !== '');
@@ -21,7 +21,6 @@ function registrableDomain(node: string): string | null {
   return labels.slice(top.length === 2 && SECOND_LEVELS.has(second) ? -3 : -2).join('.');
 }
 
-/** Nodes that share a registrable domain, by that domain. */
 export function sharedDomains(nodes: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const by = new Map<string, string[]>();
   for (const node of nodes) {

@@ -1,18 +1,18 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { messageOf } from '../../domain/errors.ts';
 
-/** How much a node is asked: at most so many requests at once, and so many that start within any second. */
+/** Limits for one node: concurrent requests, and requests that start within any second. */
 export interface GateOptions {
   readonly concurrency: number;
   readonly perSecond: number;
 }
 
-/** Sends are repeated until a landing is known, and may take no more than half of a node: the questions that end them need the rest. */
+/** Sends repeat until a landing is known. They get half of a node at most, because status requests need the rest. */
 export type Lane = 'question' | 'send';
 
 const SECOND_MS = 1_000;
 
-/** Our own limits kept a request back for so long that it was given up: nobody was asked. */
+/** Our own limits delayed a request until it was given up: the node was not asked. */
 export class TurnMissed extends Error {
   override readonly name = 'TurnMissed';
 
@@ -21,7 +21,7 @@ export class TurnMissed extends Error {
   }
 }
 
-/** Keeps the requests to one node within its limits; the others wait for their turn. */
+/** Keeps the requests to one node within its limits; other requests wait for their turn. */
 export class Gate {
   readonly #node: Room;
   readonly #sends: Room;
@@ -31,7 +31,7 @@ export class Gate {
     this.#sends = new Room({ concurrency: halfOf(concurrency), perSecond: halfOf(perSecond) });
   }
 
-  /** Runs `request` when it is its turn. Throws {@link TurnMissed} when the signal is aborted before, and then never runs it. */
+  /** Runs `request` in its turn. Throws {@link TurnMissed}, and never runs it, if the signal aborts before. */
   pass<T>(signal: AbortSignal, request: () => Promise<T>, lane: Lane = 'question'): Promise<T> {
     return new Promise((resolve, reject) => {
       const abort = (): void => reject(new TurnMissed(signal.reason));
@@ -47,7 +47,7 @@ export class Gate {
   }
 }
 
-/** Lets in whoever comes first. It looks at no clock: one that is set back must not hold up the proofs of a payment. */
+/** First come, first served. It reads no wall clock: setting the clock back must not delay proofs of a payment. */
 class Room {
   readonly #atOnce: LimitFunction;
   readonly #tickets: LimitFunction | null;
@@ -66,7 +66,8 @@ class Room {
     });
   }
 
-  // A ticket is free again a second after it was taken, so no second sees more starts than there are; what was given up takes none.
+  // A ticket is free again one second after it was taken, so no second has more starts than tickets. A request that
+  // was given up keeps no ticket.
   #ticket(signal: AbortSignal): Promise<void> {
     const tickets = this.#tickets;
     if (tickets === null) return Promise.resolve();

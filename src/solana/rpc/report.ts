@@ -3,18 +3,17 @@ import type { KnownLedger, LedgerGap } from './ledger-gap.ts';
 import type { NodeFacts } from './probe.ts';
 import { sharedDomains } from './providers.ts';
 
-/** `joined`: it serves. `silent`: it has not answered since the start. `refused`: it belongs to another cluster, or is a node that has joined by another URL, for good. */
+/** `silent`: no answer since the start. `refused`, for good: of another cluster, or joined under another URL. */
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
- * One node, as the pool knows it now. Slots are those of the newest probe, null where that had no answer; `latencyMs` and `errorRate`
- * (0 to 1) are running means.
+ * One node's state. Slots: from the newest probe, null if it failed; latency and error rate (0 to 1): running means.
  */
 export interface NodeReport {
   readonly node: string;
   readonly membership: Membership;
   readonly genesisHash: string | null;
-  /** The name under which this node has joined by another URL; null where it is a node of its own. */
+  /** The name under which this node has joined by another URL; null otherwise. */
   readonly sameAs: string | null;
   readonly version: string | null;
   readonly firstAvailableBlock: bigint | null;
@@ -26,16 +25,12 @@ export interface NodeReport {
   readonly missingMethods: readonly string[];
   readonly latencyMs: number | null;
   readonly errorRate: number;
-  /** 0 to 100; 0 where it has not joined. */
   readonly score: number;
   readonly demoted: Demotion | null;
   readonly calls: number;
 }
 
-/**
- * What these nodes show of their ledgers now, by their names, for the next process; nothing of one that is of another cluster or tells
- * nothing.
- */
+/** Ledgers of joined nodes by name, to be stored for the next process. Nodes without answers are left out. */
 export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, KnownLedger> {
   return new Map(
     reports.flatMap(
@@ -47,7 +42,7 @@ export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, K
   );
 }
 
-/** A rule of node operation that is not kept; `node` null = it concerns all. */
+/** A broken rule of node operation; `node` null = it concerns all. */
 export interface NodeWarning {
   readonly rule:
     | 'few-nodes'
@@ -64,7 +59,7 @@ export interface NodeWarning {
   readonly message: string;
 }
 
-/** A pool: its cluster (null where no quorum shows one), its nodes, and what is wrong with the way they are run. */
+/** A pool: its cluster (null if no quorum returns one), its nodes, and the broken rules of operation. */
 export interface PoolReport {
   readonly genesisHash: string | null;
   readonly quorum: number;
@@ -72,7 +67,7 @@ export interface PoolReport {
   readonly warnings: readonly NodeWarning[];
 }
 
-/** What is wrong with the way the nodes are run. Source: docs/interface.md, What the service does 7. */
+/** The broken rules of node operation. Source: docs/interface.md, What the service does 7. */
 export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
   const joined = reports.filter(({ membership }) => membership === 'joined');
   const newest =
@@ -150,7 +145,7 @@ function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning[
 
 type Release = readonly [major: number, minor: number, patch: number];
 
-// Frankendancer counts its own releases below 1; they say nothing about those of Agave.
+// Frankendancer numbers its own releases below 1, which cannot be compared with those of Agave.
 function releaseOf(version: string | null): Release | null {
   const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version ?? '');
   if (match === null || match[1] === '0') return null;

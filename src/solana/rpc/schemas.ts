@@ -9,7 +9,7 @@ const U64_MAX = 2n ** 64n - 1n;
 
 const NO_U64 = { code: 'custom', message: 'is no unsigned integer of 64 bits' } as const;
 
-/** An unsigned integer of 64 bits that a node sends as a number, a long integer or a decimal string. Becomes bigint. */
+/** An unsigned 64-bit integer, sent as a number, a long integer or a decimal string. Becomes bigint. */
 export const u64 = z.unknown().transform((value, context): bigint => {
   const integer = u64Of(value);
   if (integer !== null) return integer;
@@ -17,7 +17,7 @@ export const u64 = z.unknown().transform((value, context): bigint => {
   return z.NEVER;
 });
 
-/** A list of {@link u64}, read at one go: a block has tens of thousands of them. */
+/** A list of {@link u64}, parsed in one step: a block has tens of thousands of them. */
 export const u64List = z.array(z.unknown()).transform((values, context): bigint[] => {
   const integers: bigint[] = [];
   for (const [index, value] of values.entries()) {
@@ -39,16 +39,12 @@ function u64Of(value: unknown): bigint | null {
   return integer >= 0n && integer <= U64_MAX ? integer : null;
 }
 
-/** A slot, a block height or an epoch: one that no JSON number names could neither be asked for nor put on record. */
+/** A slot, block height or epoch. A value beyond a JSON number could be neither requested nor stored. */
 export const slotOrHeight = u64.refine((value) => value <= Number.MAX_SAFE_INTEGER, 'is no slot');
 
-/**
- * A block's time in Unix seconds, which some nodes send as text. Becomes bigint, and null where it is none: nothing hangs on it, so that
- * it must not cost a block.
- */
+/** A block's Unix time, as text on some nodes. Becomes null if invalid: it must not make a block unreadable. */
 export const blockTime = u64.refine(isBlockTime).nullable().catch(null);
 
-/** The hash of a block. */
 export const hash = z.string().regex(HASH_TEXT);
 
 const words = z.string().refine(isPlain, 'is no text that can be kept');
@@ -58,7 +54,6 @@ const err = z
   .refine((error) => error === null || isPlain(error.text), 'is no error of the chain');
 const context = z.object({ slot: slotOrHeight });
 
-/** An answer that names the slot it was read at. */
 export function atSlot<T>(value: z.ZodType<T>) {
   return z.object({ context, value });
 }
@@ -68,7 +63,6 @@ const account = z
   .object({ lamports: u64, owner: z.string(), data: base64Bytes, executable: z.boolean() })
   .nullable();
 
-/** An account as `getMultipleAccounts` (base64) gives it. */
 export interface AccountInfo {
   readonly lamports: bigint;
   readonly owner: string;
@@ -80,7 +74,7 @@ export const accountsAnswer: z.ZodType<{ context: { slot: bigint }; value: (Acco
   z.array(account),
 );
 
-/** getTokenAccountsByOwner, of which only the addresses are read. */
+/** getTokenAccountsByOwner; only the addresses are read. */
 export const tokenAccountsAnswer = atSlot(
   z.array(z.object({ pubkey: z.string().refine(isAddress, 'is not base58 of 32 bytes') })),
 );
@@ -90,12 +84,12 @@ export const blockhashValidAnswer = atSlot(z.boolean());
 
 const feeCalculator = z.object({ lamportsPerSignature: u64 });
 
-/** getFees, removed in Agave 2.0. Its `lastValidSlot` counts slots where heights count, so it is never read. */
+/** getFees, removed in Agave 2.0. Its `lastValidSlot` is in slots, not heights, so it is never read. */
 export const feesAnswer = atSlot(
   z.object({ blockhash: hash, lastValidBlockHeight: slotOrHeight, feeCalculator }),
 );
 
-/** getFeeCalculatorForBlockhash, removed in Agave 2.0. Null = the bank does not take the blockhash. */
+/** getFeeCalculatorForBlockhash, removed in Agave 2.0. Null = the bank does not accept the blockhash. */
 export const feeCalculatorAnswer = atSlot(z.object({ feeCalculator }).nullable());
 
 /** getBlock with transactionDetails `none` or `signatures`. Null proves nothing. */
@@ -140,7 +134,7 @@ export type SignatureStatus = z.infer<typeof signatureStatus>;
 
 export const statusesAnswer = atSlot(z.array(signatureStatus.nullable()));
 
-/** The balance of the fee payer, which is the first account; null where it cannot be read. */
+/** The balance of the fee payer, which is the first account; null if unreadable. */
 const payerBalance = z
   .tuple([u64], z.unknown())
   .transform(([balance]) => balance)
@@ -156,7 +150,7 @@ const tokenBalances = z
   .nullable()
   .catch(null);
 
-/** The outcome of a transaction. No other field is asked for, and an odd balance is none: that must not cost a second witness. */
+/** A transaction's outcome. An unreadable balance becomes null: it must not cost a second node's confirmation. */
 const outcomeMeta = z.object({
   err,
   fee: u64,
@@ -176,7 +170,7 @@ const anyTransaction = z.object({
   meta: z.unknown(),
 });
 
-/** getBlock with transactionDetails `accounts`: the outcomes of those with these signatures that are readable in it. Null proves nothing. */
+/** getBlock with transactionDetails `accounts`: the readable outcomes of these signatures. Null proves nothing. */
 export const blockOutcomesAnswer = (wanted: ReadonlySet<string>) =>
   z
     .object({ transactions: z.array(anyTransaction) })
@@ -191,14 +185,14 @@ export const blockOutcomesAnswer = (wanted: ReadonlySet<string>) =>
     })
     .nullable();
 
-/** Where a transaction is; what it did is for `scan/transaction.ts` to read. Null proves nothing. */
+/** The slot and time of a transaction; `scan/transaction.ts` reads the rest. Null proves nothing. */
 export const transactionAccountsAnswer = z.looseObject({ slot: slotOrHeight, blockTime }).nullable();
 
 const addresses = z.array(z.string());
 
 const tokenOwners = z.array(z.object({ owner: z.string().optional() })).nullish();
 
-/** A finalized transaction as it was signed, and what its meta adds to the accounts that it names. `meta: null` hides those. */
+/** A finalized transaction's signed bytes, and the accounts that its meta adds. `meta: null` hides those. */
 export const signedTransactionAnswer = z
   .object({
     slot: slotOrHeight,

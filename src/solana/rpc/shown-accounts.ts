@@ -3,7 +3,7 @@ import * as rpc from './methods.ts';
 import type { SolanaNode } from './node.ts';
 import type { AccountInfo } from './schemas.ts';
 
-/** An account as one node shows it; null where the chain of that node does not have it. */
+/** An account as one node returns it; `account` is null if it does not exist there. */
 export interface ShownAccount {
   readonly address: string;
   readonly node: string;
@@ -11,7 +11,6 @@ export interface ShownAccount {
   readonly account: AccountInfo | null;
 }
 
-/** The finalized accounts of these addresses as a node shows them, all at one slot. */
 export async function readAccounts(
   node: SolanaNode,
   keys: readonly string[],
@@ -26,7 +25,6 @@ export async function readAccounts(
   return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
 }
 
-/** The slot that all of these were read at, or later. */
 export function lowestSlot(shown: readonly ShownAccount[]): bigint {
   const [first, ...others] = shown.map(({ slot }) => slot);
   return others.reduce((low, next) => (next < low ? next : low), first ?? 0n);

@@ -1,6 +1,6 @@
 /**
- * A value by key, shared by all callers for `ttlMs` since it was asked for; or since it was `answered`, and until then. Failures are not
- * kept. Holds the `limit` newest keys.
+ * Values by key, shared by all callers for `ttlMs` after the request started. With `answered`, they are shared until
+ * `ttlMs` after the answer. Failures are not kept. Keeps the `limit` newest keys.
  */
 export class TtlCache<T> {
   readonly #ttlMs: number;
@@ -34,7 +34,6 @@ export class TtlCache<T> {
     return value;
   }
 
-  /** Forgets everything: what is asked for next is loaded anew. */
   clear(): void {
     this.#entries.clear();
   }

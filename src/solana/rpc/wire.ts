@@ -5,21 +5,20 @@ import { Deadline } from './deadline.ts';
 import { givingUp } from './giving-up.ts';
 import { Gate } from './rate-limiter.ts';
 
-/** Bounds of the requests to one node. */
 export interface WireOptions {
-  /** From the question to the last byte of the answer; and so long may a question wait for its turn before that. Default 10,000. */
+  /** Timeout from request to the last byte of the answer, and also for the wait before it. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Largest answer that is held at once, unpacked: a longer one can only be read part by part. Default 64 MiB. */
+  /** Largest answer kept in memory, decompressed: a larger one can only be read part by part. Default 64 MiB. */
   readonly maxBytes?: number;
-  /** Largest answer that is read part by part, unpacked. Default 4 GiB: no block that the chain can make takes so much. */
+  /** Largest answer read part by part, decompressed. Default 4 GiB: no block of the chain is that large. */
   readonly maxPartsBytes?: number;
-  /** Requests at once, each on a keep-alive connection. Default 16. */
+  /** Concurrent requests, each on a keep-alive connection. Default 16. */
   readonly connections?: number;
   /** Requests that start within any second. Default: no limit. */
   readonly requestsPerSecond?: number;
 }
 
-/** An HTTP status other than success; `retryAfterMs` is what the node asked for, at most a minute. */
+/** An HTTP status other than success; `retryAfterMs` is the node's Retry-After, at most one minute. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly status: number;
@@ -32,15 +31,15 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** Reads an answer that is too long to be held, part by part, unpacked. */
+/** Reads an answer that is too large for memory, part by part, decompressed. */
 export type ReadParts<T> = (parts: AsyncIterable<Uint8Array>) => Promise<T>;
 
 const LONGEST_RETRY_AFTER_MS = 60_000;
 const MIB = 1_024 * 1_024;
-/** How fast an answer must come that anybody can make very long. */
+/** The slowest transfer accepted for an answer of any length. */
 const MS_PER_BYTE = 1_000 / MIB;
 
-/** Keep-alive HTTP connections to one node, with a deadline and a size bound for every answer. */
+/** Keep-alive HTTP connections to one node, with a deadline and a size limit for every answer. */
 export class Wire {
   readonly #pool: Pool;
   readonly #path: string;
@@ -63,8 +62,9 @@ export class Wire {
   }
 
   /**
-   * Posts JSON and gives the bytes of the answer, unpacked. Throws {@link HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` where it
-   * was never asked, or the error of the transport. Once `over` is aborted, the connection is dropped.
+   * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts.
+   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` if the request was not sent, or the transport's
+   * error.
    */
   post(body: string, bounds: MethodBounds, over?: AbortSignal): Promise<Buffer> {
     const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);
@@ -79,9 +79,9 @@ export class Wire {
   }
 
   /**
-   * {@link post} for an answer of any length: it is waited for as long as it keeps coming, once it has begun, for which it has
-   * `patience` times the usual time. One that is too long to be held is given to `read`: what that makes of it is the answer. Throws
-   * what `read` throws, too.
+   * {@link post} for an answer of any length. It has `patience` times the timeout to start, and then no limit while
+   * it arrives fast enough. An answer too large for memory is passed to `read`, whose result is returned. Throws
+   * errors of `read`, too.
    */
   stream<T>(
     body: string,
@@ -101,7 +101,6 @@ export class Wire {
     });
   }
 
-  /** Drops every connection, and what is still asked on it. */
   close(): Promise<void> {
     return this.#pool.destroy();
   }

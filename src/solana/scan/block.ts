@@ -26,9 +26,10 @@ const answer = z.object({
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The block of `slot` from the bytes of a JSON-RPC answer of getBlock, in any encoding. Throws NodeFault where it is not the whole block
- * (transactionDetails `signatures` or `none`, no height, a transaction as {@link readTransaction} says): such a block is never empty. Nor
- * is it read where two members of an object that is read have one name: each could be the one that is meant.
+ * The block of `slot` from the bytes of a getBlock answer, in any encoding. Throws NodeFault if it is incomplete:
+ * transactionDetails `signatures` or `none`, no height, or a transaction that {@link readTransaction} refuses. An
+ * incomplete block is never treated as empty. Duplicate keys are refused too: two readers could choose different
+ * ones.
  */
 export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions = {}): ScannedBlock {
   const value = parse(bytes, READ_IN_ANSWER, slot, options);
@@ -46,7 +47,7 @@ export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions 
   };
 }
 
-/** Some transactions of a block, each from where it stands in the bytes of the answer. Throws as {@link readBlock}. */
+/** Some transactions of a block, each at its position in the bytes of the answer. Throws as {@link readBlock}. */
 export function readTransactionsAt(
   bytes: Uint8Array,
   ranges: readonly ByteRange[],

@@ -7,15 +7,15 @@ import { firstListed, type Listed, LOOKED_AHEAD } from './frontier.ts';
 import { HeaderBook, isSameListed, type ListedHeader, type ShownHeader } from './header-quorum.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
-/** A whole block as one node shows it; `listed`: see `listingOf`. */
+/** A whole block from one node; `listed`: see `listingOf`. */
 export interface ShownBlock extends Sized {
   readonly header: BlockHeader;
   readonly listed: string;
 }
 
 /**
- * Fetches the finalized block of a slot from any node, until `over` is aborted; with `header`, from one that shows that very block.
- * Throws as `NodePool.read` does.
+ * Fetches the finalized block of a slot from any node until `over` aborts; with `header`, from a node that returns
+ * exactly that block. Throws as `NodePool.read` does.
  */
 export type ShowBlock<Block extends ShownBlock> = (
   slot: bigint,
@@ -23,7 +23,7 @@ export type ShowBlock<Block extends ShownBlock> = (
   header?: BlockHeader & { readonly listed?: string },
 ) => Promise<Block>;
 
-/** A block whose parent does not fit: `nodes` show `child`, and `shown` are the blocks that nodes show in the slot of its parent. */
+/** A block without its parent. `nodes` return `child`; `shown`: the blocks that nodes return in the parent's slot. */
 export interface BrokenLink {
   readonly child: BlockHeader;
   readonly nodes: readonly string[];
@@ -31,9 +31,9 @@ export interface BrokenLink {
 }
 
 /**
- * What comes after the cursor. `linked`: whole blocks, each proved to be the parent of the next up to one that a quorum agrees on.
- * `idle`: nothing new is agreed on. `gap`: the parent of `child` is with no node, nor is anything between it and the cursor.
- * `contradicted`: the chain of the quorum does not hold the cursor.
+ * The blocks after the cursor. `linked`: whole blocks, each proved to be the parent of the next, up to a block that a
+ * quorum agrees on. `idle`: no new block is agreed on. `gap`: no node has the parent of `child`, nor any block
+ * between it and the cursor. `contradicted`: the quorum's chain does not contain the cursor.
  */
 export type Reading<Block> =
   | { readonly kind: 'linked'; readonly blocks: readonly Block[] }
@@ -41,7 +41,6 @@ export type Reading<Block> =
   | ({ readonly kind: 'gap' | 'contradicted' } & BrokenLink);
 
 export interface ReaderOptions extends PrefetchOptions {
-  /** Blocks of one reading, at most. */
   readonly batch: number;
 }
 
@@ -49,7 +48,7 @@ type Links =
   | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
   | { readonly kind: 'missing'; readonly child: ListedHeader; readonly shown: readonly ShownHeader[] };
 
-/** Reads the finalized chain in order, block by proved block, from any nodes. Source: docs/decisions/0014-deposit-scan.md. */
+/** Reads the finalized chain in order, block by proved block. Source: docs/decisions/0014-deposit-scan.md. */
 export class ChainReader<Block extends ShownBlock> {
   readonly #pool: NodePool;
   readonly #show: ShowBlock<Block>;
@@ -68,8 +67,8 @@ export class ChainReader<Block extends ShownBlock> {
   }
 
   /**
-   * What follows `cursor` up to slot `to`, which a quorum has finalized. Throws as `NodePool.read` does where nodes are away, or
-   * contradict each other.
+   * The blocks after `cursor` up to slot `to`, which a quorum has finalized. Throws as `NodePool.read` does if nodes
+   * do not answer, or contradict each other.
    */
   async after(cursor: BlockName, to: bigint): Promise<Reading<Block>> {
     let linked = false;
@@ -78,7 +77,7 @@ export class ChainReader<Block extends ShownBlock> {
       linked = reading.kind === 'linked';
       return reading;
     } finally {
-      // What was told when it did not link is asked for again: nodes may have been wrong then.
+      // Answers that did not link may have been wrong: they are requested again.
       if (!linked) this.#headers.clear();
     }
   }
@@ -110,21 +109,22 @@ export class ChainReader<Block extends ShownBlock> {
   }
 
   /**
-   * Asks for the headers of the next slots. Whole blocks are on their way meanwhile, and nobody waits for them here: those that a quorum
-   * lists. What fewer list may be made up, and dripped for an hour; where a chain names it, it is fetched then.
+   * Requests the headers of the next slots. Meanwhile the whole blocks that a quorum lists are fetched, without
+   * waiting for them here. A block that fewer nodes list may be invented, and delivered very slowly; it is fetched
+   * once a child names it.
    */
   async #look({ slots, shared }: Listed): Promise<readonly bigint[]> {
     const batch = slots.slice(0, this.#batch);
     const last = batch.at(-1);
     const near = shared.filter((slot) => last !== undefined && slot <= last);
-    // What lies behind the batch would take the room of what is fetched for it later.
+    // Blocks after the batch would take the room of blocks that are fetched for it later.
     this.#ahead.want(near.length === batch.length ? shared : near);
     await this.#headers.lookFor(batch);
     for (const slot of batch) if (this.#headers.agreed(slot) === undefined) this.#ahead.drop(slot);
     return batch;
   }
 
-  /** The highest block of the batch that a quorum agrees on. Where one of two nodes has a hole, that is only one above the hole. */
+  /** The highest block of the batch by a quorum. If one of two nodes has a hole, only a block above it qualifies. */
   async #anchor(
     batch: readonly bigint[],
     { slots, shared }: Listed,
@@ -154,7 +154,7 @@ export class ChainReader<Block extends ShownBlock> {
     }
   }
 
-  /** The agreed blocks between the cursor and one that is missing: the cursor comes as close to a gap as nodes show. */
+  /** The agreed blocks between the cursor and a missing one: the cursor moves as close to a gap as nodes allow. */
   #below(child: ListedHeader, cursor: BlockName, batch: readonly bigint[]): readonly ListedHeader[] {
     const below = batch.filter((slot) => slot < child.parentSlot);
     return linkedPrefix(
@@ -163,7 +163,7 @@ export class ChainReader<Block extends ShownBlock> {
     );
   }
 
-  /** The whole blocks of the lowest of these headers, as many as one reading gives; the first must be had. */
+  /** The whole blocks of the lowest headers, at most one reading; throws if the first is not available. */
   async #whole(headers: readonly ListedHeader[]): Promise<readonly Block[]> {
     const blocks: Block[] = [];
     const next = headers.slice(0, this.#batch);
@@ -192,7 +192,7 @@ function isShown({ header, listed }: ShownBlock, expected: ListedHeader): boolea
   return isSameListed({ ...header, listed }, expected);
 }
 
-/** The time of a block is what a quorum tells, as all else of its header. */
+/** The time of a block comes from a quorum, as the rest of its header does. */
 function timed<Block extends ShownBlock>(block: Block, { time }: ListedHeader): Block {
   return { ...block, header: { ...block.header, time } };
 }

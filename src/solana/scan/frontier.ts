@@ -6,31 +6,29 @@ import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
-/** What nodes list. */
 export interface Listed {
-  /** The slots in which any of them lists a finalized block, ascending. */
+  /** The slots in which any node lists a finalized block, ascending. */
   readonly slots: readonly bigint[];
-  /** Those of them that a quorum lists: where no more nodes lie than may, each has a block. */
+  /** The slots that a quorum lists: each has a block, unless too many nodes lie. */
   readonly shared: readonly bigint[];
-  /** What the others said, that list nothing. */
   readonly untold: readonly string[];
 }
 
 type Answers = Awaited<ReturnType<typeof NodePool.prototype.all<readonly bigint[]>>>;
 
-/** Slots of the first list of a search; providers refuse 10,000, Agave 500,001. */
+/** Width of the first list of a search; providers refuse 10,000 slots, Agave 500,001. */
 const WINDOW = 4_000n;
 const NARROWEST = 500n;
 const WIDEST = 500_000n;
-/** A stretch without a block is looked through so far; what lies behind it is found from the tip. */
+/** How far a stretch without blocks is searched; blocks after it are found from the tip. */
 export const LOOKED_AHEAD = 500_000n;
 
-/** The newest slot that a quorum has finalized: one that lags holds back, one that lies moves nothing. Throws NoHealthyNode. */
+/** The newest slot that a quorum has finalized: no single lying node moves it. Throws NoHealthyNode. */
 export function finalizedTip(pool: NodePool): Promise<bigint> {
   return tipOf(pool, 'finalized');
 }
 
-/** As {@link finalizedTip}, of what is confirmed. */
+/** Like {@link finalizedTip}, for confirmed slots. */
 export function confirmedTip(pool: NodePool): Promise<bigint> {
   return tipOf(pool, 'confirmed');
 }
@@ -47,17 +45,17 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
 }
 
 /**
- * The slots in which any node lists a finalized block, ascending. A hint of what to fetch: lists are short where a node lost its
- * ledger, and a list may name what does not exist. One that is late when a quorum has listed is not waited for. Empty where no node
- * answers.
+ * The slots in which any node lists a finalized block, ascending. Only a hint of what to fetch: a list is short if a
+ * node lost its ledger, and may name blocks that do not exist. Late nodes are not waited for once a quorum has
+ * answered. Empty if no node answers.
  */
 export async function listedSlots(pool: NodePool, from: bigint, to: bigint): Promise<readonly bigint[]> {
   return [...countsOf(await pool.most((node) => allListedBy(node, from, to))).keys()];
 }
 
 /**
- * The slots of the first blocks that nodes list from `from` on, up to `to`, however long the stretch without a block before them:
- * those of a few thousand slots of each node. `all` waits for every node, `most` as {@link listedSlots} does.
+ * The slots of the first listed blocks from `from` to `to`, after a stretch without blocks of any length: a few
+ * thousand slots per node. `all` waits for every node, `most` only as {@link listedSlots} does.
  */
 export async function firstListed(
   pool: NodePool,
@@ -86,8 +84,8 @@ async function firstListedBy(node: SolanaNode, from: bigint, to: bigint): Promis
 }
 
 /**
- * What a node lists in window after window, in any order within one. Each is wider than the one before until the node takes that no
- * more: how many slots it lists at once is its provider's to say.
+ * A node's lists in successive windows, unordered within a window. Each window is wider than the one before, until
+ * the node refuses it: the maximum depends on the provider.
  */
 export async function* windowsOf(
   node: SolanaNode,
@@ -112,7 +110,7 @@ export async function* windowsOf(
   }
 }
 
-/** A node that has listed the narrower one before, and fails now, does not list so many. */
+/** True if a failed list may have been too wide: the node has listed a narrower range before. */
 function mayBeTooWide(error: unknown, width: bigint): boolean {
   return width > WINDOW || (width > NARROWEST && error instanceof RpcError && error.reaction === 'fatal');
 }
@@ -122,7 +120,6 @@ async function listBy(node: SolanaNode, from: bigint, to: bigint): Promise<reado
   return [...new Set(listed)].filter((slot) => slot >= from && slot <= to);
 }
 
-/** How many nodes list each slot, in ascending order. */
 function countsOf(answers: Answers): ReadonlyMap<bigint, number> {
   const counts = new Map<bigint, number>();
   for (const { result } of answers)

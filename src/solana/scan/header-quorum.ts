@@ -8,12 +8,12 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { listingOf } from './listing.ts';
 
-/** A block and its transactions, by their names alone; `listed`: see {@link listingOf}. */
+/** A block with its transactions by signature only; `listed`: see {@link listingOf}. */
 export interface ListedHeader extends BlockHeader {
   readonly listed: string;
 }
 
-/** A block as these nodes show it alike, but for its time: that is what a quorum of them tells, else null. */
+/** A block that these nodes return alike, except for its time, which is that of a quorum or null. */
 export interface ShownHeader {
   readonly header: ListedHeader;
   readonly nodes: readonly string[];
@@ -24,62 +24,60 @@ interface Shown {
   readonly header: ListedHeader;
 }
 
-/** What nodes say of one slot. */
 interface Testimony {
   readonly versions: readonly ShownHeader[];
-  /** Why nodes said nothing. */
   readonly silent: readonly unknown[];
 }
 
 const AT_ONCE = 8;
-/** Answers by which one node says that it does not have a block: it was cleaned up, or skipped, or lost. */
+/** Error codes of a node that does not have a block: cleaned up, skipped, or lost. */
 const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
 
 /**
- * Headers of finalized blocks as a quorum shows them, parents and names of transactions included: one node can neither put a block
- * of its own between two that others show, nor leave a transaction out. Each costs as many nodes as it takes one small call
- * (`transactionDetails: signatures`), and all where those do not agree.
+ * Headers of finalized blocks as a quorum returns them, with parents and transaction signatures. So a single node can
+ * neither insert a block between two others, nor leave a transaction out. Each header costs one small call
+ * (`transactionDetails: signatures`) to a quorum of nodes, and to all if they do not agree.
  */
 export class HeaderBook {
   readonly #pool: NodePool;
   readonly #pages = new Map<bigint, Testimony>();
-  /** Slots in which a quorum has no block; what the others have was not waited for. */
+  /** Slots in which a quorum has no block; the other nodes were not waited for. */
   readonly #absent = new Set<bigint>();
 
   constructor(pool: NodePool) {
     this.#pool = pool;
   }
 
-  /** Asks for the blocks of these slots, but for those that a quorum has shown already. Never throws. */
+  /** Requests the blocks of these slots, except those that a quorum has returned already. Never throws. */
   async learn(slots: readonly bigint[]): Promise<void> {
     await pLimit(AT_ONCE).map(this.#open(slots), async (slot) => this.#note(slot, await this.#ask(slot)));
   }
 
   /**
-   * As {@link learn}, for slots that somebody lists: where a quorum answers that it has no block, nobody waits for what another node says
-   * of it, and that counts as nothing. Never throws.
+   * Like {@link learn}, for slots in which a node lists a block. If a quorum answers that it has none, the other
+   * nodes are not waited for, and their answers do not count. Never throws.
    */
   async lookFor(slots: readonly bigint[]): Promise<void> {
     await pLimit(AT_ONCE).map(this.#open(slots), async (slot) => this.#note(slot, await this.#lookAt(slot)));
   }
 
   /**
-   * Asks for a block that its child names. Where a quorum has lost it, others may have: all nodes are heard about it, and at once about
-   * the slots before it in which a quorum has none either. Never throws.
+   * Requests a block that its child names. If a quorum has lost it, other nodes may have it. Then all nodes are asked
+   * about it, and about earlier slots in which a quorum has no block. Never throws.
    */
   async learnParent({ slot }: BlockName): Promise<void> {
     await this.learn(this.#absent.has(slot) ? [...this.#absent].filter((other) => other <= slot) : [slot]);
   }
 
-  /** The block of a slot as a quorum shows it. */
   agreed(slot: bigint): ListedHeader | undefined {
     const { versions = [] } = this.#pages.get(slot) ?? {};
     return versions.find(({ nodes }) => nodes.length >= this.#pool.quorum)?.header;
   }
 
   /**
-   * The block of that name as a quorum shows it; or fewer nodes, but more than show anything else in its slot, where each of the others
-   * has answered that it does not have it: one that says nothing now may know better which transactions it had.
+   * The block with that name as a quorum returns it. Fewer nodes suffice if they outnumber those for any other block
+   * of the slot, and all others answer that they have none. A node without an answer may know the block's
+   * transactions better.
    */
   named(name: BlockName): ListedHeader | undefined {
     const { versions = [], silent = [] } = this.#pages.get(name.slot) ?? {};
@@ -91,8 +89,8 @@ export class HeaderBook {
   }
 
   /**
-   * Throws NodeFault where a chain, ascending from the cursor, holds blocks by the word of fewer nodes than a quorum, and as many show
-   * one that it leaves out: of such a chain, every node is heard about each slot that was looked for.
+   * Checks a chain, ascending from the cursor, with blocks that fewer nodes than a quorum return. Throws NodeFault if
+   * as many nodes return a block that the chain leaves out. Asks every node about each slot in question.
    */
   async assertWhole(chain: readonly ListedHeader[]): Promise<void> {
     const fewest = Math.min(...chain.map((header) => this.nodesWith(header).length));
@@ -110,8 +108,9 @@ export class HeaderBook {
   }
 
   /**
-   * The other blocks that nodes show in the slot of a block that no node has: every node has answered. That is a gap, and never a skipped
-   * slot. Throws NoHealthyNode where a node that does not answer now may have the block, NodeFault where some nodes have it.
+   * The other blocks that nodes return in the slot of a block that no node has, after every node has answered. That
+   * is a gap, never a skipped slot. Throws NoHealthyNode if a node that does not answer may have the block, NodeFault
+   * if some nodes have it.
    */
   async insteadOf(name: BlockName): Promise<readonly ShownHeader[]> {
     const { versions, silent } = await this.#askAll(name.slot);
@@ -126,7 +125,7 @@ export class HeaderBook {
     return versions;
   }
 
-  /** The nodes that have shown this block with this parent and these transactions. */
+  /** The nodes that returned this block with this parent and these transactions. */
   nodesWith(header: ListedHeader): readonly string[] {
     const { versions = [] } = this.#pages.get(header.slot) ?? {};
     return versions.find((version) => isSameListed(version.header, header))?.nodes ?? [];
@@ -191,20 +190,17 @@ export class HeaderBook {
   }
 }
 
-/** The blocks of one slot by node, for messages. */
 export function showings(versions: readonly ShownHeader[]): string {
   return versions
     .map(({ header, nodes }) => `${nodes.join(', ')}: block ${header.blockhash} (height ${header.height})`)
     .join('; ');
 }
 
-/** True for one block with one parent. */
 export function isSameHeader(one: BlockHeader, other: BlockHeader): boolean {
   const sameParent = one.parentSlot === other.parentSlot && one.previousBlockhash === other.previousBlockhash;
   return sameParent && isSameBlock(one, other);
 }
 
-/** {@link isSameHeader}, with the same transactions. */
 export function isSameListed(one: ListedHeader, other: ListedHeader): boolean {
   return isSameHeader(one, other) && one.listed === other.listed;
 }
@@ -213,7 +209,7 @@ function isSameTimed(one: ListedHeader, other: ListedHeader): boolean {
   return isSameListed(one, other) && one.time === other.time;
 }
 
-/** Some nodes do not know the time of a block that they have: that keeps no block from being agreed on. */
+/** Some nodes do not know the time of a block that they have: this must not prevent agreement on the block. */
 function versionOf(shown: readonly Shown[], quorum: number): readonly ShownHeader[] {
   const [first] = shown;
   if (first === undefined) return [];
@@ -222,7 +218,6 @@ function versionOf(shown: readonly Shown[], quorum: number): readonly ShownHeade
   return [{ header: { ...first.header, time: time ?? null }, nodes: shown.map(({ node }) => node) }];
 }
 
-/** A finalized block; null where the node answers that it has none. */
 async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Promise<ListedHeader | null> {
   const asked = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
   const block = await getBlock(node, slot, asked, over);
@@ -249,7 +244,7 @@ async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Pr
   };
 }
 
-/** True for the answer by which one node says that it does not have a block, which never means that there is none. */
+/** True for an error that means that this node does not have a block, which never means that there is none. */
 export function tellsOfAbsence(error: unknown): boolean {
   return error instanceof RpcError && ABSENT.has(error.code);
 }

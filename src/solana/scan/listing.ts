@@ -3,24 +3,23 @@ import type { ByteRange } from './bytes/lookup-tables.ts';
 
 const END = 0x0a;
 
-/** A name for the transactions of a block in their order: two lists of signatures have the same name where they are the same. */
+/** A hash of a block's transaction signatures in their order: equal if and only if the lists are equal. */
 export function listingOf(signatures: readonly string[]): string {
   return nameOf([listOf(signatures)]);
 }
 
-/** {@link listingOf} for lists that follow each other: the name of all of them together. */
+/** {@link listingOf} for consecutive lists: the hash of all of them together. */
 export function nameOf(lists: readonly Uint8Array[]): string {
   const listing = new Listing();
   for (const list of lists) listing.add(list);
   return listing.name();
 }
 
-/** {@link nameOf} lists that are not there all at once. */
+/** {@link nameOf} for lists that arrive one by one. */
 export class Listing {
   readonly #hash = createHash('sha256');
   #size = 0;
 
-  /** How many signatures were added. */
   get size(): number {
     return this.#size;
   }
@@ -30,18 +29,17 @@ export class Listing {
     for (let at = list.indexOf(END); at >= 0; at = list.indexOf(END, at + 1)) this.#size += 1;
   }
 
-  /** To be asked for once, at the end. */
+  /** Can be called only once, at the end. */
   name(): string {
     return this.#hash.digest('base64');
   }
 }
 
-/** Signatures as they are named. */
 export function listOf(signatures: readonly string[]): Uint8Array {
   return Buffer.from(signatures.map((signature) => `${signature}\n`).join(''));
 }
 
-/** {@link listOf} texts where they lie in the bytes of an answer. */
+/** {@link listOf} for texts at their positions in an answer. */
 export function listIn(bytes: Uint8Array, signatures: readonly ByteRange[]): Uint8Array {
   const list = Buffer.allocUnsafe(signatures.reduce((size, { start, end }) => size + end - start + 1, 0));
   let next = 0;

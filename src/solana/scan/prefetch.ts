@@ -2,24 +2,21 @@ import pLimit from 'p-limit';
 import { lowest } from '../../domain/bigint.ts';
 import { givingUp } from '../rpc/giving-up.ts';
 
-/** What is held for one slot, and how much memory that takes. */
 export interface Sized {
   readonly size: number;
 }
 
 export interface PrefetchOptions {
-  /** Requests at once. */
   readonly atOnce: number;
   /**
-   * Bytes that may be held or on their way. What is on its way counts as the largest that ever came: blocks that grow all at once take
-   * so many of the longest as are asked for at once.
+   * Limit for loaded blocks and blocks being loaded. A block being loaded counts as the largest so far. If blocks
+   * suddenly grow, up to `atOnce` of the new size exceed this estimate.
    */
   readonly budgetBytes: number;
-  /** Aborted when nobody reads on: what is on its way is given up then. */
+  /** Aborted when the reader stops: running requests are given up then. */
   readonly end?: AbortSignal | undefined;
 }
 
-/** Loads the block of a slot, until `over` is aborted. */
 type Load<Block> = (slot: bigint, over: AbortSignal) => Promise<Block>;
 
 interface Loading<Block> {
@@ -28,8 +25,8 @@ interface Loading<Block> {
 }
 
 /**
- * Blocks fetched ahead of their use, the lowest slot first and never more than fits the budget, but for the lowest one: that is
- * always fetched, so that a reader who takes them in order never waits for room.
+ * Fetches blocks ahead of their use, lowest slot first, within the budget. The lowest block is always fetched, so
+ * that a reader who takes blocks in order never waits for room.
  */
 export class Prefetch<Block extends Sized> {
   readonly #load: Load<Block>;
@@ -45,12 +42,12 @@ export class Prefetch<Block extends Sized> {
     this.#limit = pLimit(options.atOnce);
   }
 
-  /** Bytes held, and expected of what is on its way. */
+  /** Bytes of loaded blocks, plus the estimate for blocks being loaded. */
   get bytes(): number {
     return this.#held() + (this.#blocks.size - this.#sizes.size) * this.#largest;
   }
 
-  /** Starts the first of these ascending slots, and what else there is room for. Answers those that are held or on their way. */
+  /** Starts the first of these ascending slots, and more while there is room. Returns those loaded or loading. */
   want(slots: readonly bigint[]): readonly bigint[] {
     for (const [index, slot] of slots.entries()) {
       if (this.#blocks.has(slot)) continue;
@@ -60,25 +57,25 @@ export class Prefetch<Block extends Sized> {
     return slots.filter((slot) => this.#blocks.has(slot));
   }
 
-  /** The block, null where it could not be loaded, found no room or was never wanted; that is forgotten, so that it can be wanted again. */
+  /** The block; null if it failed to load, had no room or was never requested. It can then be requested again. */
   async take(slot: bigint): Promise<Block | null> {
     const block = (await this.#blocks.get(slot)?.block) ?? null;
     if (block === null) this.#forget(slot);
     return block;
   }
 
-  /** Forgets every block up to `slot`. */
   dropTo(slot: bigint): void {
     for (const held of this.#blocks.keys()) if (held <= slot) this.#forget(held);
   }
 
-  /** Forgets one block: what is wanted next is loaded anew. */
+  /** Forgets one block, so that it can be loaded again. */
   drop(slot: bigint): void {
     this.#forget(slot);
   }
 
   #isFull(): boolean {
-    // Nothing came yet: then the first alone shows how large blocks are, as many of the largest at once would take more than there is.
+    // Before the first block arrives, its size is unknown: only one block is loaded, because several could exceed the
+    // budget.
     if (this.#largest === 0) return this.#blocks.size > 0;
     return this.bytes + this.#largest > this.#options.budgetBytes;
   }
@@ -100,7 +97,7 @@ export class Prefetch<Block extends Sized> {
     this.#blocks.set(slot, { block, over });
   }
 
-  /** When its turn has come: blocks may have grown since it was wanted. */
+  /** Checked when the load starts, because blocks may have grown since the request. */
   #hasRoom(slot: bigint): boolean {
     const expected = this.#held() + this.#limit.activeCount * this.#largest;
     return expected <= this.#options.budgetBytes || slot === lowest([slot, ...this.#blocks.keys()]);

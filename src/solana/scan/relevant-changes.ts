@@ -1,9 +1,9 @@
 import type { AccountChange, ScannedTransaction, TokenChange } from '../../domain/deposit.ts';
 
 /**
- * A transaction without what is nothing to our wallets: by the rules of deposits (`findingOfTransaction`) it comes to the same, where no
- * other wallet is ours than `mayBeOurs` says. Null where it comes to nothing: it names wallets of ours, which neither sign nor gain nor
- * lose.
+ * Keeps only the parts of a transaction that concern our wallets. The rules of deposits (`findingOfTransaction`) give
+ * the same result for both, as long as `mayBeOurs` accepts every wallet of ours. Null if nothing is left: our wallets
+ * neither sign nor gain nor lose.
  */
 export function essenceOf(
   transaction: ScannedTransaction,
@@ -11,7 +11,7 @@ export function essenceOf(
 ): ScannedTransaction | null {
   const isOurs = (owner: string | null | undefined): boolean => typeof owner === 'string' && mayBeOurs(owner);
   const changed = new Set(transaction.accounts.filter(hasMoved).map(({ address }) => address));
-  // What a token account of ours holds in lamports is ours, too.
+  // The lamports in a token account of ours are ours, too.
   const tokens = transaction.tokens.filter(
     (token) =>
       (isOurs(token.before?.owner) || isOurs(token.after?.owner)) &&
@@ -21,7 +21,7 @@ export function essenceOf(
     (signer || changed.has(address)) && mayBeOurs(address);
   if (!transaction.accounts.some(isTouched) && !tokens.some(isChange)) return null;
   const held = new Set(tokens.map(({ account }) => account));
-  // The first one pays the fee, whosever it is.
+  // The first account pays the fee, and is always kept.
   const accounts = transaction.accounts.filter(
     (account, index) => index === 0 || held.has(account.address) || isTouched(account),
   );

@@ -6,26 +6,24 @@ import type { NameFilter } from './bytes/name-filter.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
 import { listOf, nameOf } from './listing.ts';
 
-/** What the search of a block for watched wallets came to. */
 export interface Search {
   readonly header: BlockHeader;
   /** See {@link listingOf}. */
   readonly listed: string;
-  /** Addresses in the block that the watch set takes for ours. */
+  /** Addresses in the block that the watch set accepts as ours. */
   readonly candidates: readonly string[];
-  /** The transactions that hold one, at least. */
+  /** At least all transactions with a candidate. */
   readonly transactions: readonly ScannedTransaction[];
 }
 
-/** What is found among some transactions of a block, or all of them; `list`: their names, see `listOf`. */
+/** The result for some or all transactions of a block; `list`: their signatures, see `listOf`. */
 export interface Found extends Pick<Search, 'candidates' | 'transactions'> {
   readonly list: Uint8Array;
 }
 
-/** The node that shows a block. */
 export type Shower = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
-/** Searches the bytes of a getBlock answer by what {@link scanBlockBytes} tells of them. Throws as `readBlock` does. */
+/** Searches the bytes of a getBlock answer after {@link scanBlockBytes}. Throws as `readBlock` does. */
 export function searchBlock(
   bytes: Uint8Array,
   slot: bigint,
@@ -38,7 +36,7 @@ export function searchBlock(
   return { header, listed: nameOf([list]), candidates, transactions };
 }
 
-/** {@link searchBlock} for an answer that is a piece of one. Whatever may be an address in it is added to `names`. */
+/** Like {@link searchBlock}, for a piece of an answer. Every possible address in it is added to `names`. */
 export function searchAnswer(
   bytes: Uint8Array,
   slot: bigint,
@@ -66,7 +64,7 @@ export function searchAnswer(
   return { header, found: { list, candidates: [...candidates], transactions: hits } };
 }
 
-/** Every address that a transaction can move money of. */
+/** Every address whose balances a transaction can change. */
 export function addressesOf({ accounts, tokens }: ScannedTransaction): readonly string[] {
   const owners = tokens.flatMap(({ before, after }) => [before?.owner ?? [], after?.owner ?? []].flat());
   return [...accounts.map(({ address }) => address), ...owners];

@@ -14,25 +14,24 @@ import { isSameHeader } from './header-quorum.ts';
 import { type Search, type Shower, searchBlock } from './search.ts';
 
 /**
- * What is kept of a block to search it again: its bytes. Of one that was too long for that, or for a parse, what may be an address in it: where a wallet
- * is among those, a node must be asked for the block again.
+ * The block's bytes, kept for a second search when the watch set grows. For a block too large to keep, only its
+ * possible addresses are kept; if one is a new wallet, the block is fetched again.
  */
 export type Kept =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'names'; readonly names: NameFilter };
 
-/** A block as one node showed it. */
 export interface SearchedBlock extends ShownBlock, Search {
   readonly kept: Kept;
   readonly node: string;
 }
 
-/** A block on record, or one of which nodes have listed the transactions, too. */
+/** A block from the database, or one whose transactions nodes have listed, too. */
 export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'listed'>>;
 
 /**
- * The block that a node shows for a slot, searched. Throws NodeFault where it shows none, another than `expected` or other transactions
- * in it, or half of one; and once `over` is aborted.
+ * A node's block of a slot, searched. Throws NodeFault if the node returns none, an incomplete one, another than
+ * `expected` or other transactions; and if `over` aborts.
  */
 export async function showBlock(
   node: SolanaNode,
@@ -47,7 +46,7 @@ export async function showBlock(
   return shown;
 }
 
-/** {@link showBlock}; null where the node answers null. */
+/** {@link showBlock}; null if the node answers null. */
 export async function blockShownBy(
   node: SolanaNode,
   slot: bigint,
@@ -70,7 +69,7 @@ export async function blockShownBy(
   return { header, listed, candidates, transactions, kept, size, node: node.name };
 }
 
-/** Null where only the parse of a very long answer could tell. */
+/** Null if the answer is very long and only a parse could decide. */
 function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: Shower) {
   const scan = scanBlockBytes(bytes, watched);
   if (scan.mustParse && bytes.byteLength > MOST_PARSED_BYTES) return null;

@@ -6,14 +6,13 @@ import { finalizedTip, firstListed, LOOKED_AHEAD } from './frontier.ts';
 import { HeaderBook } from './header-quorum.ts';
 
 /**
- * The block behind which a scan begins: the parent of the first one from slot `first` on, or the newest that is final. A quorum agrees
- * on it. Throws NoHealthyNode where none does, or where one that may list those blocks does not answer; NotFound where the ledgers of
- * all nodes begin later than `first`.
+ * The block after which a scan begins: the parent of the first block from slot `first` on, or the newest final block.
+ * A quorum agrees on it. Throws NoHealthyNode if no quorum does, or if a node that may list those blocks does not
+ * answer. Throws NotFound if the ledgers of all nodes begin later than `first`.
  */
 export async function startBlock(pool: NodePool, first: bigint | undefined): Promise<BlockHeader> {
   const tip = await finalizedTip(pool);
   const headers = new HeaderBook(pool);
-  /** The first of these blocks that a quorum shows. */
   const agreed = async (...slots: readonly bigint[]): Promise<BlockHeader> => {
     for (const slot of slots) {
       await headers.learn([slot]);
@@ -26,11 +25,11 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
     );
   };
   if (first === undefined || first > tip) return agreed(tip);
-  // The chain begins with slot 0, whose block names itself as its parent and holds no transaction.
+  // The chain begins with slot 0, whose block names itself as its parent and has no transaction.
   const from = highest([first, 1n]);
   const to = lowest([tip, from + LOOKED_AHEAD - 1n]);
   const { slots, shared, untold } = await firstListed(pool, from, to, 'all');
-  // What only one node lists may not exist; the parent of what is shown says whether a block lies before it.
+  // A block that only one node lists may not exist. The parent of an agreed block shows whether a block precedes it.
   const candidates = [...new Set([...slots.slice(0, 1), ...shared.slice(0, 1)])];
   const next = await agreed(...(slots.length === 0 ? [tip] : candidates));
   if (next.parentSlot < from) return agreed(next.parentSlot);

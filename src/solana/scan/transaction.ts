@@ -6,11 +6,9 @@ import { u64, u64List } from '../rpc/schemas.ts';
 import { readTransactionError } from '../tx/error.ts';
 import { address, type TransactionBody, transactionBody } from './bytes/encodings.ts';
 
-/** How to read what a node showed. */
 export interface ReadOptions {
-  /** The node that showed it, for errors. */
   readonly node?: string;
-  /** The highest version of a transaction that is read. Default 1. */
+  /** The highest accepted transaction version. Default 1. */
   readonly maxTransactionVersion?: number;
 }
 
@@ -51,10 +49,10 @@ const shown = z.object({
 });
 
 /**
- * A transaction as a block or getTransaction shows it, in any encoding. Throws NodeFault, which names it, where the node hides or
- * garbles anything that a deposit could be in (meta null, balances that do not fit the accounts, `err` null beside a status that is not
- * `{"Ok": null}`), and RpcError -32015 for a version
- * above the one that is read.
+ * A transaction of a block or a getTransaction answer, in any encoding. Throws NodeFault with its signature if the
+ * node hides or garbles anything that may contain a deposit. Examples: meta null, balances that do not match the
+ * accounts, or `err` null beside a status other than `{"Ok": null}`. Throws RpcError -32015 for a version above the
+ * accepted one.
  */
 export function readTransaction(value: unknown, options: ReadOptions = {}): ScannedTransaction {
   const { node = 'the node', maxTransactionVersion = HIGHEST_TRANSACTION_VERSION } = options;
@@ -74,7 +72,7 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   return { signature, version, error, feeLamports: found.fee, accounts, tokens: changes };
 }
 
-/** Old nodes show no status. */
+/** Old nodes return no status. */
 function isOk(status: Meta['status']): boolean {
   if (status === undefined) return true;
   return status !== null && Object.keys(status).length === 1 && status['Ok'] === null;
@@ -98,15 +96,15 @@ function balancesOf(
       before: before[index] ?? 0n,
       after: after[index] ?? 0n,
     }));
-  // One that was included and never executed may have none (SIMD-0290); nothing can have arrived by it.
+  // A transaction that was included without running may have no balances (SIMD-0290); it deposits nothing.
   if (outcome === 'succeeded')
     throw refuse(`with ${before.length} and ${after.length} balances for ${accounts.length} accounts`);
   return accounts.map((account) => ({ ...account, before: 0n, after: 0n }));
 }
 
 /**
- * Token accounts by index and mint: one that was closed and made again for another mint is two. Nothing arrives by a failed one, so that
- * it cannot hide a deposit, whatever is listed of it.
+ * Token accounts by index and mint: an account that was closed and created again for another mint counts as two. A
+ * failed transaction deposits nothing, so errors in its list cannot hide a deposit.
  */
 function tokensOf(
   { preTokenBalances, postTokenBalances }: Meta,
@@ -141,7 +139,7 @@ function holdingOf({ owner, programId, uiTokenAmount }: TokenBalance): TokenHold
 
 const versioned = z.object({ version: z.number() });
 
-/** Before anything else, as a newer version may have a shape of its own. The reaction is that to a node which refuses it itself. */
+/** Checked first, because a newer version may have another shape. A node that refuses it returns the same error. */
 function refuseNewer(value: unknown, node: string, highest: number): void {
   const { data } = versioned.safeParse(value);
   if (data === undefined || data.version <= highest) return;

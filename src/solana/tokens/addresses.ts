@@ -9,20 +9,21 @@ const BASE58_TEXT = /^[1-9A-HJ-NP-Za-km-z]+$/;
 const TOKEN_ACCOUNT_SIZE = 165;
 const ACCOUNT_TYPE_MINT = 1;
 
-/** May we pay to this? A wallet that holds something, an empty one, or the reason why never. */
+/** May we pay to this? A funded wallet, an empty one, or the reason why never. */
 export type Destination =
-  /** `vault`: an address off the curve that the System program owns and that holds SOL: a program signs for it, as for a multisig. */
+  /** `vault`: off-curve, owned by the System program, with SOL; a program signs for it, as for a multisig. */
   | { readonly kind: 'wallet' | 'empty' | 'vault' }
   | { readonly kind: 'rejected'; readonly reason: StatusReason };
 
-/** `own`: what the address is to us, where it is ours. `allowVaults`: default false. */
+/** `own`: the kind of the address if it is ours. `allowVaults`: default false. */
 export interface DestinationRules {
   readonly own?: WatchKind | undefined;
   readonly allowVaults?: boolean;
 }
 
 /**
- * Class of a destination address, given its account (null where the chain has none). A payment of ours to a deposit address is no deposit, so nobody would be credited for it.
+ * Classifies a destination address and its account (null if it does not exist). Our payment to a deposit address is
+ * no deposit, so no user would be credited for it.
  * Source: docs/interface.md, Withdrawal rules 3 and 4.
  */
 export function classifyDestination(
@@ -60,7 +61,6 @@ function offCurve(account: AccountInfo | null, allowVaults: boolean): Destinatio
   return allowVaults && isVault ? { kind: 'vault' } : PDA;
 }
 
-/** The 32 bytes of an address, or the reason why the text is none. */
 export function decodeAddress(
   address: string,
 ): { readonly bytes: Uint8Array } | { readonly reason: StatusReason } {
@@ -100,7 +100,7 @@ function otherUse(account: AccountInfo): StatusReason | null {
       };
 }
 
-// Both token programs: a mint is 82 bytes; with extensions, the byte after the padded base tells which one it is.
+// Both token programs: a mint has 82 bytes. With extensions, the byte after the padded base gives the account type.
 function isMint(data: Uint8Array): boolean {
   if (data.length < TOKEN_ACCOUNT_SIZE) return true;
   return data.length > TOKEN_ACCOUNT_SIZE && data[TOKEN_ACCOUNT_SIZE] === ACCOUNT_TYPE_MINT;

@@ -5,8 +5,8 @@ import type { NodePool } from '../rpc/pool.ts';
 import { type MintInfo, readMint } from './mint.ts';
 
 /**
- * A mint as a quorum of the nodes shows it, finalized: what it is goes on record, and where its deposits arrive hangs on its program.
- * Throws DomainError AssetRejected where a quorum shows that it is none, NoHealthyNode where too few agree.
+ * A finalized mint as a quorum of the nodes returns it: it is stored, and its program decides where deposits arrive.
+ * Throws DomainError AssetRejected if a quorum shows that it is not a mint, NoHealthyNode if too few agree.
  */
 export async function agreedMint(
   pool: Pick<NodePool, 'all' | 'quorum' | 'nodes'>,
@@ -41,7 +41,7 @@ function mintOrRefusal(...account: Parameters<typeof readMint>): MintInfo | Doma
   }
 }
 
-/** By what goes on record: fees, hooks and pauses change, and nodes are not at one slot. */
+/** Compares only the stored fields: fees, hooks and pauses change, and the nodes' slots differ. */
 function isSame(one: MintInfo | DomainError, other: MintInfo | DomainError): boolean {
   return identity(one) === identity(other);
 }

@@ -5,8 +5,8 @@ import type { AccountInfo } from '../rpc/schemas.ts';
 import { ATA_PROGRAM, TOKEN_2022_PROGRAM } from '../tx/programs.ts';
 
 /**
- * The associated token account of a wallet. Throws DomainError DestinationRejected where the owner is off the curve, unless it may be
- * `offCurve`, as a vault that a program signs for is.
+ * The associated token account of a wallet. Throws DomainError DestinationRejected for an off-curve owner, unless
+ * `offCurve` allows it, as for a program's vault.
  */
 export function deriveAta(owner: string, mint: string, program: string, offCurve = false): string {
   try {
@@ -27,19 +27,20 @@ export function deriveAta(owner: string, mint: string, program: string, offCurve
   }
 }
 
-/** The bump of an associated token account: 255 minus the number of addresses that were tried and lay on the curve. */
+/** The bump of an associated token account: 255 minus the number of rejected on-curve addresses. */
 export function ataBump(owner: string, mint: string, program: string): number {
   const seeds = [owner, program, mint].map((address) => key(address).toBuffer());
   return PublicKey.findProgramAddressSync(seeds, key(ATA_PROGRAM))[1];
 }
 
-/** Lamports that making the account costs: what is missing to its rent minimum. */
+/** Lamports that creating the account costs: the difference to its rent minimum. */
 export function ataRent(account: AccountInfo | null, rentMinimum: bigint): bigint {
   const present = account?.lamports ?? 0n;
   return present >= rentMinimum ? 0n : rentMinimum - present;
 }
 
-// The ATA program adds ImmutableOwner under Token-2022; the mint's extensions demand the rest (confidential ones do not).
+// Under Token-2022 the ATA program adds ImmutableOwner; the mint's extensions require the rest (confidential ones do
+// not).
 const ACCOUNT_EXTENSION_OF: readonly (readonly [mint: ExtensionType, account: ExtensionType])[] = [
   [ExtensionType.TransferFeeConfig, ExtensionType.TransferFeeAmount],
   [ExtensionType.NonTransferable, ExtensionType.NonTransferableAccount],
@@ -47,7 +48,7 @@ const ACCOUNT_EXTENSION_OF: readonly (readonly [mint: ExtensionType, account: Ex
   [ExtensionType.PausableConfig, ExtensionType.PausableAccount],
 ];
 
-/** Bytes of an associated token account that is made now for a mint of this program with extensions of these types. */
+/** Bytes of a new associated token account for a mint of this program with extensions of these types. */
 export function ataSize(program: string, types: ReadonlySet<number>): number {
   if (program !== TOKEN_2022_PROGRAM) return getAccountLen([]);
   const demanded = ACCOUNT_EXTENSION_OF.filter(([mint]) => types.has(mint)).map(([, account]) => account);

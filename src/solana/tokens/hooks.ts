@@ -13,7 +13,7 @@ import { deriveAta } from './ata.ts';
 import type { MintInfo } from './mint.ts';
 import { newTokenAccountData } from './token-account.ts';
 
-/** The transfer that a hook will see. Addresses are wallets; `createAta` = the destination's token account is made before it. */
+/** The transfer that the hook receives, between wallets; `createAta`: the destination's account is created first. */
 export interface HookedTransfer {
   readonly source: string;
   readonly destination: string;
@@ -24,9 +24,9 @@ export interface HookedTransfer {
 }
 
 /**
- * The accounts that the mint's transfer hook wants behind the four of a transfer, read from the hook's own list on chain.
- * Empty for a mint without a hook. Throws DomainError AssetRejected where the list cannot be read or followed, or wants another
- * signer; errors of the node pass through.
+ * The extra accounts that the mint's transfer hook requires after the four of a transfer, from the hook's own list on
+ * chain. Empty for a mint without a hook. Throws DomainError AssetRejected if the list cannot be read or resolved, or
+ * requires another signer. Errors of the node pass through.
  */
 export async function resolveHookAccounts(
   view: AccountView,
@@ -37,7 +37,8 @@ export async function resolveHookAccounts(
   const hook = new PublicKey(mint.hookProgram);
   const listAddress = getExtraAccountMetaAddress(new PublicKey(mint.address), hook).toBase58();
   const { account: list } = await view.account(listAddress);
-  // Token-2022 asks for a list only where it is named, and anybody can send lamports to its address.
+  // Token-2022 reads a list only if the transfer names it. Anyone can send lamports to the list's address, so an
+  // empty account is no list.
   if (list === null || list.data.length === 0) return [{ address: mint.hookProgram, writable: false }];
   if (!isHookList(list.data)) throw refused(mint, 'has a list of accounts that cannot be read');
   const extra = await follow(view, mint, hook, transfer, new Map([[listAddress, list]]));
@@ -80,7 +81,7 @@ async function follow(
   return instruction.keys.slice(four.length);
 }
 
-/** Hooks may look into the destination's token account: as this transaction will have made it. */
+/** The destination's token account as this transaction will have created it: hooks may read it. */
 function accountToBe(mint: MintInfo, owner: string): AccountInfo {
   const data = newTokenAccountData(mint.address, owner);
   return { lamports: 0n, owner: mint.program, executable: false, data };

@@ -17,27 +17,27 @@ import { ataSize } from './ata.ts';
 import { extensionEntries, extensionName } from './token-extensions.ts';
 import { unpack } from './unpack.ts';
 
-/** A mint as a payout needs it. Fees are in base units. */
+/** A mint with the fields that payments need. Fees are in base units. */
 export interface MintInfo {
   readonly address: string;
   readonly program: string;
   readonly decimals: number;
-  /** Names of its Token-2022 extensions; `unknown:<type>` for those this build does not know. */
+  /** Names of its Token-2022 extensions; `unknown:<type>` for types that this build does not know. */
   readonly extensions: readonly string[];
   readonly transferFee: TransferFeeConfig | null;
-  /** Can freeze any token account of the mint, ours too; null where nobody can. */
+  /** Can freeze any token account of the mint, including ours; null if there is none. */
   readonly freezeAuthority: string | null;
-  /** Can take or burn the tokens of any holder; null where nobody can. */
+  /** Can take or burn the tokens of any holder; null if there is none. */
   readonly permanentDelegate: string | null;
   /** The program called on every transfer, or null. */
   readonly hookProgram: string | null;
   readonly defaultFrozen: boolean;
   readonly paused: boolean;
-  /** Bytes of an associated token account that is made for this mint now. */
+  /** Bytes of a new associated token account for this mint. */
   readonly ataSize: number;
 }
 
-/** Read a mint. Throws DomainError AssetRejected where the account is missing, no mint, or too long to be read whole. */
+/** Reads a mint. Throws DomainError AssetRejected if the account is missing, not a mint, or too large. */
 export function readMint(address: string, account: AccountInfo | null): MintInfo {
   if (account === null)
     throw notAMint(
@@ -66,7 +66,7 @@ export function readMint(address: string, account: AccountInfo | null): MintInfo
   };
 }
 
-/** The extension without an address names nobody. */
+/** The extension may exist without a delegate. */
 function permanentDelegateOf(mint: Mint): string | null {
   const delegate = getPermanentDelegate(mint)?.delegate.toBase58() ?? SYSTEM_PROGRAM;
   return delegate === SYSTEM_PROGRAM ? null : delegate;

@@ -13,22 +13,21 @@ import { isTokenProgram, SYSTEM_PROGRAM } from '../tx/programs.ts';
 import { extensionEntries } from './token-extensions.ts';
 import { unpack } from './unpack.ts';
 
-/** A token account as a payout needs it. */
 export interface TokenAccountInfo {
   readonly owner: string;
   readonly mint: string;
   readonly amount: bigint;
   readonly frozen: boolean;
   readonly memoRequired: boolean;
-  /** False where a confidential account refuses ordinary transfers. */
+  /** False if a confidential account refuses ordinary transfers. */
   readonly acceptsTransfers: boolean;
-  /** Confidential transfers that wait until the owner applies them: `amount` does not show them. */
+  /** Confidential transfers that wait until the owner applies them; `amount` does not include them. */
   readonly pendingCredits: bigint;
 }
 
 /**
- * Read the associated token account; null where it has to be made (absent, or only lamports were sent to its address).
- * Throws DomainError AssetRejected where it is no token account that can be read.
+ * Reads the associated token account; null if it must be created (absent, or only lamports were sent to its address).
+ * Throws DomainError AssetRejected if it is not a readable token account.
  */
 export function readTokenAccount(address: string, account: AccountInfo | null): TokenAccountInfo | null {
   if (account === null || account.owner === SYSTEM_PROGRAM) return null;
@@ -49,7 +48,8 @@ export function readTokenAccount(address: string, account: AccountInfo | null): 
   };
 }
 
-// Offsets of allow_non_confidential_credits and pending_balance_credit_counter in Token-2022's ConfidentialTransferAccount.
+// Offsets of allow_non_confidential_credits and pending_balance_credit_counter in Token-2022's
+// ConfidentialTransferAccount.
 const NON_CONFIDENTIAL_CREDITS = 262;
 const PENDING_CREDITS = 263;
 
@@ -58,7 +58,7 @@ function u64At(data: Uint8Array, offset: number): bigint {
   return new DataView(data.buffer, data.byteOffset, data.byteLength).getBigUint64(offset, true);
 }
 
-/** The part of a new and empty token account's data that all extensions share, as its program will write it. */
+/** The base data of a new and empty token account, as its program will write it, without extensions. */
 export function newTokenAccountData(mint: string, owner: string): Uint8Array {
   const data = Buffer.alloc(ACCOUNT_SIZE);
   const none = { delegateOption: 0 as const, isNativeOption: 0 as const, closeAuthorityOption: 0 as const };

@@ -1,4 +1,3 @@
-/** Every Token-2022 extension by its number on chain. */
 const NAMES: Readonly<Record<number, string>> = {
   1: 'transferFeeConfig',
   2: 'transferFeeAmount',
@@ -30,19 +29,18 @@ const NAMES: Readonly<Record<number, string>> = {
   28: 'permissionedBurn',
 };
 
-/** Its name, or `unknown:<number>`. */
 export function extensionName(type: number): string {
   return NAMES[type] ?? `unknown:${type}`;
 }
 
-/** The type-length-value entries behind a mint or token account; null where a length runs past the end. */
+/** The type-length-value entries after a mint or token account; null if a length exceeds the data. */
 export function extensionEntries(
   tlv: Uint8Array,
 ): { readonly type: number; readonly data: Uint8Array }[] | null {
   const view = new DataView(tlv.buffer, tlv.byteOffset, tlv.byteLength);
   const entries: { type: number; data: Uint8Array }[] = [];
   let at = 0;
-  // Type 0 and a rest shorter than a header are padding.
+  // Type 0, and a rest shorter than a header, are padding.
   while (at + 4 <= tlv.length) {
     const type = view.getUint16(at, true);
     if (type === 0) break;

@@ -19,17 +19,16 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Verdict on paying this token to this account (null = the account will be made). `mayPass`: the issuer, or the owner of the
- * account, can end the refusal, so the payment waits for that.
+ * Whether this token may be paid to this account (null = the account will be created). `mayPass`: the issuer, or the
+ * owner of the account, can end the refusal, so the payment waits for that.
  */
 export type TokenVerdict =
   | { readonly ok: true; readonly createAta: boolean; readonly memoRequired: boolean }
   | { readonly ok: false; readonly mayPass: boolean; readonly reason: StatusReason };
 
 /**
- * May this token be paid to this associated token account of `destination`?
- * `policy` overrides single rules; `transferHook: 'allow'` lets the hook's extra accounts be resolved, `wrappedSol: 'allow'` lets
- * wrapped SOL be paid as the token that it is.
+ * May this token be paid to this associated token account of `destination`? `policy` overrides single rules.
+ * `transferHook: 'allow'` allows the hook's extra accounts; `wrappedSol: 'allow'` allows wrapped SOL as a token.
  * Source: docs/interface.md, Withdrawal rules 6.
  */
 export function tokenPolicy(
@@ -54,7 +53,7 @@ export function tokenPolicy(
   return { ok: true, createAta: account === null, memoRequired: account?.memoRequired ?? false };
 }
 
-/** The extension that keeps a token from being moved for anybody, in whichever direction; null where none does. */
+/** The extension that forbids all payments and deposits of a token; null if there is none. */
 export function refusedExtension(
   { extensions }: Pick<MintInfo, 'extensions'>,
   policy: TokenPolicy = {},
@@ -64,7 +63,7 @@ export function refusedExtension(
   return bad === undefined ? null : extensionReason(bad);
 }
 
-/** What a mint lets its issuer do, for whoever lists it: each power with the address that has it, where one has. */
+/** The powers that a mint gives its issuer, for operators who list the token; each with its address, if known. */
 export function issuerPowers({
   extensions,
   freezeAuthority,
@@ -78,7 +77,6 @@ export function issuerPowers({
   return [...powers, { code: 'freeze_authority', message }];
 }
 
-/** `address` is who has the power, where that is known. */
 function extensionReason(name: string, address: string | null = null): StatusReason {
   const by = address === null ? '' : `: ${address}`;
   return {
@@ -87,7 +85,7 @@ function extensionReason(name: string, address: string | null = null): StatusRea
   };
 }
 
-/** What the issuer, or the owner of the account, has stopped and can allow again. */
+/** A stop by the issuer, or by the owner of the account, that they can end. */
 function stopped({ address, paused, defaultFrozen }: MintInfo, account: TokenAccountInfo | null) {
   const stop = (code: TokenHold, message: string): StatusReason => ({ code, message });
   if (paused) return stop('mint_paused', `the issuer has paused all transfers of ${address}`);

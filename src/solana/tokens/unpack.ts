@@ -1,7 +1,7 @@
 import { PublicKey, type AccountInfo as Web3Account } from '@solana/web3.js';
 import type { AccountInfo } from '../rpc/schemas.ts';
 
-/** What spl-token reads in the account of a token program; null where it cannot. */
+/** Runs a reader of spl-token on an account of a token program; null if it throws. */
 export function unpack<T>(
   read: (address: PublicKey, account: Web3Account<Buffer>, program: PublicKey) => T,
   address: string,

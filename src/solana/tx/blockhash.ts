@@ -6,7 +6,7 @@ import * as rpc from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
-/** A blockhash to sign with. `height` and `slot` are those of the block that carries it. */
+/** A blockhash to sign with. `height` and `slot` are those of its block. */
 export interface LatestBlockhash {
   readonly blockhash: string;
   readonly slot: bigint;
@@ -19,9 +19,9 @@ const BLOCK_PAUSE_MS = 100;
 const AGREED_WITHIN_MS = 2_000;
 
 /**
- * A confirmed blockhash whose block a quorum shows with its slot and height: what is told of an attempt when it is composed must
- * hold when its death is to be proved. The best node's newest one where others know it already, else the newest that a quorum knows.
- * Throws NoHealthyNode where there is none.
+ * A confirmed blockhash whose block a quorum returns with its slot and height: a later proof of death depends on
+ * these values. Prefers the best node's newest blockhash if other nodes know it, else the newest that a quorum knows.
+ * Throws NoHealthyNode if there is none.
  */
 export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> {
   const best = await pool.read(async (node) => {
@@ -34,7 +34,7 @@ export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> 
   return best.agreed ? best.latest : newestAgreed(pool);
 }
 
-/** For nodes that lag behind each other: the newest blockhash that any of them gives and a quorum knows. */
+/** For nodes that lag behind each other: the newest blockhash that any node returns and a quorum knows. */
 async function newestAgreed(pool: NodePool): Promise<LatestBlockhash> {
   const given: { readonly node: SolanaNode; readonly latest: LatestBlockhash }[] = [];
   const asked = pool.all(async (node) => given.push({ node, latest: await readLatestBlockhash(node) }));
@@ -47,7 +47,7 @@ async function newestAgreed(pool: NodePool): Promise<LatestBlockhash> {
   );
 }
 
-/** How many nodes, `from` included, show this block in its slot, and whether any shows another one. Ends as soon as a quorum does. */
+/** Nodes, `from` included, that return this block for its slot, and whether any returns another. Ends on a quorum. */
 async function askOthers(
   pool: NodePool,
   from: SolanaNode,
@@ -74,9 +74,9 @@ function patience(): Promise<void> {
 }
 
 /**
- * A confirmed blockhash from one node, by getFees where it does not have getLatestBlockhash.
- * The block itself tells the height, asked from the same node: lastValidBlockHeight minus a constant would be a guess about it.
- * Throws NodeFault where the node does not show the block after a few tries, or where the two do not fit together.
+ * A confirmed blockhash from one node, by getFees if the node lacks getLatestBlockhash. The height comes from the
+ * block itself, on the same node: lastValidBlockHeight minus a constant would be a guess. Throws NodeFault if the
+ * node does not return the block after a few tries, or if the two answers do not match.
  */
 async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
   const { context, value } = await withLegacy(
@@ -99,8 +99,9 @@ async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
 }
 
 /**
- * Whether a node's finalized bank takes a blockhash; by getFeeCalculatorForBlockhash where it does not have isBlockhashValid. True
- * contradicts a finalized height above the last valid one. False proves nothing: a bank that lags does not know the blockhash yet.
+ * Whether a node's finalized bank accepts a blockhash, by getFeeCalculatorForBlockhash if the node lacks
+ * isBlockhashValid. True contradicts a finalized height above the last valid one. False proves nothing: a bank that
+ * lags does not know the blockhash yet.
  * Source: docs/interface.md, Blockhash; docs/decisions/0012-quorum.md.
  */
 export function takesBlockhash(node: SolanaNode, blockhash: string): Promise<boolean> {
@@ -113,8 +114,8 @@ export function takesBlockhash(node: SolanaNode, blockhash: string): Promise<boo
 }
 
 /**
- * Lamports for the one signature of a message (base64) whose priority fee is known, by getFees where the node does not have
- * getFeeForMessage. Throws NodeFault where the node does not know its blockhash.
+ * Lamports for the one signature of a message (base64) with a known priority fee, by getFees if the node lacks
+ * getFeeForMessage. Throws NodeFault if the node does not know its blockhash.
  */
 export async function readBaseFee(node: SolanaNode, message: string, priority: bigint): Promise<bigint> {
   return withLegacy(
@@ -130,7 +131,7 @@ export async function readBaseFee(node: SolanaNode, message: string, priority: b
   );
 }
 
-/** Asks by the method of present nodes, and the older way where this node does not have it. */
+/** Uses the current method, or the legacy one if this node lacks it. */
 async function withLegacy<T>(
   node: SolanaNode,
   method: string,
@@ -148,7 +149,7 @@ async function withLegacy<T>(
 
 type CarryingBlock = Pick<LatestBlockhash, 'blockhash' | 'height'>;
 
-/** The confirmed block of a slot; null where the node does not show it after a few tries. */
+/** The confirmed block of a slot; null if the node does not return it after a few tries. */
 async function findBlock(node: SolanaNode, slot: bigint): Promise<CarryingBlock | null> {
   const asked = { commitment: 'confirmed', transactionDetails: 'none' } as const;
   for (let tries = 1; ; tries += 1) {

@@ -13,8 +13,8 @@ import { assembleTransaction, type TransferDraft } from './transfer.ts';
 import { transferBounds, type UnitBounds, upkeepBounds } from './unit-bounds.ts';
 
 /**
- * Why a transfer would not go through, as simulated on the newest confirmed block: `short` = the hot wallet lacks money there,
- * `refused` = a program says no. `tried` is the message.
+ * A transfer that fails in simulation on the newest confirmed block. `short`: the hot wallet lacks funds. `refused`:
+ * a program refuses the transfer. `tried` is the message.
  */
 export class TransferWouldFail extends Error {
   override readonly name = 'TransferWouldFail';
@@ -31,9 +31,9 @@ export class TransferWouldFail extends Error {
 }
 
 /**
- * What a transfer was drafted from: accounts read at finalized `slot` or later. `ataFunded` = somebody has sent lamports to the
- * address of the token account that it makes, which takes other steps than making one from nothing. `leastUnits` = present where an
- * attempt of this payment failed in a block: nothing that is known of its shape is used, and its limit is at least this.
+ * The state that a transfer was drafted from: accounts read at finalized `slot` or later. `ataFunded`: the address of
+ * the token account to be created already has lamports, which takes other steps. `leastUnits`: set if an attempt of
+ * this payment failed in a block. Then no shared limit is used, and the limit is at least this.
  */
 export interface DraftBasis {
   readonly slot: bigint;
@@ -41,23 +41,21 @@ export interface DraftBasis {
   readonly leastUnits?: number;
 }
 
-/** The basis of a transfer that rests on no account in particular. */
 export const NO_BASIS: DraftBasis = { slot: 0n, ataFunded: false };
 
 const SHARED_MS = 600_000;
 const MARGIN_PERCENT = 20n;
-/** What two nodes may differ by and still agree; a hook may do a little more on the next block. */
+/** Two nodes agree if their units differ by no more; a hook may do a little more on the next block. */
 const AGREED_PERCENT = 10n;
 const UNITS_PER_BUMP = 1_500n;
-/** Memo programs may spend more on text that they escape in their logs. */
+/** Memo programs may use more units for text that they escape in their logs. */
 const PLAIN_TEXT = /^[\w .,:;/+-]*$/;
 
-/** The part of {@link Chain} that simulates. */
 export type LimitsChain = Pick<Chain, 'simulations'> & {
   readonly pool: Pick<Chain['pool'], 'distrust'>;
 };
 
-/** What a simulation is to end within. `foreign`: it runs code that nodes may honestly see do different things. */
+/** Limits that a simulation must keep. `foreign`: it runs code whose result may honestly differ between nodes. */
 interface Expected extends UnitBounds {
   readonly slot: bigint;
   readonly foreign: boolean;
@@ -66,7 +64,8 @@ interface Expected extends UnitBounds {
 type Tried = Pick<Simulation, 'logs'> & { readonly units: bigint };
 
 /**
- * Compute-unit limits found by simulation on two nodes, once for all transfers of one shape, and each time for those with a hook.
+ * Compute unit limits from simulation on two nodes: once for all transfers of one shape, and each time for transfers
+ * with a hook.
  * Source: docs/interface.md, Prioritization fee rules 3.
  */
 export class ComputeLimits {
@@ -79,18 +78,18 @@ export class ComputeLimits {
 
   /**
    * The units that the transfer needs, plus a margin; `trial` is its message with the highest limit.
-   * Throws {@link TransferWouldFail}, and DomainError NodeFault where the simulation failed for a reason that may pass, where too few nodes
-   * agree on it, or where it takes more than such a transfer may.
+   * Throws {@link TransferWouldFail}. Throws DomainError NodeFault if too few nodes agree, if the failure may pass,
+   * or if such a transfer never needs so many units.
    */
   async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
     const extra = bumpUnits(draft);
-    // A hook is foreign code: what it does for one destination says nothing about another.
+    // A hook is foreign code: its units for one destination say nothing about another.
     const foreign = draft.token !== null && draft.token.hookAccounts.length > 0;
     const { floor, ceiling } = transferBounds(draft);
     const expected = { slot: basis.slot, foreign, floor: floor + extra, ceiling: ceiling + extra };
     const simulated = async (): Promise<bigint> => {
       const { units, logs } = await this.#simulate(trial, expected);
-      // Where another transaction has just made the account, making it cost nothing; forks may take that one back.
+      // If another transaction has just created the account, creating it costs nothing; a fork may undo that.
       if (draft.token?.createAta === true && !makesAta(logs))
         throw new DomainError(
           'NodeFault',
@@ -103,7 +102,7 @@ export class ComputeLimits {
     return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + extra), basis.leastUnits ?? 0));
   }
 
-  /** The same for the upkeep of a nonce account, tried each time. */
+  /** The same for the upkeep of a nonce account, simulated each time. */
   async limitOfUpkeep(kind: NonceUpkeepDraft['kind'], trial: Uint8Array): Promise<number> {
     const expected = { ...upkeepBounds(kind), slot: 0n, foreign: false };
     return withMargin((await this.#simulate(trial, expected)).units);
@@ -128,8 +127,8 @@ export class ComputeLimits {
   }
 
   /**
-   * Distrusts a node that counted other units than one of the quorum, in the same slot and for the same way. At different slots the
-   * accounts may have changed between them: anybody can fund the address of the token account.
+   * Distrusts a node that counted other units than a node of the quorum, at the same slot and on the same path. At
+   * different slots the accounts may have changed: anyone can fund the address of the token account.
    */
   #distrust(alike: readonly Simulation[], others: readonly Simulation[]): void {
     for (const other of others) {
@@ -142,7 +141,7 @@ export class ComputeLimits {
   }
 }
 
-/** Whether two nodes show the same end: the same kind of failure, or nearly the same units spent on the same way. */
+/** True if two simulations end alike: the same kind of failure, or nearly the same units on the same path. */
 function isAlike(one: Simulation, other: Simulation): boolean {
   if (one.error === null && other.error === null) {
     const [less, more] = [unitsOf(one), unitsOf(other)].toSorted(ascending);
@@ -178,8 +177,8 @@ function withMargin(units: bigint): number {
 }
 
 /**
- * Transfers of one shape use the same units, but for the search of the account's address: see {@link bumpUnits}. All that the accounts of
- * the transfer lead to is in it, so that nothing untried is taken for tried.
+ * Transfers of one shape use the same units, except for the search of the account's address: see {@link bumpUnits}.
+ * The shape includes everything that the transfer's accounts lead to, so that no untested transfer reuses a limit.
  */
 function shapeOf({ token, memo, nonceAccount }: TransferDraft, { ataFunded }: DraftBasis): string {
   const text = memo === null || PLAIN_TEXT.test(memo) ? (memo?.length ?? -1) : `"${memo}"`;
@@ -189,7 +188,7 @@ function shapeOf({ token, memo, nonceAccount }: TransferDraft, { ataFunded }: Dr
   return [mint, program, decimals, createAta, ataFunded, expectedFee !== null, advances, text].join(' ');
 }
 
-/** True where the ATA program called others: it finds an account that is there already by itself. */
+/** True if the ATA program called another program: if the account exists already, it calls none. */
 function makesAta(logs: readonly string[]): boolean {
   const start = logs.findIndex((line) => line.startsWith(`Program ${ATA_PROGRAM} invoke [`));
   return (
@@ -201,12 +200,11 @@ function makesAta(logs: readonly string[]): boolean {
   );
 }
 
-/** A line that says that a program begins or ends. */
 function isFrame(line: string): boolean {
   return /^Program \w+ (invoke|success|failed)/.test(line);
 }
 
-/** What the ATA program spends on finding the address it makes: the runtime charges 1,500 units for each bump tried. */
+/** Units that the ATA program uses to find the address: the runtime charges 1,500 units for each bump tried. */
 function bumpUnits({ token, destination }: TransferDraft): bigint {
   if (token === null || !token.createAta) return 0n;
   return UNITS_PER_BUMP * BigInt(256 - ataBump(destination, token.mint, token.program));

@@ -1,7 +1,8 @@
 /**
- * Why the chain refused a transaction, or failed it. `text` is the same for the same error: evidence and record keep it.
- * `instruction`: the one at `index` failed with `name`; `custom` is its program's own code, where it gave one.
- * `rent`: the account at that index would hold too little. `other`: `text` is the chain's word, as `BlockhashNotFound`.
+ * Why the chain refused or failed a transaction. `text` is stable for the same error: evidence and the database keep
+ * it. `instruction`: the instruction at `index` failed with `name`; `custom` is its program's own code, if any.
+ * `rent`: the account at that index would be below its rent minimum. `other`: `text` is the chain's name, as
+ * `BlockhashNotFound`.
  */
 export type TransactionError =
   | {
@@ -14,14 +15,13 @@ export type TransactionError =
   | { readonly kind: 'rent'; readonly text: string; readonly account: number }
   | { readonly kind: 'other'; readonly text: string };
 
-/** A transaction error as a node sends it; null where there is none. */
+/** A transaction error as a node sends it; null if there is none. */
 export function readTransactionError(err: unknown): TransactionError | null {
   if (err === null || err === undefined) return null;
   const text = typeof err === 'string' ? err : textOf(err);
   return instructionError(err, text) ?? rentError(err, text) ?? { kind: 'other', text };
 }
 
-/** The error whose text is on record. */
 export function recordedError(text: string): TransactionError {
   try {
     return readTransactionError(JSON.parse(text)) ?? { kind: 'other', text };

@@ -10,9 +10,10 @@ import {
 } from './programs.ts';
 
 /**
- * What a failure means for the next try of the same payment. `short`: the payer lacks money. `refused`: it will never succeed.
- * `passing`: it may succeed later, because an issuer, an account or a limit of ours can change. An unknown cause is `passing`: composing
- * anew reads the accounts again, and a payment that keeps failing is held for an operator.
+ * What a failure means for the next try of the same payment. `short`: the payer lacks funds. `refused`: it will never
+ * succeed. `passing`: it may succeed later, because an issuer, an account or a limit of ours can change. Unknown
+ * causes are `passing`: composing again reads the accounts anew, and a payment that keeps failing is held for an
+ * operator.
  */
 export type FailureKind = 'short' | 'refused' | 'passing';
 
@@ -26,7 +27,7 @@ type Causes = Readonly<Record<number | string, Cause | undefined>>;
 const passing = (means: string): Cause => ({ means, kind: 'passing' });
 const INSUFFICIENT_FUNDS: Cause = { means: 'insufficient funds', kind: 'short' };
 
-/** Errors of a whole transaction that mean that its fee payer lacks money. */
+/** Errors of a whole transaction that mean that its fee payer lacks funds. */
 const PAYER_SHORT: ReadonlySet<string> = new Set([
   'AccountNotFound',
   'InsufficientFundsForFee',
@@ -65,24 +66,24 @@ const TOKEN_ERRORS: Causes = {
   // The epoch changed between reading the mint's fee and the transfer.
   32: passing('the transfer fee is another one'),
   36: passing('the receiver requires a memo'),
-  // A mint has this extension from its beginning or never.
+  // A mint has this extension from its creation or never.
   37: { means: 'the token is not transferable', kind: 'refused' },
   49: passing('the receiver accepts confidential transfers only'),
   67: passing('the mint is paused'),
 };
 
-/** What a failed trial means. `logs` are those of the trial. */
+/** What a failed simulation means. `logs` are those of the simulation. */
 export function failureKind(error: TransactionError, logs: readonly string[]): FailureKind {
   const kind = kindOf(error, innermostFailed(logs));
   return kind === 'refused' && callsForeign(logs) ? 'passing' : kind;
 }
 
-/** False where a transaction that failed in a block can never succeed. Its logs are not on record: `message` names its programs. */
+/** False if a transaction that failed in a block can never succeed. Its logs are not stored: see `message`. */
 export function mayPass(error: TransactionError, message: Uint8Array): boolean {
   return kindOf(error, onlyProgramOf(error, message)) !== 'refused';
 }
 
-/** True where more compute units may be all that the transaction needed. */
+/** True if more compute units may be all that the transaction needed. */
 export function mayLackUnits(error: TransactionError): boolean {
   return (
     error.kind === 'instruction' &&
@@ -90,19 +91,19 @@ export function mayLackUnits(error: TransactionError): boolean {
   );
 }
 
-/** The error of a `message` as a sentence: which instruction, which program, what its code means. The chain's text ends it. */
+/** The error of a `message` as a sentence: instruction, program, meaning of its code; the chain's text last. */
 export function describeFailure(error: TransactionError, message: Uint8Array): string {
   if (error.kind !== 'instruction') return `the transaction failed: ${error.text}`;
   const { index, name, custom, text } = error;
   const program = decodeMessage(message).instructions[index]?.program ?? '';
-  // The ATA program passes on the codes of the token program that it calls.
+  // The ATA program returns the codes of the token program that it calls.
   const known = causesOf(program === ATA_PROGRAM ? TOKEN_PROGRAM : program);
   const cause = custom === null ? INSTRUCTION_ERRORS[name] : known?.[custom];
   const meaning = cause?.means ?? (custom === null ? name : `its error ${custom}`);
   return `instruction ${index + 1} (${programName(program)}) failed: ${meaning}: ${text}`;
 }
 
-/** `program`: the one that failed; null where it is not known, and may be a transfer hook, whose codes mean anything. */
+/** `program`: the one that failed. Null if unknown: it may be a transfer hook, whose codes can mean anything. */
 function kindOf(error: TransactionError, program: string | null): FailureKind {
   // The fee payer is the first account of every message of ours.
   if (error.kind === 'rent') return error.account === 0 ? 'short' : 'passing';
@@ -114,13 +115,13 @@ function kindOf(error: TransactionError, program: string | null): FailureKind {
   return cause.kind;
 }
 
-/** The innermost program that failed: its line comes before those of its callers. Null where the logs lack it. */
+/** The innermost program that failed: its log line precedes those of its callers. Null if the logs lack it. */
 function innermostFailed(logs: readonly string[]): string | null {
   const lines = logs.map((line) => /^Program (\w+) failed/.exec(line)?.[1]);
   return lines.find((program) => program !== undefined) ?? null;
 }
 
-/** True where an unknown program ran, such as a transfer hook. It may call a known one, whose code then says nothing about the payment. */
+/** True if an unknown program ran, as a hook does. A known program that it calls says nothing about the payment. */
 function callsForeign(logs: readonly string[]): boolean {
   return logs.some((line) => {
     const program = /^Program (\w+) invoke \[/.exec(line)?.[1];
@@ -128,10 +129,10 @@ function callsForeign(logs: readonly string[]): boolean {
   });
 }
 
-/** Source, mint, destination and owner: with further accounts a token transfer calls a hook. */
+/** Source, mint, destination and owner: a token transfer with more accounts calls a hook. */
 const TRANSFER_ACCOUNTS = 4;
 
-/** The program of the instruction that failed; null where that one may have called another. */
+/** The program of the failed instruction; null if that program may have called another. */
 function onlyProgramOf(error: TransactionError, message: Uint8Array): string | null {
   if (error.kind !== 'instruction') return null;
   const instruction = decodeMessage(message).instructions[error.index];

@@ -18,15 +18,15 @@ import {
 import { composeTransfer, type TransferDraft, type TransferSpec } from './transfer.ts';
 
 export interface FeeOptions extends PriceBounds {
-  /** Bound of the whole fee of one transaction, base and priority. */
+  /** Upper limit of the whole fee of one transaction, base and priority. */
   readonly maxFeeLamports: bigint;
-  /** Which of the prices of recent slots to follow, 0 to 1. Default 0.75. */
+  /** Percentile of recent prices to follow, 0 to 1. Default 0.75. */
   readonly percentile?: number;
-  /** How long a question for prices waits for others that share its call, in ms. Default 400. */
+  /** How long a price request waits to share its call, in ms. Default 400. */
   readonly questionWindowMs?: number;
 }
 
-/** A transfer with its limits, and everything it will cost in fees (lamports; exact, so it is also the cap). */
+/** A transfer with its limits, and its exact whole fee in lamports, which is also its fee cap. */
 export interface FeePlan {
   readonly spec: TransferSpec;
   readonly feeLamports: bigint;
@@ -37,7 +37,6 @@ type Limits = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamp
 interface Plan {
   readonly compose: (limits: Limits) => Uint8Array;
   readonly limitOf: (trial: Uint8Array) => Promise<number>;
-  /** Accounts left out of the question for prices. */
   readonly own: readonly string[];
   readonly last: bigint | null;
   readonly salt: bigint;
@@ -51,13 +50,12 @@ interface Planned {
 const PERCENTILE = 0.75;
 const ACCOUNTS_PER_QUESTION = 128;
 const QUESTION_WINDOW_MS = 400;
-/** Stands for no account in a question for prices: what a block took from anything at all. */
+/** Key of a price request without accounts: the price over all transactions. */
 const ANY = '';
 
-/** The part of {@link Chain} that prices are read from. */
 export type FeeChain = LimitsChain & Pick<Chain, 'baseFee' | 'recentPrice'>;
 
-/** Finds unit limits by simulation and prices from recent blocks. Source: docs/interface.md, Prioritization fee rules. */
+/** Unit limits by simulation, prices from recent blocks. Source: docs/interface.md, Prioritization fee rules. */
 export class FeePlanner {
   readonly #chain: FeeChain;
   readonly #options: FeeOptions;
@@ -73,10 +71,10 @@ export class FeePlanner {
   }
 
   /**
-   * Limits for an attempt. `last` is the price of the one before, null for the first; `salt` keeps equal transfers from being one message.
-   * Throws TransferWouldFail where the chain would not take the transfer, DomainError InvalidRequest where it fits no packet,
-   * FeeAboveBound where the bound of the fee leaves no room for the lowest price, and NodeFault where too few nodes agree on the
-   * simulation, or where it failed for a reason that may pass.
+   * Limits for an attempt. `last` is the price of the previous attempt, null for the first; `salt` makes equal
+   * transfers different messages. Throws TransferWouldFail if the chain would not accept the transfer. Throws
+   * DomainError InvalidRequest if it exceeds a packet, and FeeAboveBound if the fee limit is below the lowest price.
+   * Throws NodeFault if too few nodes agree on the simulation, or it failed for a reason that may pass.
    */
   async plan(
     draft: TransferDraft,
@@ -96,7 +94,7 @@ export class FeePlanner {
     return { spec: { ...draft, ...limits }, feeLamports };
   }
 
-  /** Limits for making or advancing a nonce account, and what that costs in fees. Throws as {@link plan}. */
+  /** Limits and fee for creating or advancing a nonce account. Throws as {@link plan}. */
   async planUpkeep(
     draft: NonceUpkeepDraft,
     last: bigint | null,
@@ -123,7 +121,7 @@ export class FeePlanner {
     return { limits, feeLamports: base + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports) };
   }
 
-  /** The bounds of the price, with the cap so low that the whole fee stays within its bound. */
+  /** The price limits, with a cap that keeps the whole fee within its limit. */
   #boundsFor(computeUnitLimit: number, base: bigint): PriceBounds {
     const { floorMicroLamports, capMicroLamports, maxFeeLamports } = this.#options;
     const dearest = dearestPrice(computeUnitLimit, maxFeeLamports - base);
@@ -134,13 +132,13 @@ export class FeePlanner {
     throw new DomainError('FeeAboveBound', message);
   }
 
-  /** The highest price that any of the accounts asks for: the transaction locks them all. */
+  /** The highest price over the accounts, because the transaction locks them all. */
   async #recentPrice(accounts: readonly string[]): Promise<bigint> {
     const asked = accounts.length === 0 ? [ANY] : accounts;
     return highest([0n, ...(await Promise.all(asked.map((account) => this.#prices.get(account))))]);
   }
 
-  // One answer is the maximum over all accounts asked for, so it bounds the price of each transfer that asked with others.
+  // One answer is the maximum over all its accounts, so it is an upper bound for each transfer that shares the call.
   async #ask(asked: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
     const accounts = asked.filter((account) => account !== ANY);
     const price = await this.#chain.recentPrice(accounts, this.#options.percentile ?? PERCENTILE);
@@ -148,7 +146,7 @@ export class FeePlanner {
   }
 }
 
-/** Accounts that only payments of ours lock: what was paid for them are our own prices. */
+/** Accounts that only our payments lock: prices paid for them are our own. */
 function ownAccounts({ source, token, nonceAccount }: TransferDraft): readonly string[] {
   return [
     source,

@@ -4,7 +4,6 @@ import { VersionedMessage } from '@solana/web3.js';
 import { DomainError } from '../../domain/errors.ts';
 import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
 
-/** One instruction with its accounts named. */
 export interface DecodedInstruction {
   readonly program: string;
   readonly accounts: readonly {
@@ -15,7 +14,7 @@ export interface DecodedInstruction {
   readonly data: Uint8Array;
 }
 
-/** A message of version legacy or 0 as it will run. Null limits = the runtime's default. */
+/** A message of version legacy or 0. Null limits = the runtime's default. */
 export interface DecodedMessage {
   readonly feePayer: string;
   readonly signers: readonly string[];
@@ -28,17 +27,16 @@ export interface DecodedMessage {
   readonly computeUnitPriceMicroLamports: bigint | null;
 }
 
-/** The system program's instruction that advances a nonce account, by its number. */
 const ADVANCE_NONCE = 4;
 
-/** Identity of a message: two transactions with the same hash are one. Hex sha256. */
+/** Identity of a message: two transactions with the same hash are one. Hex SHA-256. */
 export function messageHashOf(message: Uint8Array): string {
   return bytesToHex(sha256(message));
 }
 
 /**
- * Reads the bytes of a message of version legacy or 0. Throws DomainError InvalidRequest for anything that is not exactly one such message,
- * and for one whose instructions use an account of a lookup table.
+ * Decodes a message of version legacy or 0. Throws DomainError InvalidRequest for bytes that are not exactly one such
+ * message, and for a message whose instructions use an account of a lookup table.
  */
 export function decodeMessage(bytes: Uint8Array): DecodedMessage {
   const message = deserialize(bytes);
@@ -70,8 +68,8 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
 }
 
 /**
- * The blockhash of a message of version legacy or 0. Throws DomainError InvalidRequest for any other, and for one that carries a durable
- * nonce in its place: that would never expire.
+ * The blockhash of a message of version legacy or 0. Throws DomainError InvalidRequest for any other version, and for
+ * a message with a durable nonce instead, which would never expire.
  */
 export function blockhashOf(bytes: Uint8Array): string {
   const message = deserialize(bytes);
@@ -97,7 +95,7 @@ function deserialize(bytes: Uint8Array): VersionedMessage {
   } catch (error) {
     throw unreadable('the bytes are no message of a supported version', error);
   }
-  // Trailing bytes or a second way to write the same lengths would be signed without having been read.
+  // Trailing bytes, or a second encoding of the same lengths, would be signed without having been read.
   if (!Buffer.from(canonical).equals(bytes)) throw unreadable('the message is not in its one canonical form');
   return message;
 }

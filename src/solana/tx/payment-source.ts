@@ -4,8 +4,8 @@ import { ATA_PROGRAM } from './programs.ts';
 import { readTokenTransfer } from './token-transfer.ts';
 
 /**
- * The account out of which a payment of ours takes what was planned of an asset, where its bytes alone say how much that is once it has
- * landed. Null for an asset that it does not move; and for SOL where it makes a token account, which somebody else may have made before.
+ * The account that a payment of ours debits, if its bytes alone give the amount once it has landed. Null for an asset
+ * that it does not move. Null also for SOL if it creates a token account, because that account may exist already.
  */
 export function sourceOf({ feePayer, instructions }: DecodedMessage, asset: string): string | null {
   if (asset === SOL) return instructions.some(({ program }) => program === ATA_PROGRAM) ? null : feePayer;

@@ -1,12 +1,12 @@
 import { ascending, highest, lowest } from '../../domain/bigint.ts';
 
-/** Bounds of the price, in micro-lamports a compute unit. */
+/** Limits of the price, in micro-lamports per compute unit. */
 export interface PriceBounds {
   readonly floorMicroLamports: bigint;
   readonly capMicroLamports: bigint;
 }
 
-/** The most compute units that a transaction may ask for. Source: the runtime's compute budget. */
+/** The most compute units that a transaction may request. Source: the runtime's compute budget. */
 export const MAX_COMPUTE_UNITS = 1_400_000;
 
 /** ceil(limit x price / 1,000,000) lamports. Source: docs/interface.md, Prioritization fee rules 2. */
@@ -14,20 +14,21 @@ export function priorityLamports(computeUnitLimit: number, priceMicroLamports: b
   return (BigInt(computeUnitLimit) * priceMicroLamports + 999_999n) / 1_000_000n;
 }
 
-/** What one block took to lock the accounts asked for, in micro-lamports a compute unit. */
+/** The lowest price in one block for locking the requested accounts, in micro-lamports per compute unit. */
 export interface RecentFee {
   readonly slot: bigint;
   readonly prioritizationFee: bigint;
 }
 
-/** How far back a price counts. Nodes keep as many entries, but one only for each block with a transaction: these may be hours old. */
+/** How far back a price counts. Nodes keep an entry only for each block with a transaction: some may be hours old. */
 const RECENT_SLOTS = 150n;
 /** Prices are `floor + k x BAND + salt`, with a salt below the band. */
 const BAND = 1_000n;
 
 /**
- * The price at `percentile` (0 to 1) of the slots up to `newest`. A slot without an entry, or with 0, took a transaction for nothing and
- * counts as 0: without the zeros, a payer on an idle chain would see its own prices only.
+ * The price at `percentile` (0 to 1) of the slots up to `newest`. A slot without an entry, or with 0, accepted a
+ * transaction without priority fee and counts as 0. Without these zeros, a payer on an idle chain would see its own
+ * prices only.
  */
 export function recentPrice(fees: readonly RecentFee[], newest: bigint, percentile: number): bigint {
   const tip = highest([newest, ...fees.map(({ slot }) => slot)]);
@@ -39,10 +40,11 @@ export function recentPrice(fees: readonly RecentFee[], newest: bigint, percenti
 }
 
 /**
- * What recent blocks took, and at least twice what the `last` attempt offered (null: there was none); within floor and cap. So each
- * attempt offers more than the one before, however the market moves, until the cap leaves no room.
- * `salt` keeps equal transfers from being one message. It moves the price inside its band only, and a recent price counts as the start of its
- * band: so a price of our own, seen again as a recent one, leads to the same band and never to a higher one.
+ * The recent price, and at least twice the price of the `last` attempt (null: none); within floor and cap. So each
+ * attempt offers more than the previous one, however the market moves, until the cap is reached.
+ * `salt` makes equal transfers different messages. It moves the price only inside its band, and a recent price counts
+ * as the start of its band. So our own price, read again as a recent one, leads to the same band and never to a
+ * higher one.
  */
 export function attemptPrice(recent: bigint, last: bigint | null, salt: bigint, bounds: PriceBounds): bigint {
   const { floorMicroLamports, capMicroLamports: cap } = bounds;
@@ -55,7 +57,7 @@ export function attemptPrice(recent: bigint, last: bigint | null, salt: bigint, 
   return salted <= cap ? salted : cap - (salt % lowest([BAND, cap - floorMicroLamports + 1n]));
 }
 
-/** The highest price at which the priority fee of such a limit stays within `lamports`. */
+/** The highest price that keeps the priority fee of such a limit within `lamports`. */
 export function dearestPrice(computeUnitLimit: number, lamports: bigint): bigint {
   return (lamports * 1_000_000n) / BigInt(computeUnitLimit);
 }

@@ -5,7 +5,7 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 
-/** The 150 newest blockhashes of a bank, newest first: a u64 with their number, then 32 bytes of hash and 8 bytes of fee each. */
+/** The 150 newest blockhashes of a bank, newest first. Layout: u64 count, then 32 bytes of hash, 8 of fee each. */
 export const RECENT_BLOCKHASHES_SYSVAR = 'SysvarRecentB1ockHashes11111111111111111111';
 const COUNT_BYTES = 8;
 const HASH_BYTES = 32;
@@ -13,7 +13,7 @@ const ENTRY_BYTES = 40;
 
 const SHARED_MS = 4_000;
 
-/** How long blockhashes can still be used, by one node's confirmed bank. Callers share one request for four seconds. */
+/** Remaining lifetimes of blockhashes, by one node's confirmed bank. Callers share one request for four seconds. */
 export class RecentBlockhashes {
   readonly #pool: Pick<NodePool, 'read'>;
   readonly #ages = new TtlCache<ReadonlyMap<string, number>>(SHARED_MS);
@@ -22,7 +22,7 @@ export class RecentBlockhashes {
     this.#pool = pool;
   }
 
-  /** Blocks after which this blockhash (base58) expires, 1 to 150; null where no node answers, or the node does not list it. */
+  /** Blocks after which this blockhash (base58) expires, 1 to 150; null if no node lists it, or none answers. */
   async blocksLeft(blockhash: string): Promise<number | null> {
     const ages = await this.#ages.get('', () => this.#pool.read(readAges)).catch(() => null);
     const age = ages?.get(blockhash);

@@ -1,14 +1,13 @@
 import { base58 } from '@scure/base';
 
-/** What the bytes of a transaction say about who signed it. */
+/** The signatures, message and accounts of a transaction's bytes. Signatures are not verified. */
 export interface SignedTransaction {
-  /** 64 bytes each, in the order of `signers`; the first is the transaction's name. */
+  /** 64 bytes each, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly Uint8Array[];
-  /** The bytes that they are over. */
   readonly message: Uint8Array;
   /** base58, the fee payer first. */
   readonly signers: readonly string[];
-  /** Every account that the message itself names, the signers first; those of lookup tables are not among them. */
+  /** The accounts in the message itself, signers first; accounts of lookup tables are not included. */
   readonly accounts: readonly string[];
 }
 
@@ -16,15 +15,14 @@ const SIGNATURE_BYTES = 64;
 const ADDRESS_BYTES = 32;
 const VERSION_BIT = 0x80;
 const VERSION_1 = 0x81;
-/** Version 1: prefix, header (3), config mask (4), lifetime (32), number of instructions, then the number of accounts. */
+/** Version 1: prefix, header (3), config mask (4), lifetime (32), instruction count, then account count. */
 const VERSION_1_ACCOUNTS_AT = 41;
 
-/** Reads a transaction of version legacy, 0 or 1 (SIMD-0385: signatures last). Null for bytes that are none. */
+/** Reads a transaction of version legacy, 0 or 1 (SIMD-0385: signatures last). Null for other bytes. */
 export function readSigned(raw: Uint8Array): SignedTransaction | null {
   return raw[0] === VERSION_1 ? readVersion1(raw) : readEarlier(raw);
 }
 
-/** The version of a message that {@link readSigned} gave. */
 export function versionOf(message: Uint8Array): 'legacy' | number {
   const [first = 0] = message;
   return first < VERSION_BIT ? 'legacy' : first - VERSION_BIT;
@@ -67,7 +65,7 @@ function assemble(
   return { signatures, message, signers: accounts.slice(0, count), accounts };
 }
 
-/** A length of seven bits a byte, and where the bytes after it begin. */
+/** A compact-u16 length of at most two bytes, and the offset after it. */
 function shortLength(bytes: Uint8Array, at: number): readonly [length: number, next: number] {
   const [low = 0, high = 0] = bytes.subarray(at, at + 2);
   return low < 0x80 ? [low, at + 1] : [(low & 0x7f) | (high << 7), at + 2];

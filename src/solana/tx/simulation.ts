@@ -5,24 +5,21 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import type { TransactionError } from './error.ts';
 
-/** How a simulation ended on `node`. */
 export interface Simulation {
   readonly node: string;
-  /** The slot of the bank that it ran on. */
   readonly slot: bigint;
   readonly error: TransactionError | null;
   readonly logs: readonly string[];
   readonly unitsConsumed: bigint | null;
 }
 
-/** The simulations of one transaction: those that a quorum gives alike, the others, and what the other nodes failed with. */
+/** Simulations of one transaction: those that a quorum returns alike, the others, and other nodes' errors. */
 export interface Simulations {
   readonly alike: readonly Simulation[];
   readonly others: readonly Simulation[];
   readonly faults: readonly string[];
 }
 
-/** See `Chain.simulations`. */
 export async function simulateAlike(
   pool: NodePool,
   raw: string,

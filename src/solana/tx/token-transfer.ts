@@ -1,7 +1,7 @@
 import type { DecodedInstruction, DecodedMessage } from './message.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts';
 
-/** A checked token transfer in base units; `expectedFee` is null where none is declared. */
+/** A checked token transfer in base units; `expectedFee` is null if none is declared. */
 export interface TokenTransferData {
   readonly amount: bigint;
   readonly decimals: number;
@@ -22,7 +22,7 @@ export function readTokenTransfer({ program, data }: DecodedInstruction): TokenT
   return null;
 }
 
-/** Base units that a message's token transfer withholds at the destination; the chain fails it where that is not so. */
+/** Base units that the token program withholds at the destination; with another fee, the transfer fails. */
 export function withheldBy(message: DecodedMessage): bigint {
   const last = message.instructions.at(-1);
   return (last === undefined ? null : readTokenTransfer(last))?.expectedFee ?? 0n;

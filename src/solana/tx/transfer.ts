@@ -17,7 +17,7 @@ import { deriveAta } from '../tokens/ata.ts';
 import { messageHashOf } from './message.ts';
 import { ATA_PROGRAM, MEMO_PROGRAM } from './programs.ts';
 
-/** An account that a transfer hook wants to see; never a signer. */
+/** An extra account for a transfer hook; never a signer. */
 export interface HookAccount {
   readonly address: string;
   readonly writable: boolean;
@@ -33,7 +33,7 @@ export interface TokenTransfer {
   readonly hookAccounts: readonly HookAccount[];
 }
 
-/** Everything that makes one transfer message. `amount` in base units leaves `source`; addresses are wallets. */
+/** All inputs of one transfer message. `amount` in base units leaves `source`; addresses are wallets. */
 export interface TransferSpec {
   readonly asset: string;
   readonly amount: bigint;
@@ -45,22 +45,21 @@ export interface TransferSpec {
   readonly computeUnitPriceMicroLamports: bigint;
   /** A recent blockhash, or the value of `nonceAccount`. */
   readonly blockhash: string;
-  /** The nonce account of `source` that gives the transaction its lifetime; without it the blockhash does. */
+  /** The nonce account of `source` that gives the transaction its lifetime; if absent, the blockhash does. */
   readonly nonceAccount?: string;
-  /** The destination may be off the curve, as a vault that a program signs for is. Default false. */
+  /** The destination may be off the curve, as a program's vault is. Default false. */
   readonly toVault?: boolean;
 }
 
-/** A transfer whose limits are still to be found. */
 export type TransferDraft = Omit<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
-/** A composed version-0 message and its identity (hex sha256). */
+/** A composed version-0 message and its identity (hex SHA-256). */
 export interface ComposedTransfer {
   readonly message: Uint8Array;
   readonly messageHash: string;
 }
 
-/** Largest transaction a node takes: one packet. */
+/** Largest transaction that nodes accept: one packet. */
 const MAX_TRANSACTION_BYTES = 1232;
 const SIGNATURE_BYTES = 65;
 /** More do not fit: each signer has a signature and a key. */
@@ -68,9 +67,9 @@ const MAX_SIGNATURES = 12;
 const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
- * Compose a transfer: the advance of its nonce where it has one, compute unit limit and price, then the account, then memo and transfer
- * side by side (Token-2022 wants the memo directly before the transfer). Throws DomainError InvalidRequest where it would not fit a
- * packet.
+ * Composes a transfer: the nonce advance if it has one, compute unit limit and price, the token account, memo,
+ * transfer. Token-2022 requires the memo directly before the transfer. Throws DomainError InvalidRequest if the
+ * transaction exceeds a packet.
  */
 export function composeTransfer(spec: TransferSpec): ComposedTransfer {
   const message = serialized(spec);
@@ -78,7 +77,6 @@ export function composeTransfer(spec: TransferSpec): ComposedTransfer {
   return { message, messageHash: messageHashOf(message) };
 }
 
-/** Null where the transaction would be larger than a packet. */
 function serialized(spec: TransferSpec): Uint8Array | null {
   const compiled = MessageV0.compile({
     payerKey: new PublicKey(spec.source),
@@ -114,18 +112,17 @@ function tooLarge(spec: TransferSpec): string {
   return `${all}: its memo has ${Buffer.byteLength(spec.memo, 'utf8')} bytes, and at most ${room} fit`;
 }
 
-/** Bytes of the longest memo that fits; null where none does. */
 function memoRoom(spec: TransferSpec): number | null {
   const shortest = serialized({ ...spec, memo: 'x' });
   if (shortest === null) return null;
   const room = MAX_MESSAGE_BYTES - shortest.length + 1;
-  // From 128 bytes on, the length that stands before the memo takes two bytes.
+  // From 128 bytes on, the length prefix of the memo takes two bytes.
   return room < 128 ? room : Math.max(127, room - 1);
 }
 
 /**
- * A complete transaction: base64 wire bytes and the base58 signature that names it. `signatures`: 64 bytes each, in the order of the
- * message's signers, at least one.
+ * A complete transaction: base64 wire bytes and the base58 signature that identifies it. `signatures`: 64 bytes each,
+ * at least one, in the order of the message's signers.
  */
 export function assembleTransaction(
   message: Uint8Array,

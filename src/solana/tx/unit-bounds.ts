@@ -1,7 +1,7 @@
 import { TOKEN_2022_PROGRAM } from './programs.ts';
 import type { TransferDraft } from './transfer.ts';
 
-/** The compute units that a message may take, whatever nodes say. */
+/** The compute units that a message may take, whatever nodes return. */
 export interface UnitBounds {
   readonly floor: bigint;
   readonly ceiling: bigint;
@@ -10,8 +10,8 @@ export interface UnitBounds {
 type Part = readonly [least: bigint, most: bigint];
 
 /**
- * What each part of a message takes at least and at most, in compute units. The least is what the leanest program takes that is
- * deployed for it (p-token, p-memo), the most about twice what the heaviest one does (SPL Token and SPL Memo).
+ * Lowest and highest compute units of each part of a message. The lowest is that of the cheapest deployed program
+ * (p-token, p-memo), the highest about twice that of the most expensive one (SPL Token, SPL Memo).
  * test/solana/tx/unit-bounds.test.ts measures each part on the real programs.
  */
 const PARTS = {
@@ -22,9 +22,9 @@ const PARTS = {
   nativeTransfer: [150n, 300n],
   /** p-token 105, SPL Token about 6,200. */
   token: [100n, 15_000n],
-  /** By the extensions of the mint and of both accounts. */
+  /** Depends on the extensions of the mint and of both accounts. */
   token2022: [1_000n, 50_000n],
-  /** Without the search of the address, which is charged by the bump. */
+  /** Without the address search, which is charged by the bump. */
   createAta: [3_000n, 60_000n],
   memo: [200n, 10_000n],
   memoByte: [0n, 500n],
@@ -32,7 +32,7 @@ const PARTS = {
   hook: [0n, 400_000n],
 } as const satisfies Record<string, Part>;
 
-/** The bounds of a transfer, without the search of the token account's address. */
+/** The limits of a transfer, without the address search of the token account. */
 export function transferBounds({ token, memo, nonceAccount }: TransferDraft): UnitBounds {
   const parts: Part[] = [PARTS.limits];
   if (nonceAccount !== undefined) parts.push(PARTS.nonceAdvance);
@@ -46,7 +46,6 @@ export function transferBounds({ token, memo, nonceAccount }: TransferDraft): Un
   return sum(parts);
 }
 
-/** The bounds of the making or the advance of a nonce account. */
 export function upkeepBounds(kind: 'create' | 'advance'): UnitBounds {
   return sum([PARTS.limits, kind === 'create' ? PARTS.nonceCreate : PARTS.nonceAdvance]);
 }

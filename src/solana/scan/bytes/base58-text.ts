@@ -4,19 +4,19 @@ import { SHORTEST_ADDRESS } from './fingerprint.ts';
 const QUOTE = 0x22;
 const LOW_HALF = 0xffff;
 
-/** What two bytes are that follow each other: each kind is a bit of its own, and all others are 0. */
+/** The kind of a pair of bytes: each kind is a bit of its own, all other pairs are 0. */
 const DIGITS = 1;
 const DIGIT_THEN_QUOTE = 2;
 const QUOTE_FIRST = 4;
-/** By two bytes as a number of 16 bits, the first byte lowest. Of its 64 KiB, the answers of nodes touch about 7. */
+/** Indexed by two bytes as a 16-bit number, first byte lowest. Node answers touch about 7 of its 64 KiB. */
 const PAIRS = pairs();
 
 /**
- * The closing quote of the address whose text begins at `at`, 32 to 44 digits of base58; -1 where the text is no address. Only inside a
- * block, where more follows: throws RangeError where the bytes end within 45.
+ * The closing quote of the address whose text begins at `at`, 32 to 44 base58 digits; -1 if the text is not an
+ * address. Use it only inside a block, where more bytes follow: throws RangeError if the data ends within 45 bytes.
  */
 export function addressEnd(view: DataView, at: number): number {
-  // Nearly all have 43 or 44 digits. Written out, as a loop takes twice the time.
+  // Nearly all addresses have 43 or 44 digits. Unrolled, because a loop takes twice the time.
   const first =
     digitsAt(view, at) &
     digitsAt(view, at + 4) &
@@ -44,7 +44,7 @@ function endOfShort(view: DataView, at: number): number {
   return pair !== 0 && end - at >= SHORTEST_ADDRESS ? end : -1;
 }
 
-/** {@link DIGITS} where the four bytes are such. */
+/** {@link DIGITS} if all four bytes are digits. */
 function digitsAt(view: DataView, at: number): number {
   const word = view.getInt32(at, true);
   return (PAIRS[word & LOW_HALF] as number) & (PAIRS[word >>> 16] as number);

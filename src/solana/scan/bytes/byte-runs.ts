@@ -1,15 +1,15 @@
 const EIGHT = 8;
 /**
- * Of each run: its length, where its eights begin, and for one shorter than eight two words, each with its mask. All in one flat list,
- * which is read from front to end, as an object for each run would have to be fetched before it is read.
+ * Per run: its length and the index of its first eight bytes; for a run shorter than eight also two words, each with
+ * its mask. The list is flat and read front to back, because one object per run would need an extra memory access.
  */
 const FIELDS = 6;
 const NONE: readonly number[] = [0, 0, 0, 0];
 
 /**
- * Runs of bytes, each to be looked for where it may lie again: eight bytes at once as a number, since equal numbers are equal bytes (but
- * for zeros, of which there are none in JSON). A NaN, which no UTF-8 makes, is never equal: then the bytes are walked. The last eight
- * overlap those before; a run shorter than eight is compared under a mask.
+ * Byte sequences that are compared with text in eight-byte steps, as numbers: equal numbers have equal bytes, except
+ * for zeros, which JSON does not contain. A NaN is never equal, but UTF-8 never produces one; the bytes are then read
+ * the slow way. The last step overlaps the previous one. A run shorter than eight bytes is compared under a mask.
  */
 export class Runs {
   readonly #plan: Int32Array;
@@ -26,10 +26,7 @@ export class Runs {
     this.#eights = Float64Array.from(eights);
   }
 
-  /**
-   * The position after the run of this number where it lies at `at`, else -1. May throw RangeError where the text ends in it, or within
-   * eight bytes from `at`.
-   */
+  /** The position after run number `run` at `at`, or -1. May throw RangeError near the end of the text. */
   after(view: DataView, at: number, run: number): number {
     const plan = this.#plan;
     const fields = run * FIELDS;
@@ -51,10 +48,7 @@ export class Runs {
   }
 }
 
-/**
- * Whether the bytes at `one` are those at `other`, as {@link Runs} compares them; never where they are fewer than eight. May throw
- * RangeError where the text ends in them.
- */
+/** Compares like {@link Runs}; false for fewer than eight bytes. May throw RangeError near the end of the text. */
 export function areSame(view: DataView, one: number, other: number, length: number): boolean {
   if (length < EIGHT) return false;
   const last = length - EIGHT;
@@ -73,7 +67,7 @@ function eightsOf(run: Uint8Array): readonly number[] {
   return eights;
 }
 
-/** The run as two words, each with the mask of those of its bytes that count. */
+/** The run as two words, each with a mask of its valid bytes. */
 function wordsOf(run: Uint8Array): readonly number[] {
   const [words, masks] = [new Int32Array(2), new Int32Array(2)];
   new Uint8Array(words.buffer).set(run);

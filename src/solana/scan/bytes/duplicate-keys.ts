@@ -1,4 +1,4 @@
-/** The objects in a JSON value that are read, by the names that lead to them; an array is read as each of its elements. */
+/** The objects of a JSON value that are read, by key path. An array stands for each of its elements. */
 export interface ReadObjects {
   readonly [name: string]: ReadObjects;
 }
@@ -6,7 +6,7 @@ export interface ReadObjects {
 const KEY: ReadObjects = {};
 const TOKEN_BALANCE: ReadObjects = { uiTokenAmount: {} };
 
-/** Of an entry of a block's `transactions`, or of a transaction that is shown alone. */
+/** For an entry of a block's `transactions`, or for a single transaction. */
 export const READ_IN_TRANSACTION: ReadObjects = {
   transaction: { accountKeys: KEY, message: { accountKeys: KEY, header: {} } },
   meta: {
@@ -17,14 +17,13 @@ export const READ_IN_TRANSACTION: ReadObjects = {
   },
 };
 
-/** Of an answer to getBlock. */
 export const READ_IN_ANSWER: ReadObjects = { result: { transactions: READ_IN_TRANSACTION } };
 
 interface Level {
   /** Null in an array. */
   readonly names: Set<string> | null;
   readonly read: ReadObjects;
-  /** What the value that comes next is read as; undefined where it is not read. */
+  /** How the next value is read; undefined if it is not read. */
   next: ReadObjects | undefined;
 }
 
@@ -34,8 +33,9 @@ const MARKS = /["[\]{}]/g;
 const COLON = /\s*:/y;
 
 /**
- * The first name that two members of one object have in the JSON `text`, however it is escaped; null where there is none. Only objects that
- * are read count: in others a second member changes nothing that we take from the text. `JSON.parse` takes the last one without a word.
+ * The first key that occurs twice in one object of the JSON `text`, with escapes decoded; null if there is none.
+ * Objects that are not read are ignored, because their duplicates change nothing. `JSON.parse` silently takes the
+ * last one.
  */
 export function doubleNameIn(text: string, read: ReadObjects): string | null {
   const levels: Level[] = [{ names: null, read, next: read }];
@@ -71,7 +71,7 @@ function nameOf(quoted: string): string {
   return quoted.includes(BACKSLASH) ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }
 
-/** Behind the quote that ends the text which begins at `from`. */
+/** The position after the closing quote of the text that begins at `from`. */
 function textEnd(text: string, from: number): number {
   for (let end = text.indexOf(QUOTE, from); end >= 0; end = text.indexOf(QUOTE, end + 1)) {
     let before = end;

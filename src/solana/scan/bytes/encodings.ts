@@ -4,34 +4,29 @@ import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { SIGNATURE_TEXT } from '../../rpc/node-text.ts';
 import { readSigned, versionOf } from '../../tx/signed-transaction.ts';
 
-/** Who a transaction names and who signed it, however it is encoded. */
 export interface TransactionBody {
-  /** The first is the transaction's name. */
   readonly signatures: readonly [string, ...string[]];
-  /** In the order in which balances are listed; see `hasLoaded`. */
+  /** In the order of the balances; see `hasLoaded`. */
   readonly accounts: readonly { readonly address: string; readonly signer: boolean }[];
-  /** Whether those of lookup tables are among them; else `meta.loadedAddresses` follow, the writable ones first. */
+  /** Whether accounts of lookup tables are included. If not, `meta.loadedAddresses` follow, writable ones first. */
   readonly hasLoaded: boolean;
-  /** What the bytes say of it; null where the encoding leaves that to the `version` beside it. */
+  /** The version in the bytes; null if the encoding has it in a separate `version` field. */
   readonly version: 'legacy' | number | null;
 }
 
-/** An address as nodes show it; what has the form of one and is none is the address of nothing. */
+/** An address as nodes return it; only the form is checked. Text of this form that is no address has no account. */
 export const address = z.string().regex(ADDRESS_TEXT);
 const signatures = z.tuple([z.string().regex(SIGNATURE_TEXT)], z.string());
 const describedKey = z.object({ pubkey: address, signer: z.boolean() });
 
-/** `transactionDetails: accounts`. */
 const accountsOnly = z
   .object({ signatures, accountKeys: z.array(describedKey) })
   .transform(({ signatures: names, accountKeys }) => described(names, accountKeys));
 
-/** Encoding `jsonParsed`. */
 const parsed = z
   .object({ signatures, message: z.object({ accountKeys: z.array(describedKey) }) })
   .transform(({ signatures: names, message }) => described(names, message.accountKeys));
 
-/** Encoding `json`. */
 const plain = z
   .object({
     signatures,
@@ -52,7 +47,7 @@ const plain = z
     }),
   );
 
-/** Encodings `base64` and `base58`: the transaction as it was signed. */
+/** Encodings `base64` and `base58`: the signed bytes of the transaction. */
 const binary = z
   .union([z.tuple([z.string(), z.literal('base64')]), z.tuple([z.string(), z.literal('base58')])])
   .transform(([text, encoding], context): TransactionBody => {

@@ -5,32 +5,32 @@ import { WORD_BYTES } from './u32.ts';
 export const SHORTEST_ADDRESS = 32;
 export const LONGEST_ADDRESS = 44;
 
-/** Whether a text from `start` to `end` may be an address by its length. */
 export function hasAddressLength(start: number, end: number): boolean {
   return end - start >= SHORTEST_ADDRESS && end - start <= LONGEST_ADDRESS;
 }
 
-/** Eight words from the front and three from the end cover every address; with the length they tell any two apart. */
+/** Eight words from the start, three from the end and the length differ for any two addresses. */
 const FRONT_WORDS = 8;
 const END = 8;
 const NUMBERS = 12;
 
 /**
- * A hash of an address's text where it lies, under keys drawn anew for each. Two sums of products, each of two numbers of the text with a
- * secret added to either (Multilinear-HM of Lemire and Kaser, "Strongly universal string hashing is fast"), which costs half the products
- * of one for each number. Their bound is not ours, as the sums have 32 bits: two texts have an equal one with a chance of 2^-(32 - v) at
- * most, v being the lowest bit in which numbers of theirs differ. The second sum reads the words in the other byte order, so that what is
- * high in one is low in the other: both are equal with 2^-(64 - v - v'). One character makes v + v' 24 and twice its own lowest bit: 36
- * for `1` and `q`, the worst of all. So who does not see the keys makes two addresses of equal hash with a chance of 2^-28 at most.
+ * A keyed hash of an address's text, with new random keys for each instance. It is two sums of products of two words
+ * each, with a secret added to each word. Source: Multilinear-HM, Lemire and Kaser, "Strongly universal string
+ * hashing is fast". That needs half the products of one per word. Their bound does not apply, because the sums have
+ * 32 bits. Two texts collide in one sum with a probability of at most 2^-(32 - v), where v is the lowest bit in which
+ * their words differ. The second sum reads the words in the other byte order: a high bit in one is low in the other.
+ * Both collide with 2^-(64 - v - v'). For one differing character, v + v' is 24 plus twice its own lowest differing
+ * bit, at most 36 (for `1` and `q`). So without the keys, two addresses of equal hash can be made with a probability
+ * of at most 2^-28.
  */
 export class Fingerprint {
-  /** 32 bits of the last hash, apart from those that {@link take} gives. */
+  /** 32 bits of the last hash, independent of those that {@link take} returns. */
   spread = 0;
   readonly #keys = randomFillSync(new Int32Array(2 * NUMBERS));
   readonly #text = Buffer.alloc(LONGEST_ADDRESS);
   readonly #view = new DataView(this.#text.buffer, this.#text.byteOffset, LONGEST_ADDRESS);
 
-  /** {@link take} for the text of an address. */
   ofText(address: string): number {
     return this.take(this.#view, 0, this.#text.write(address, 'latin1'));
   }
@@ -63,7 +63,7 @@ function product(keys: Int32Array, index: number, first: number, second: number)
   return Math.imul(first + (keys[index] as number), second + (keys[index + 1] as number));
 }
 
-/** Every bit of the answer depends on every bit of `value` (the end of MurmurHash3). One to one. */
+/** Every bit of the result depends on every bit of `value` (the finalizer of MurmurHash3). One to one. */
 function mix(value: number): number {
   const once = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);

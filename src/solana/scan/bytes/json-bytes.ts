@@ -2,7 +2,7 @@ import { lowestMark, quoteMarksOf, WORD_BYTES } from './u32.ts';
 
 const QUOTE = 0x22;
 const SPACE = 0x20;
-/** Digits, signs, commas, colons and white space lie below it; brackets and the letters of null, true and false above. */
+/** Digits, signs, commas, colons and white space are below it; brackets and the letters of literals above. */
 const FIRST_LETTER = 0x40;
 /** The only bit in which `{` and `[` differ, and `}` and `]`. */
 const SQUARE = 0x20;
@@ -14,32 +14,30 @@ const COMMA = 0x2c;
 const PLUS = 0x2b;
 const COLON = 0x3a;
 
-/** Bits of a word without which each of its bytes is below {@link FIRST_LETTER}, and ASCII. */
+/** If none of these bits is set in a word, each of its bytes is ASCII and below {@link FIRST_LETTER}. */
 const FIRST_LETTERS = 0xc0c0c0c0 | 0;
 const FIRST_LETTER_EACH = 0x40404040;
 const COMMAS = 0x2c2c2c2c;
 
-/** The text is not what its reader expects, so that nothing can be told from it. */
+/** The text has an unexpected form, so that no result is possible without a parse. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 
-/** Is told of a string: its text lies from `start` to `end`. */
+/** Receives the range of a string's text. */
 export type OnText = (start: number, end: number) => void;
 
-/** Reads a member's value and gives the position after it. */
+/** Reads a member's value and returns the position after it. */
 export type VisitMember = (value: number, name: string) => number;
 
 /**
- * Walks JSON where it lies, and makes no values of it. For text without a backslash only: then each quote begins or ends a string.
- * Positions count bytes; each method takes that of what it reads and gives the one after it. It reads all JSON, and some
- * text that is none. Throws {@link Unreadable}, and RangeError where the text ends too soon.
+ * Walks JSON in place, without creating values. Only for text without a backslash: then each quote begins or ends a
+ * string. Positions count bytes; each method takes the position of its input and returns the one after it. Accepts
+ * all JSON, and some invalid text. Throws {@link Unreadable}, and RangeError if the text ends too soon.
  */
 export class JsonBytes {
   readonly view: DataView;
-  /** How many elements the array has that {@link numbers} read last. */
   count = 0;
-  /** Where the last whole word of the text begins. */
   readonly #lastWord: number;
 
   constructor(view: DataView) {
@@ -47,14 +45,14 @@ export class JsonBytes {
     this.#lastWord = view.byteLength - WORD_BYTES;
   }
 
-  /** Visits the members of an object. Throws Unreadable where two have one name: which of them is meant, no reader can tell. */
+  /** Visits the members of an object. Throws Unreadable for a duplicate key, because its meaning is ambiguous. */
   object(at: number, visit: VisitMember): number {
     const view = this.view;
     const next = spaces(view, past(view, at, OPEN));
     return view.getUint8(next) === CLOSE ? next + 1 : this.#members(next, visit, new Set());
   }
 
-  /** {@link object} for what is left of one behind a member's value; `names` are those of the members before. */
+  /** {@link object} for the rest of an object after a member's value; `names` are the keys so far. */
   furtherMembers(at: number, visit: VisitMember, names: Set<string>): number {
     const view = this.view;
     const next = spaces(view, at);
@@ -62,7 +60,7 @@ export class JsonBytes {
     return this.#members(spaces(view, past(view, next, COMMA)), visit, names);
   }
 
-  /** Visits the elements of an array: `visit` reads one and gives the position after it. */
+  /** Visits the elements of an array: `visit` reads one and returns the position after it. */
   array(at: number, visit: (element: number) => number): number {
     const view = this.view;
     let next = spaces(view, past(view, at, OPEN_SQUARE));
@@ -74,7 +72,7 @@ export class JsonBytes {
     }
   }
 
-  /** Passes a value of any kind, and tells `onText` of each string in it, keys included. */
+  /** Skips a value of any kind, and calls `onText` for each string in it, keys included. */
   value(at: number, onText?: OnText): number {
     const view = this.view;
     let depth = 0;
@@ -101,7 +99,7 @@ export class JsonBytes {
     }
   }
 
-  /** Passes an array, soonest one of numbers, and counts its elements: see {@link count}. */
+  /** Skips an array and counts its elements (see {@link count}); fastest for numbers. */
   numbers(at: number): number {
     const view = this.view;
     const lastWord = this.#lastWord;
@@ -122,7 +120,6 @@ export class JsonBytes {
     return next + 1;
   }
 
-  /** The closing quote of the string whose text begins at `at`. */
   textEnd(at: number): number {
     const view = this.view;
     const lastWord = this.#lastWord;
@@ -135,7 +132,6 @@ export class JsonBytes {
     return next;
   }
 
-  /** The end of a number, null, true or false. */
   scalarEnd(at: number): number {
     let next = at;
     while (!isAfterScalar(this.view.getUint8(next))) next += 1;
@@ -143,7 +139,6 @@ export class JsonBytes {
     return next;
   }
 
-  /** The next byte that is no white space. */
   spaces(at: number): number {
     return spaces(this.view, at);
   }
@@ -152,7 +147,6 @@ export class JsonBytes {
     return this.view.getUint8(at) === character.charCodeAt(0);
   }
 
-  /** Whether exactly `text`, of ASCII, lies from `start` to `end`. */
   reads(start: number, end: number, text: string): boolean {
     if (end - start !== text.length) return false;
     for (let index = 0; index < text.length; index += 1) {
@@ -161,7 +155,6 @@ export class JsonBytes {
     return true;
   }
 
-  /** The bytes from `start` to `end`, each as one character. */
   text(start: number, end: number): string {
     const { buffer, byteOffset } = this.view;
     return Buffer.from(buffer, byteOffset + start, end - start).toString('latin1');
@@ -194,7 +187,7 @@ export class JsonBytes {
   }
 }
 
-/** How many bytes of `word` are commas; each must be below {@link FIRST_LETTER}. */
+/** The number of commas in `word`; each byte must be below {@link FIRST_LETTER}. */
 function commasIn(word: number): number {
   const marks = (FIRST_LETTER_EACH - (word ^ COMMAS)) & FIRST_LETTER_EACH;
   return Math.imul(marks >>> 6, 0x01010101) >>> 24;
@@ -211,7 +204,7 @@ function past(view: DataView, at: number, byte: number): number {
   throw new Unreadable(`no ${String.fromCharCode(byte)} at byte ${at}`);
 }
 
-/** White space; in JSON no other byte is as low. */
+/** White space: no other byte in JSON is as low. */
 export function isBlank(byte: number): boolean {
   return byte <= SPACE;
 }
@@ -221,7 +214,7 @@ export function isScalarStart(byte: number): boolean {
   return !isBlank(byte) && byte !== QUOTE && (byte | SQUARE) !== OPEN;
 }
 
-/** White space, `,`, `]` or `}`, and in JSON nothing else that a number or name may touch. */
+/** White space, `,`, `]` or `}`: in JSON, nothing else follows a number or literal. */
 function isAfterScalar(byte: number): boolean {
   return (byte <= COMMA && byte !== PLUS) || (byte | SQUARE) === CLOSE;
 }

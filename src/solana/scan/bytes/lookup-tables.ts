@@ -1,7 +1,7 @@
 import { hasAddressLength } from './fingerprint.ts';
 import type { WatchSet } from './watch-set.ts';
 
-/** Bytes of a text from `start` up to, and without, `end`. */
+/** Bytes from `start` up to, and without, `end`. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -9,9 +9,7 @@ export interface ByteRange {
 
 const TOGETHER = 512;
 
-/**
- * Many questions to a watch set about one text. They wait for each other: memory fetches hundreds of places in little more time than one.
- */
+/** Batches lookups in a watch set: hundreds of memory reads at once take little more time than one. */
 export class Lookups {
   readonly #watched: WatchSet;
   readonly #view: DataView;
@@ -28,7 +26,6 @@ export class Lookups {
     this.#view = view;
   }
 
-  /** Asks whether the text from `start` to `end` is a wallet's. */
   ask(start: number, end: number): void {
     if (!hasAddressLength(start, end)) return;
     const index = this.#waiting;
@@ -40,7 +37,7 @@ export class Lookups {
     if (this.#waiting === TOGETHER) this.#settle();
   }
 
-  /** Where wallets were found, in the order in which they were asked for. */
+  /** The ranges of found wallets, in the order of {@link ask}. */
   found(): readonly ByteRange[] {
     this.#settle();
     return this.#found;

@@ -8,18 +8,17 @@ import type { NameFilter } from './name-filter.ts';
 import { TransactionBytes } from './transaction-bytes.ts';
 import type { WatchSet } from './watch-set.ts';
 
-/** What the bytes of a block tell without a parse. */
 export type BlockScan =
-  /** Nothing that can be relied on: parse the whole, and take each of its wallets for a candidate. */
+  /** The scan is not reliable: parse the whole block, and treat each of its wallets as a candidate. */
   | { readonly mustParse: true }
   | {
       readonly mustParse: false;
       readonly header: Omit<BlockHeader, 'slot'>;
-      /** The names of its transactions; see `listIn`. */
+      /** The signatures of its transactions; see `listIn`. */
       readonly list: Uint8Array;
-      /** Each text in a transaction that the watch set takes for a wallet of ours, once. */
+      /** Each distinct text in a transaction that the watch set accepts as a wallet of ours. */
       readonly candidates: readonly string[];
-      /** The transactions that hold a candidate, each as the bytes of its JSON object, in their order. */
+      /** The transactions with a candidate, each as the byte range of its JSON object, in order. */
       readonly hitTransactions: readonly ByteRange[];
     };
 
@@ -35,10 +34,11 @@ function isHeaderField(name: string): name is HeaderField {
 }
 
 /**
- * Looks for watched wallets in the answer to a `getBlock` (transactionDetails `accounts` or `full`, encoding `jsonParsed` or `json`)
- * without parsing it. Every wallet that a parse would find in a transaction is among the candidates, or `mustParse` is true: for an
- * answer with a backslash in it, as text may then be written in more than one way, and for any in which a transaction lacks
- * what names its wallets in plain text: its keys, meta, both lists of token balances. All that may be a wallet is added to `names`.
+ * Searches a `getBlock` answer (transactionDetails `accounts` or `full`, encoding `jsonParsed` or `json`) for watched
+ * wallets without parsing it. Every wallet that a parse would find in a transaction is among the candidates, or
+ * `mustParse` is true. `mustParse` is true for an answer with a backslash, because text can then be escaped. It is
+ * also true if a transaction lacks plain-text account keys, meta, or one of its token balance lists. All possible
+ * wallets are added to `names`.
  */
 export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: NameFilter): BlockScan {
   if (bytes.includes(BACKSLASH)) return { mustParse: true };
@@ -56,7 +56,6 @@ class AnswerScan {
   readonly #json: JsonBytes;
   readonly #reader: TransactionBytes;
   readonly #transactions: ByteRange[] = [];
-  /** The first of each transaction. */
   readonly #signatures: ByteRange[] = [];
   readonly #fields = new Map<HeaderField, string | null>();
 
@@ -113,7 +112,7 @@ class AnswerScan {
     return end;
   }
 
-  /** No text as long as one signature is two of them: so a list of names is that of no other transactions. */
+  /** Only texts of one signature's length are accepted, so that two different lists never produce the same bytes. */
   #sign(start: number, end: number): void {
     if (this.#signatures.length > this.#transactions.length) return;
     const length = end - start;
@@ -122,13 +121,12 @@ class AnswerScan {
     this.#signatures.push({ start, end });
   }
 
-  /** The text of a string or number; null for null. */
   #scalar(start: number, end: number): string | null {
     const text = this.#json.text(start, end);
     return text === 'null' ? null : text.replace(QUOTED, '$1');
   }
 
-  /** Finds and transactions are both in order of their bytes; what was found outside transactions is nobody's. */
+  /** Found texts and transactions are both in byte order; texts outside transactions are ignored. */
   #hits(): { candidates: readonly string[]; hitTransactions: readonly ByteRange[] } {
     const candidates = new Set<string>();
     const hitTransactions = new Set<ByteRange>();
@@ -144,7 +142,7 @@ class AnswerScan {
   }
 }
 
-/** Throws {@link Unreadable} where a field is absent, no integer or no hash, or the height is null: then only a parse can judge it. */
+/** Throws {@link Unreadable} if a field is absent or malformed, or the height is null: then only a parse decides. */
 function headerOf(fields: ReadonlyMap<HeaderField, string | null>): Omit<BlockHeader, 'slot'> {
   const text = (name: HeaderField): string => {
     const value = fields.get(name);

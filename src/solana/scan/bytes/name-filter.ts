@@ -6,37 +6,36 @@ const WORD_BYTES = 4;
 const BITS_OF_A_NAME = 6;
 
 /**
- * All that may be an address in a block, in a fixed number of bytes (a Bloom filter). None is ever missed. Of the most that a block packed
- * with lookup tables names, 2.5 million, a stranger is taken for one about once in a million questions in 16 MiB; of 100,000, next to never.
+ * The possible addresses of a block in a fixed number of bytes (a Bloom filter) without false negatives. A block full
+ * of lookup tables names at most 2.5 million addresses. Its false-positive rate is then about one in a million at 16
+ * MiB; at 100,000 addresses it is almost zero.
  */
 export class NameFilter {
   readonly #fingerprint = new Fingerprint();
   readonly #bits: Int32Array;
-  /** A place is a hash: its lowest five bits tell which bit of the word, the others which word. */
+  /** A position is a hash: its lowest five bits select the bit in the word, the others the word. */
   readonly #lastWord: number;
 
-  /** `bytes`: a power of two; fewer suffice for blocks of fewer names. */
+  /** `bytes`: a power of two; fewer suffice for blocks with fewer addresses. */
   constructor(bytes = BYTES) {
     this.#bits = new Int32Array(bytes / WORD_BYTES);
     this.#lastWord = this.#bits.length - 1;
   }
 
-  /** Bytes that it takes. */
   get byteLength(): number {
     return this.#bits.byteLength;
   }
 
-  /** What has not the form of an address is left out. */
+  /** Ignores text that does not have the form of an address. */
   add(address: string): void {
     if (ADDRESS_TEXT.test(address)) this.#add(this.#fingerprint.ofText(address));
   }
 
-  /** {@link add} for the text that lies in `view` from `start` to `end`; what has not the length of an address is left out. */
+  /** {@link add} for the text in `view` from `start` to `end`; ignores text without the length of an address. */
   addBytes(view: DataView, start: number, end: number): void {
     if (hasAddressLength(start, end)) this.#add(this.#fingerprint.take(view, start, end));
   }
 
-  /** The spread is that of the hash taken last. */
   #add(print: number): void {
     const step = print | 1;
     let place = this.#fingerprint.spread;
@@ -47,7 +46,7 @@ export class NameFilter {
     }
   }
 
-  /** True for each that was added, and for next to no other text. */
+  /** True for every added address, and for almost no other text. */
   has(address: string): boolean {
     if (!ADDRESS_TEXT.test(address)) return false;
     const step = this.#fingerprint.ofText(address) | 1;

@@ -2,7 +2,7 @@ import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { type JsonBytes, Unreadable } from './json-bytes.ts';
 import type { OnAddress } from './same-shape.ts';
 
-/** A key of transactionDetails `accounts` or encoding `jsonParsed` is described by an object; one of encoding `json` is bare. */
+/** A key is an object in transactionDetails `accounts` and encoding `jsonParsed`, and a string in encoding `json`. */
 export function walkKey(json: JsonBytes, at: number, onAddress: OnAddress): number {
   const wallet = (value: number): number => walkAddress(json, value, true, onAddress);
   if (!json.is(at, '{')) return wallet(at);
@@ -16,7 +16,7 @@ export function walkKey(json: JsonBytes, at: number, onAddress: OnAddress): numb
   throw new Unreadable(`the account key at byte ${at} has no pubkey`);
 }
 
-/** Throws Unreadable where an owner or a mint is absent or null; an owner may be absent in a transaction that failed. */
+/** Throws Unreadable if owner or mint is absent or null. A failed transaction may lack owners: a parse decides. */
 export function walkTokenBalance(json: JsonBytes, at: number, onAddress: OnAddress): number {
   let named = 0;
   const next = json.object(at, (value, name) => {
@@ -30,7 +30,7 @@ export function walkTokenBalance(json: JsonBytes, at: number, onAddress: OnAddre
   throw new Unreadable(`the token balance at byte ${at} has no owner, or no mint`);
 }
 
-/** The addresses that a transaction got from lookup tables; gives the position after them, and how many they are. */
+/** The addresses that a transaction loaded from lookup tables; returns the position after them, and their number. */
 export function walkLoaded(json: JsonBytes, at: number, onAddress: OnAddress) {
   let [lists, count] = [0, 0];
   const element = (value: number): number => {

@@ -1,28 +1,28 @@
 import { Runs } from './byte-runs.ts';
 import { isBlank, type JsonBytes } from './json-bytes.ts';
 
-/** Reads the value at a position and gives the one after it. */
+/** Reads the value at a position and returns the position after it. */
 export type ReadValue = (at: number) => number;
 
-/** A member as it was last met at its place in an object. No two steps have the same name: so an object that is like them has none twice. */
+/** A member as it last occurred at its place. No two steps have the same key: a matching object has no duplicate. */
 interface Step {
   readonly name: string;
   /**
-   * What lies between its value and the one before, or the start of the object: its key is among it, and no other. A single
-   * run, as each is learned at a time of its own.
+   * The bytes between its value and the previous one, or the start of the object; they contain its key and no other.
+   * A single run per step, because each step is learned separately.
    */
   readonly lead: Runs;
   readonly read: ReadValue;
 }
 
 const CLOSE = 0x7d;
-/** To learn costs more than to read: a node that writes each object in another order must not make it dear for all of a block. */
+/** Learning costs more than reading: a node with another key order in each object must not slow down a block. */
 const MOST_LEARNED = 256;
 
 /**
- * Reads JSON objects that mostly have the same keys in the same order, as the transactions of a block do: each value by the reader that
- * its key asks for. Where the bytes before a value are those before the one at that place in an object read earlier, so is its key, and
- * to see that they repeat is sooner than to read it.
+ * Reads JSON objects that mostly have the same keys in the same order, as the transactions of a block do. Each key
+ * has its reader. If the bytes before a value equal those of an earlier object, so does the key: comparing bytes is
+ * faster than reading it.
  */
 export class Members {
   readonly #json: JsonBytes;
@@ -31,14 +31,14 @@ export class Members {
   readonly #steps: Step[] = [];
   #learned = 0;
 
-  /** `readers` by key; `other` reads the value of any other one. */
+  /** `readers` by key; `other` reads the values of all other keys. */
   constructor(json: JsonBytes, readers: Readonly<Record<string, ReadValue>>, other: ReadValue) {
     this.#json = json;
     this.#readers = new Map(Object.entries(readers));
     this.#other = other;
   }
 
-  /** Reads the object at `at` and gives the position after it. Throws what {@link JsonBytes} and the readers throw. */
+  /** Reads the object at `at` and returns its end. Throws what {@link JsonBytes} and the readers throw. */
   read(at: number): number {
     const view = this.#json.view;
     const steps = this.#steps;
@@ -53,7 +53,7 @@ export class Members {
     return this.#walk(next, steps.length);
   }
 
-  /** Reads the members from the one at place `first` on by their keys, and learns how they are led to. */
+  /** Reads the members from place `first` on by their keys, and learns the bytes before each. */
   #walk(at: number, first: number): number {
     let from = at;
     let place = first;
@@ -80,7 +80,7 @@ export class Members {
   }
 }
 
-/** -1 where it does not lie there, or the text ends so soon behind it that only a walk can tell: to ask for its end each time costs more. */
+/** -1 if the run is not there, or the text ends too soon after it. The catch is cheaper than a length check. */
 function afterLead(lead: Runs, view: DataView, at: number): number {
   try {
     return lead.after(view, at, 0);

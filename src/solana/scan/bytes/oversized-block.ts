@@ -9,34 +9,31 @@ import { NameFilter } from './name-filter.ts';
 import { cutBlock } from './splitter.ts';
 import type { WatchSet } from './watch-set.ts';
 
-/** What was found in a block too long to be held. */
 export interface LongBlock extends Search, Condensed {
   readonly kept: { readonly kind: 'names'; readonly names: NameFilter };
-  /** About how many bytes are kept of it, besides what was found. */
+  /** Approximate bytes kept of it, without the search result. */
   readonly size: number;
 }
 
-/** What a long answer may come to. */
 export interface LongBounds {
-  /** Bytes that are searched at once. */
   readonly pieceBytes: number;
-  /** A block has 100 million compute units at most (SIMD-0286); its signature and a write lock cost a transaction 1,020. */
+  /** A block has at most 100 million compute units (SIMD-0286); signature and write lock cost a transaction 1,020. */
   readonly transactions: number;
   /**
-   * Accounts and token balances of ours that change or sign, and wallets of ours that are named: an account that changes costs 300 compute
-   * units, and one that is named for the first time a place in a lookup table.
+   * Accounts and token balances of ours that change or sign, and wallets of ours that are named. A changed account
+   * costs 300 compute units; an account named for the first time costs an entry in a lookup table.
    */
   readonly findings: number;
-  /** Bytes of the {@link NameFilter}. Default: as that says. */
   readonly nameBytes?: number;
 }
 
 const BOUNDS: LongBounds = { pieceBytes: 4 * 1_024 * 1_024, transactions: 2 ** 17, findings: 2 ** 20 };
 
 /**
- * Searches the answer to a getBlock while it comes, piece by piece, by the rules of `searchBlock`; transactions are found without what is
- * nothing to our wallets (see {@link essenceOf}), or anybody could fill memory with those that name one. Throws NodeFault for an
- * answer that is none, or not whole, or more than a block can be, and as `searchBlock` and `parts` do.
+ * Searches a getBlock answer while it arrives, piece by piece, by the rules of `searchBlock`. Transactions keep only
+ * what concerns our wallets (see {@link essenceOf}); otherwise many transactions that name a wallet could fill the
+ * memory. Throws NodeFault for an answer that is not a block, incomplete, or larger than a block can be; and as
+ * `searchBlock` and `parts` do.
  */
 export async function searchParts(
   parts: AsyncIterable<Uint8Array>,
@@ -69,7 +66,7 @@ export async function searchParts(
   }
 }
 
-/** What was found in all pieces so far, never more than a block can hold. */
+/** The results of all pieces so far, limited to what a block can contain. */
 class Findings {
   readonly #bounds: LongBounds;
   readonly #listing = new Listing();

@@ -3,7 +3,7 @@ import { givingUp } from '../../rpc/giving-up.ts';
 import { Gate, TurnMissed } from '../../rpc/rate-limiter.ts';
 import type { Shower } from '../search.ts';
 
-/** Long answers that are read at once in a process, and of one node: else one that never ends keeps all others waiting. */
+/** Long answers read concurrently, per process and per node: one that never ends must not block the others. */
 const [AT_ONCE, OF_A_NODE] = [2, 1];
 const PATIENCE_MS = 60_000;
 
@@ -11,8 +11,8 @@ const all = gateFor(AT_ONCE);
 const ofNodes = new WeakMap<Shower, Gate>();
 
 /**
- * Reads a long answer of a node when it is its turn. Throws what `read` throws, and NodeFault, for which nobody blames the node, after a
- * minute without one, or once `over` is aborted.
+ * Reads a long answer of a node in its turn. Throws errors of `read`. Throws NodeFault after a minute without a turn,
+ * or once `over` aborts; that fault does not count against the node.
  */
 export async function inTurn<T>(node: Shower, read: () => Promise<T>, over?: AbortSignal): Promise<T> {
   const own = ofNodes.get(node) ?? gateFor(OF_A_NODE);

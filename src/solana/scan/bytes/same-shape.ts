@@ -1,16 +1,16 @@
 import type { JsonBytes, OnText } from './json-bytes.ts';
 import { type AddressesAt, Shape } from './shape.ts';
 
-/** To learn a shape costs more than to walk a value: a node whose values all differ must not have each of them learned. */
+/** Learning a shape costs more than walking a value: a node whose values all differ must not cause one per value. */
 const MOST_SHAPES = 16;
 
-/** Is told of an address: its text lies from `start` to `end`. */
+/** Receives the range of an address's text. */
 export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
 
-/** Reads a value of any shape and gives the position after it; in all values of one shape it tells of the same texts. */
+/** Reads a value of any shape and returns the position after it. Reports the same texts for all values of a shape. */
 type Walk = (at: number, onAddress: OnAddress) => number;
 
-/** Reads JSON values that are mostly of one shape, as the account keys and the token balances of a block are. */
+/** Reads JSON values that mostly have one shape, as the account keys and token balances of a block do. */
 export class AlikeReader {
   readonly #view: DataView;
   readonly #walk: Walk;
@@ -24,7 +24,7 @@ export class AlikeReader {
     this.#onWallet = onWallet;
   }
 
-  /** Reads the value at `at`, tells of its wallets at least once, and gives the position after it. Throws what `walk` throws. */
+  /** Reads the value at `at`, reports its wallets at least once, and returns the end. Throws errors of `walk`. */
   read(at: number): number {
     const next = this.#repeated(at);
     if (next >= 0) return next;
@@ -37,7 +37,7 @@ export class AlikeReader {
     return end;
   }
 
-  /** -1 where it is of no known shape, or the text ends so soon behind it that only a walk can tell. */
+  /** -1 if the value has another shape, or the text ends so soon after it that only a walk can decide. */
   #repeated(at: number): number {
     try {
       return this.#shape?.read(this.#view, at, this.#onWallet) ?? -1;

@@ -6,30 +6,28 @@ import { quoteAfter, scalarEndAfter } from './u32.ts';
 /** A key with its colon, a text, or another scalar, in JSON without a backslash. */
 const TOKENS = /"[^"]*"\s*:|"([^"]*)"|[^\s,:[\]{}"]+/g;
 
-/** What comes after bytes that are the same in every value of a shape. */
+/** What follows the bytes that are equal in every value of a shape. */
 const END = 0;
 const OTHER_SCALAR = 1;
 const TEXT = 2;
 const ADDRESS = 3;
 const WALLET = 4;
 
-/** Where an example has addresses, and which of them may be a wallet. */
+/** The positions of addresses in an example, and whether each may be a wallet. */
 export type AddressesAt = ReadonlyMap<number, { readonly isWallet: boolean }>;
 
 /**
- * A JSON value without its scalars, learned from one example. Where the bytes between scalars are the same, so are keys, order and
- * nesting; and to see that bytes repeat takes half the time that it takes to walk them.
+ * A JSON value without its scalars, learned from one example. If the bytes between the scalars are equal, so are
+ * keys, order and nesting. Comparing bytes takes half the time of walking them.
  */
 export class Shape {
   readonly #runs: Runs;
-  /** What comes after each run. */
   readonly #follows: Uint8Array;
-  /** The run behind the last address, and where the bytes from there to the end lie in the value that was last of this shape. */
+  /** The run after the last address. `#rest`: where the bytes from there on are in the last value of this shape. */
   readonly #lastRun: number;
   #rest = 0;
   #restLength = 0;
 
-  /** The shape of `example`, with `addresses` in it. */
   constructor(example: Uint8Array, addresses: AddressesAt) {
     const runs: Uint8Array[] = [];
     const follows: number[] = [];
@@ -48,9 +46,9 @@ export class Shape {
   }
 
   /**
-   * The position after the value at `at`; `onWallet` is told of each text that may be a wallet. -1 where it is not of this shape, or
-   * has what is no address in the place of one: some of its texts may have been told of by then. May throw RangeError where the text
-   * ends in it, or within 8 bytes behind it.
+   * The position after the value at `at`, or -1 if it has another shape or an invalid address. `onWallet` receives
+   * each text that may be a wallet, even some of a value that results in -1. May throw RangeError if the text ends
+   * inside the value, or within 8 bytes after it.
    */
   read(view: DataView, at: number, onWallet: OnText): number {
     const runs = this.#runs;

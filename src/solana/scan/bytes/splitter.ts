@@ -10,9 +10,9 @@ const OPEN_SQUARE = 0x5b;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 
-/** More than one transaction takes, or all that stands behind them. */
+/** More bytes than one transaction has, or all that follows the transactions. */
 const LONGEST_BYTES = 4 * 1_024 * 1_024;
-/** More than stands before them. */
+/** More bytes than precede the transactions. */
 const HEAD_BYTES = 64 * 1_024;
 
 const LIST = /"transactions"\s*:\s*\[/;
@@ -21,13 +21,13 @@ const BEFORE = Buffer.from(
 );
 const BEHIND = Buffer.from(']}}');
 
-/** A short answer: some of the `transactions`, in a block whose name says nothing, or all else, the `rim`. */
+/** A short answer: some of the `transactions`, in a placeholder block, or everything else, the `rim`. */
 export type Cut = { readonly transactions: Buffer } | { readonly rim: Buffer };
 
 /**
- * Cuts the answer to a getBlock, as it comes, into short answers: its transactions, in their order and as they are to the byte, and at the
- * end, once, the rim. So no more is held than one piece, and
- * whoever reads blocks can read each. Throws {@link Unreadable} for what is no such answer, or not whole, and what `parts` throws.
+ * Splits a getBlock answer, as it arrives, into short answers that any block reader can read. The transactions come
+ * in order, byte for byte; the rim comes last, once. So only one piece is in memory. Throws {@link Unreadable} for an
+ * answer that is not a block or is incomplete, and errors of `parts`.
  */
 export async function* cutBlock(parts: AsyncIterable<Uint8Array>, pieceBytes: number): AsyncGenerator<Cut> {
   const cutter = new Cutter(pieceBytes);
@@ -39,10 +39,8 @@ class Cutter {
   readonly #pieceBytes: number;
   #stage: 'head' | 'list' | 'tail' = 'head';
   readonly #list = new ListWalk();
-  /** What stands before the list and behind it. */
   readonly #rim: Uint8Array[] = [];
   #isFirst = true;
-  /** Of the stage that goes on. */
   #held: Uint8Array[] = [];
   #size = 0;
 
@@ -65,13 +63,11 @@ class Cutter {
     if (this.#stage === 'tail') this.#hold(rest, LONGEST_BYTES);
   }
 
-  /** The answer without its transactions. */
   rim(): Buffer {
     if (this.#stage !== 'tail') throw new Unreadable(`it ends in its ${this.#stage}`);
     return Buffer.concat([...this.#rim, ...this.#release()]);
   }
 
-  /** What follows the head in this part. */
   #head(part: Uint8Array): Uint8Array {
     const begun = Buffer.concat([...this.#release(), part]);
     const found = LIST.exec(begun.toString('latin1', 0, HEAD_BYTES));
@@ -113,21 +109,17 @@ class Cutter {
   }
 }
 
-/** Walks the elements of a JSON list, however it is cut into parts, with backslashes or without. */
+/** Walks the elements of a JSON list that arrives in parts; it handles backslashes. */
 class ListWalk {
   #depth = 0;
   #isText = false;
   #isEscaped = false;
 
-  /** True where it stands between two elements. */
   get isBetween(): boolean {
     return this.#depth === 0 && !this.#isText;
   }
 
-  /**
-   * Up to the end of an element that is an object or a list, the first one behind so many bytes, to the bracket that ends the list
-   * itself, or to the end of the part.
-   */
+  /** To the end of the first object or list after `least` bytes, or the end of the whole list, or of the part. */
   walk(part: Uint8Array, least: number): { readonly end: number; readonly ended: boolean } {
     for (let at = this.#isText ? this.#textEnd(part, 0) + 1 : 0; at < part.length; at += 1) {
       const byte = part[at] as number;
@@ -142,7 +134,7 @@ class ListWalk {
     return { end: part.length, ended: false };
   }
 
-  /** Where the text ends in which it stands: behind the part where that has no end of it. */
+  /** The end of the current text; after the end of the part if the text does not end in it. */
   #textEnd(part: Uint8Array, from: number): number {
     let at = this.#isEscaped ? from + 1 : from;
     for (; at < part.length && part[at] !== QUOTE; at += 1) if (part[at] === BACKSLASH) at += 1;
@@ -152,7 +144,7 @@ class ListWalk {
   }
 }
 
-/** Whether the list that begins behind it is `result.transactions`, and not one deeper in the answer. */
+/** Whether the list that begins after `head` is `result.transactions`, and not a deeper one. */
 function isHead(head: Buffer): boolean {
   try {
     const answer: unknown = JSON.parse(Buffer.concat([head, BEHIND]).toString());

@@ -3,18 +3,17 @@ import { walkKey, walkLoaded, walkTokenBalance } from './named-addresses.ts';
 import { Members, type ReadValue } from './object-keys.ts';
 import { AlikeReader } from './same-shape.ts';
 
-/** Versions whose shape is known, as JSON. */
+/** Versions with a known shape, as JSON. */
 const VERSIONS = ['"legacy"', '0', '1'];
-/** The status of a transaction that succeeded, as nodes write it. */
+/** The status of a successful transaction, as nodes write it. */
 const OK = '{"Ok":null}';
 
-/** What was seen of a transaction. */
 interface Seen {
   hasSignatures: boolean;
   hasMessage: boolean;
-  /** Keys that are described by an object; those of lookup tables are among them. */
+  /** Keys as objects; keys from lookup tables are included. */
   described: number;
-  /** Keys that are texts: those of lookup tables follow in `meta.loadedAddresses`. */
+  /** Keys as strings; keys from lookup tables follow in `meta.loadedAddresses`. */
   bare: number;
   loaded: number | null;
   lamportsBefore: number;
@@ -24,10 +23,7 @@ interface Seen {
   isStatusOk: boolean;
 }
 
-/**
- * Reads entries of a block's `transactions` for the wallets in them: the keys of its accounts and the owners of its token balances, where
- * they stand in plain text.
- */
+/** Reads entries of a block's `transactions` for wallets in plain text: account keys and owners of token balances. */
 export class TransactionBytes {
   readonly #json: JsonBytes;
   readonly #onWallet: OnText;
@@ -36,7 +32,7 @@ export class TransactionBytes {
   readonly #tokenBalances: AlikeReader;
   readonly #members: Members;
 
-  /** `onWallet` is told of each text that may be a wallet; others may be among them. `onSignature`: of each signature. */
+  /** `onWallet` receives each text that may be a wallet, and possibly others; `onSignature` each signature. */
   constructor(json: JsonBytes, onWallet: OnText, onSignature: OnText) {
     const value: ReadValue = (at) => json.value(at);
     this.#json = json;
@@ -60,9 +56,9 @@ export class TransactionBytes {
   }
 
   /**
-   * Reads the transaction at `at` and gives the position after it. Throws Unreadable where only a parse can judge it: where it does not
-   * name all its wallets in plain text (see {@link lackOf}), a name is there twice in an object that is read here, what stands in the
-   * place of an address is none, and in a version that may name wallets elsewhere.
+   * Reads the transaction at `at` and returns the position after it. Throws Unreadable if only a parse can judge it:
+   * a wallet is not in plain text (see {@link lackOf}), a key is duplicated, or an address is invalid. The same holds
+   * for a version that may name wallets elsewhere.
    */
   transaction(at: number): number {
     this.#seen = nothingSeen();
@@ -97,7 +93,7 @@ export class TransactionBytes {
     );
   }
 
-  /** `accountKeys` stand here (transactionDetails `accounts`) or in the message (`full`); a transaction in base64 is no object. */
+  /** `accountKeys` are here (transactionDetails `accounts`) or in the message (`full`); base64 is not an object. */
   #bodyMembers(value: ReadValue, onSignature: OnText): Members {
     const json = this.#json;
     const accountKeys: ReadValue = (at) => json.array(at, this.#accountKey);
@@ -179,14 +175,14 @@ function nothingSeen(): Seen {
     lamportsAfter: 0,
     tokenLists: 0,
     err: 'absent',
-    // Old nodes show none.
+    // Old nodes return no status.
     isStatusOk: true,
   };
 }
 
 /**
- * Why a transaction may have wallets that were not seen, or its success is not clear; null where neither is so. One that failed may
- * have no balances (SIMD-0290): nothing arrived by it.
+ * Why a transaction may have unseen wallets, or an unclear outcome; null if neither applies. A failed transaction may
+ * have no balances (SIMD-0290); it deposits nothing.
  */
 function lackOf(seen: Seen): string | null {
   const { described, bare, loaded, lamportsBefore, lamportsAfter, err } = seen;

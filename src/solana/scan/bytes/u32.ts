@@ -1,4 +1,4 @@
-/** Four bytes of text at once, as a number of 32 bits, the first byte lowest. The loops below have it as a literal: an export costs them. */
+/** Four bytes of text as a 32-bit number, lowest first. The loops below use a literal: an export is slower. */
 export const WORD_BYTES = 4;
 
 const LOWEST_BITS = 0x01010101;
@@ -10,19 +10,19 @@ const COMMAS = 0x2c2c2c2c;
 const CLOSES = 0x7d7d7d7d;
 const EITHER_CASE = 0x20202020;
 
-/** Not 0 where a byte of `word` is a quote; then {@link lowestMark} is the place of the first. Marks above the lowest may be false. */
+/** Not 0 if `word` contains a quote; {@link lowestMark} gives the first one. Marks above the lowest may be false. */
 export function quoteMarksOf(word: number): number {
   return marksOf(word ^ QUOTES);
 }
 
-/** The place, 0 to 3, of the byte that has the lowest mark. */
 export function lowestMark(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
 /**
- * The first quote at or behind `at`, as `JsonBytes.textEnd`, but without a look at the end of the text: only inside a block, where more
- * follows. Throws RangeError where there is none, and may where the text ends within three bytes behind it.
+ * The first quote at or after `at`, like `JsonBytes.textEnd`, but without a check for the end of the text. Use it
+ * only inside a block, where more bytes follow. Throws RangeError if there is none, and possibly if the text ends
+ * within three bytes after it.
  */
 export function quoteAfter(view: DataView, at: number): number {
   let next = at;
@@ -34,8 +34,8 @@ export function quoteAfter(view: DataView, at: number): number {
 }
 
 /**
- * The first `,`, `]` or `}` at or behind `at`: what ends a scalar unless white space does, which `JsonBytes.scalarEnd` heeds. As with
- * {@link quoteAfter}, only inside a block; throws as that does.
+ * The first `,`, `]` or `}` at or after `at`: the end of a scalar without white space after it (`JsonBytes.scalarEnd`
+ * handles that). Use it as {@link quoteAfter}; throws as that does.
  */
 export function scalarEndAfter(view: DataView, at: number): number {
   let next = at;

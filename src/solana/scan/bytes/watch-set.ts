@@ -1,13 +1,13 @@
 import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { Fingerprint, hasAddressLength } from './fingerprint.ts';
 
-/** The segment of a wallet is not stored, as its place tells it: that makes 44 bits of each fingerprint of 32. */
+/** A wallet's position implies its segment: so 32 stored bits represent a 44-bit fingerprint. */
 const SEGMENT_BITS = 12;
 const SEGMENTS = 2 ** SEGMENT_BITS;
 const SMALLEST_SEGMENT = 8;
 const HIGHEST_LOAD = 3 / 4;
 
-/** Bits of the sieve for each place of the table: so many places share one of its words. */
+/** Sieve bits per place of the table; several places share one word of the sieve. */
 const SIEVE_BITS = 4;
 const WORD_BITS = 32;
 const PLACES_OF_A_WORD = WORD_BITS / SIEVE_BITS;
@@ -15,34 +15,38 @@ const PLACES_OF_A_WORD = WORD_BITS / SIEVE_BITS;
 const EMPTY = 0;
 
 /**
- * All wallets that we watch, each a fingerprint of its base58 text in one flat hash table, with a sieve before it that is small enough to
- * stay near the processor and keeps most strangers from it: together 6 to 12 bytes a wallet. A member is never missed. A stranger is
- * taken for one about once in 2 million questions at 10 million wallets; one made to resemble a wallet with a chance of 2^-28 at most, as
- * the keys of the hash are drawn anew for each set ({@link Fingerprint}). Postgres settles every hit.
+ * All watched wallets, each as a fingerprint of its base58 text in one flat hash table. A sieve in front of the table
+ * fits into the processor cache and rejects most other addresses. Together they take 6 to 12 bytes a wallet. No
+ * member is ever missed. At 10 million wallets, about one in 2 million lookups of other addresses is a false
+ * positive. Each set has its own random keys ({@link Fingerprint}), so an address made to match one succeeds with
+ * 2^-28 at most. PostgreSQL decides every hit.
  */
 export class WatchSet {
   readonly #fingerprint = new Fingerprint();
-  /** Segments of equal length, a power of two; within its own, a wallet is where its fingerprint says or in a place soon after. */
+  /**
+   * Segments of equal length, a power of two; a wallet is at the place of its fingerprint in its segment, or soon
+   * after.
+   */
   #slots: Int32Array;
   #stride: number;
-  /** Two bits of one word for each wallet, where its segment and fingerprint say. */
+  /** Two bits of one word per wallet, selected by segment and fingerprint. */
   #sieve: Int32Array;
   readonly #counts = new Uint32Array(SEGMENTS);
   #size = 0;
 
-  /** `expected` is how many wallets will soon be added; more are welcome at any time. */
+  /** `expected`: the number of wallets to be added soon; more can be added at any time. */
   constructor(expected: number) {
     this.#stride = strideFor(expected / SEGMENTS);
     this.#slots = new Int32Array(SEGMENTS * this.#stride);
     this.#sieve = sieveFor(this.#slots);
   }
 
-  /** How many different wallets were added; two of one fingerprint count once. */
+  /** The number of different wallets; two with the same fingerprint count once. */
   get size(): number {
     return this.#size;
   }
 
-  /** Watches `address` from now on. Throws RangeError for what is no address: no scan would ever find it. */
+  /** Watches `address`. Throws RangeError for text that is not an address, because no scan would ever find it. */
   add(address: string): void {
     if (!ADDRESS_TEXT.test(address)) throw new RangeError(`${JSON.stringify(address)} is no address`);
     const print = this.#fingerprint.ofText(address);
@@ -54,17 +58,16 @@ export class WatchSet {
     if (count > this.#stride * HIGHEST_LOAD) this.#grow();
   }
 
-  /** True for every member, and for next to no other text. */
+  /** True for every member, and for almost no other text. */
   has(address: string): boolean {
     return ADDRESS_TEXT.test(address) && this.#hasHash(this.#fingerprint.ofText(address));
   }
 
-  /** {@link has} for the text that lies in `view` from `start` to `end`. */
   hasBytes(view: DataView, start: number, end: number): boolean {
     return hasAddressLength(start, end) && this.#hasHash(this.take(view, start, end));
   }
 
-  /** Hashes 32 to 44 bytes of `view` for {@link sift} and {@link holds}: the print is given back, the spread kept until the next. */
+  /** Hashes 32 to 44 bytes for {@link sift} and {@link holds}; {@link spread} is valid until the next call. */
   take(view: DataView, start: number, end: number): number {
     return this.#fingerprint.take(view, start, end);
   }
@@ -73,18 +76,16 @@ export class WatchSet {
     return this.#fingerprint.spread;
   }
 
-  /** 1 where a member may have this hash, else 0. Branches on nothing, so that memory is read for many hashes at once. */
+  /** 1 if a member may have this hash, else 0. Without branches, so that memory is read for many hashes at once. */
   sift(spread: number, print: number): number {
     const mesh = this.#sieve[this.#meshOf(segmentOf(spread), print)] as number;
     return (mesh >>> firstBit(print)) & (mesh >>> secondBit(print)) & 1;
   }
 
-  /** Whether a member has this hash. */
   holds(spread: number, print: number): boolean {
     return this.#slots[this.#slotOf(segmentOf(spread), print)] === print;
   }
 
-  /** The spread is that of the hash taken last. */
   #hasHash(print: number): boolean {
     return this.sift(this.spread, print) === 1 && this.holds(this.spread, print);
   }
@@ -98,13 +99,13 @@ export class WatchSet {
     return isNew;
   }
 
-  /** The word of the sieve: of the print, those bits count that do not tell its place in the table. */
+  /** The word of the sieve, from bits of the print that do not select its place in the table. */
   #meshOf(segment: number, print: number): number {
     const meshes = this.#stride / PLACES_OF_A_WORD;
     return segment * meshes + ((print >>> 8) & (meshes - 1));
   }
 
-  /** The place of `print`, or the empty one where it belongs. A segment is never full. */
+  /** The place of `print`, or the empty place for it. A segment is never full. */
   #slotOf(segment: number, print: number): number {
     const slots = this.#slots;
     const mask = this.#stride - 1;
@@ -145,7 +146,7 @@ function segmentOf(spread: number): number {
   return spread >>> (32 - SEGMENT_BITS);
 }
 
-/** The least power of two that holds `count` wallets, and a few more by chance, without growing. */
+/** The smallest power of two for `count` wallets, plus a few more by chance, without growing. */
 function strideFor(count: number): number {
   const likely = count + 4 * Math.sqrt(count);
   return Math.max(SMALLEST_SEGMENT, 2 ** Math.ceil(Math.log2(likely / HIGHEST_LOAD)));

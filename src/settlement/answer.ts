@@ -2,14 +2,14 @@ import { cancellationSignal } from '@temporalio/activity';
 import { createJudge, type JudgeDeps, type Reporter, settle } from './record-verdict.ts';
 import { signedAttempt } from './signed-attempt.ts';
 
-/** For callers that wait: like a landing, which goes on with what this leaves on record. */
+/** Creates the short wait for callers that expect an answer. A landing continues from the stored attempt. */
 export function createAnswering(deps: JudgeDeps) {
   const { ledger } = deps;
   const judge = createJudge(deps);
 
   /**
-   * Stores the signature and sends the attempt. Returns once a node shows it confirmed, it has ended, or `withinMs` are over; where it
-   * is then is on record.
+   * Stores the signature and sends the attempt. Returns once a node shows it confirmed, it has ended, or
+   * `withinMs` have passed; the database has the result.
    */
   return async function answerSoon(
     id: string,

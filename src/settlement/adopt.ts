@@ -20,7 +20,6 @@ export interface Adopting {
   readonly lives?: SharedLives;
 }
 
-/** A transaction made by its buyer. */
 export interface BuyersTransaction {
   /** Wire format. A missing signature is 64 zero bytes. */
   readonly wire: Uint8Array;
@@ -32,10 +31,9 @@ export interface BuyersTransaction {
 }
 
 /**
- * Builds the attempt for a transaction from its buyer, with the signatures that it has. Only signatures of the
- * addresses in `ours` may be missing.
- * @throws InvalidRequest if the bytes are no legacy or version 0 transaction, a signature does not verify, another
- * signer's signature is missing, a fully signed transaction has no slot, or no node accepts the blockhash
+ * Builds the attempt for a buyer's transaction. Only signatures of the addresses in `ours` may be missing.
+ * @throws InvalidRequest if the bytes are no legacy or version 0 transaction, a signature is missing or
+ * invalid, a fully signed transaction has no slot, or no node accepts the blockhash
  * @throws NoHealthyNode if too few nodes report how long the blockhash is valid
  */
 export async function adopt(

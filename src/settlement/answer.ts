@@ -2,7 +2,6 @@ import { cancellationSignal } from '@temporalio/activity';
 import { createJudge, type JudgeDeps, type Reporter, settle } from './record-verdict.ts';
 import { signedAttempt } from './signed-attempt.ts';
 
-/** Creates the short wait for callers that expect an answer. A landing continues from the stored attempt. */
 export function createAnswering(deps: JudgeDeps) {
   const { ledger } = deps;
   const judge = createJudge(deps);

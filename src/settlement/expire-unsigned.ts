@@ -116,9 +116,7 @@ class Troubles {
     this.#failing = new Set();
   }
 
-  /**
-   * Settlements whose open alert is about an unsigned attempt: the judge of a signed one holds its settlement first.
-   */
+  /** Settlements whose open alert is about an unsigned attempt: a signed one is held before its alert. */
   async #leftOpen(): Promise<ReadonlySet<string>> {
     const { rows } = await this.#ledger.alerts.list({ open: true, limit: ALERTS_READ });
     const left = new Set<string>();

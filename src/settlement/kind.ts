@@ -25,9 +25,7 @@ export interface Place {
   readonly n: number;
   /** Changes the compute-unit price slightly, so that equal terms never make equal messages. */
   readonly salt: bigint;
-  /**
-   * Compute-unit price of the attempt before, in micro-lamports. Null for the first, or if that one failed on chain.
-   */
+  /** Compute-unit price of the attempt before, in micro-lamports. Null for the first, or after a failure on chain. */
   readonly lastPrice: bigint | null;
   /** Present if an attempt failed on chain: the compute-unit limit is simulated again and is at least this. */
   readonly leastUnits?: number;
@@ -38,7 +36,6 @@ export type Signable = Pick<
   'message' | 'feeLamports' | 'rentLamports' | 'signers' | 'signatures' | 'signature'
 >;
 
-/** Amounts that a landed attempt moved. */
 export interface Landed {
   /** Lamports that left the fee payer, without the fee and the rent of accounts that the attempt created. */
   readonly movedLamports: bigint;
@@ -64,15 +61,12 @@ export interface Kind {
   tasks?(settlement: SettlementRow, attempt: Signable): Promise<readonly SigningTask[]>;
   /** Default: only the fee and the planned rent. */
   landed?(attempt: AttemptRow, spending: Spending): Promise<Landed>;
-  /**
-   * Runs after the attempt's end is stored. A crash may skip it: required effects belong in the core's transaction.
-   */
+  /** Runs after the attempt's end is stored. A crash may skip it: required effects belong in the core. */
   afterwards?(attempt: AttemptRow): Promise<void>;
   /** False if this process has no key for the settlement. Default: true. */
   isServed?(settlement: SettlementRow): Promise<boolean>;
 }
 
-/** Kinds by name. */
 export type Kinds = Readonly<Partial<Record<string, Kind>>>;
 
 /** The kind of a settlement or an attempt. Throws NotFound if this worker does not serve it. */

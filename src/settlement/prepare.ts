@@ -27,7 +27,6 @@ const TAKEN: StatusReason = {
   message: 'another settlement already has this transaction',
 };
 
-/** What a settlement is prepared with. */
 export interface Preparing {
   readonly ledger: Ledger;
   readonly kind: Kind;
@@ -53,7 +52,7 @@ export async function prepareNext(
   } catch (error) {
     const preparation = await stuck(preparing.ledger, id, error);
     if (!isSeen(preparation, shown)) return preparation;
-    // The run must not fail: the settlement continues after the cause is mended.
+    // The run must not fail: the settlement continues after the cause is fixed.
     throw mayPass(error) ? error : notYet(CANNOT_PREPARE, messageOf(error), retryDelay());
   }
   throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
@@ -152,7 +151,6 @@ class Turn {
   }
 }
 
-/** Inputs of the next attempt that depend on earlier ones. */
 type Earlier = Pick<Place, 'lastPrice' | 'leastUnits'>;
 
 /** Raises the price only after an attempt that did not land. A failed attempt was in a block. */

@@ -26,10 +26,9 @@ export interface JudgeDeps {
   readonly kinds: Kinds;
 }
 
-/** Receives the progress of the wait. */
 export type Reporter = Pick<LandingReporter, 'begin' | 'show'>;
 
-/** Follows an attempt to the chain's verdict. Null if it is dead, but its message may have another signature. */
+/** Follows an attempt to a verdict. Null if its signature is dead, but its message may have landed under another. */
 export type Judge = (
   attempt: AttemptRow,
   reporter: Reporter,
@@ -150,7 +149,6 @@ function bytesOf({ message, signatures }: AttemptRow): string {
   return assembleTransaction(base64.decode(message), ...signed).raw;
 }
 
-/** Stores the judgement and its effect on the settlement. */
 export async function settle(
   { ledger, kinds }: JudgeDeps,
   attempt: AttemptRow,
@@ -180,7 +178,6 @@ function failedOutcome(
   return { error, reason: failureOf(attempt, error), mayPass: canPass };
 }
 
-/** Why an attempt failed on chain, for operators. */
 export function failureOf({ message }: AttemptRow, error: string | null): StatusReason {
   const text = describeFailure(recordedError(error ?? 'no error is on record'), base64.decode(message));
   return { code: 'failed_on_chain', message: text };

@@ -39,7 +39,6 @@ export class SameMessage {
     this.#chain = chain;
   }
 
-  /** Checks an attempt whose signature is proved dead. */
   async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageWord> {
     if ('use' in evidence && evidence.use !== null) return this.#byUse(attempt, evidence.use.signature);
     const { adoptedFrom, generation } = attempt;

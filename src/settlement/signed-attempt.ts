@@ -33,7 +33,7 @@ async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string
   return ledger.attempts.storeSignature(settlementId, n, signature);
 }
 
-/** Accepts any valid signature: a signer may return a new one each time, and the stored one counts. */
+/** Accepts any valid signature of the fee payer: it may differ at each signing, and the stored one counts. */
 function isSigned(attempt: AttemptRow, signature: string): boolean {
   return signerOf(attempt, signature) === attempt.signers[0];
 }

@@ -30,7 +30,7 @@ export class Composer {
     this.#deps = deps;
   }
 
-  /** For `salt` and `lastPrice` see {@link Place}; for `leastUnits` see {@link DraftBasis}. */
+  /** For `salt` and `lastPrice` see `Place`; for `leastUnits` see {@link DraftBasis}. */
   async compose(
     row: WithdrawalRow,
     n: number,

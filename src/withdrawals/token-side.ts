@@ -29,7 +29,6 @@ export interface ListedMint {
   readonly decimals: number;
 }
 
-/** Inputs for the token side of a payment, with accounts as one node returns them. */
 export interface TokenReading {
   readonly chain: Pick<Chain, 'rentMinimum' | 'epoch'>;
   readonly view: AccountView;

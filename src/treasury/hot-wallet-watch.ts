@@ -83,9 +83,9 @@ export class WalletWatch {
   }
 
   /**
-   * Ends the pause after a restore; true once it has ended. Like a proof of death: nodes that finalized a
-   * height above the last one of every earlier attempt list the wallets' signatures. From then on every
-   * payment by a lost row is known.
+   * Ends the pause after a restore; true once it has ended. As in a proof of death, only nodes count that
+   * have finalized a height above the last valid one of every earlier attempt. Their listings contain each
+   * payment by a lost row.
    */
   async #bridges(gap: Gap): Promise<boolean> {
     const { ledger } = this.#deps;

@@ -34,7 +34,7 @@ const USED_UP: Refusal = {
   reason: { code: 'used_up', message: 'no transaction that carries this nonce can land any more' },
 };
 
-/** Kinds that create a nonce account, or advance a nonce to kill its attempt. They prove nothing; the judges do. */
+/** Kinds that create a nonce account, or use up the nonce of an attempt that must not land. The judges prove both. */
 export function nonceKinds(deps: NonceKindsDeps): Kinds {
   return {
     [NONCE_CREATE]: nonceKind(

@@ -1,6 +1,6 @@
 import { BLOCKHASH_LIFE } from '../solana/proof/judge.ts';
 
-/** Lag of node listings behind finality in slots: so many are listed again, and so many blocks are waited. */
+/** Lag of node listings: that many newest slots are listed again, and that many blocks are waited for. */
 export const LISTED_LATE = 150n;
 /** An honest node is never more blocks than this ahead of the heights that other nodes have confirmed. */
 const FARTHEST_AHEAD = 10_000n;

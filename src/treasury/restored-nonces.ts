@@ -14,8 +14,8 @@ export interface LostNoncesDeps {
 const POSITIONS_AHEAD = 300;
 
 /**
- * Durable nonces after a database restore. A lost attempt with a nonce never expires, so its nonce must be
- * used up before the pause ends, by the attempt or by an advance. `restartOrphans` starts the advances.
+ * Durable nonces after a database restore. A lost attempt with a nonce never expires: the attempt or an
+ * advance must use the nonce up before the pause ends. `restartOrphans` starts the advances.
  * Source: docs/decisions/0010-wallet-history.md.
  */
 export class LostNonces {

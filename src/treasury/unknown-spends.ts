@@ -21,7 +21,6 @@ export interface SpendJudgeDeps {
   readonly readAtMost?: number;
 }
 
-/** Result of judging one listing. */
 export interface Judged {
   /**
    * Signatures without proof: no node returned matching bytes, or too few show that an ended attempt, or one
@@ -32,7 +31,6 @@ export interface Judged {
   readonly next: WalletSignature | undefined;
 }
 
-/** A listed transaction and its attempt in the database. */
 interface Found {
   readonly entry: WalletSignature;
   readonly recorded: RecordedSpend;

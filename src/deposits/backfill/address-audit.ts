@@ -31,8 +31,8 @@ export function createAddressAudit(deps: AuditDeps) {
 
     /**
      * Stores the end of an audit. An operator's audit settles nothing, nor does one that began in another
-     * database. An audit of one address with unread transactions or slots is put off. After a gap audit only
-     * unread wallets are audited again, or all once a quorum shows the blocks.
+     * database. An audit of one address with unread transactions or slots is postponed. After a gap audit
+     * only unread wallets are audited again, or all once a quorum shows the blocks.
      */
     async closeAudit(order: AuditOrder, { unread }: Pick<AuditReport, 'unread'>): Promise<void> {
       if (order.cause === 'gap') await closeGapAudit(deps, order);

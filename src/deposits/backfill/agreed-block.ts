@@ -9,7 +9,6 @@ import { agreedTransaction, isSameFinding } from '../credits/agreed-transaction.
 import type { Watch, WatchedBlock } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 
-/** A block and its findings by signature. */
 interface Testimony {
   readonly block: WatchedBlock;
   readonly parts: ReadonlyMap<string, BlockFinding>;

@@ -72,7 +72,6 @@ export function reportOf(audit: AddressAudit): AuditReport {
   };
 }
 
-/** Why transactions were not read, or null. */
 export function whyUnread(audit: AddressAudit): string | null {
   if (audit.kind === 'failed') return audit.why;
   const { unread } = audit;

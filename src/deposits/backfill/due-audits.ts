@@ -23,8 +23,8 @@ const HOLDS_PLACE_MS = 3_600_000;
 const ROUND_MS = 60_000;
 
 /**
- * Starts due audits within the limits and returns their number: gaps closed by an operator, and imported addresses
- * with a past. They end at the cursor; later slots are scanned. Audits that never end do not block others.
+ * Starts audits within the limits and returns their number: gaps closed by an operator, and imported addresses with a
+ * past. They end at the cursor; later slots are scanned. Audits that never end do not block others.
  */
 export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<number> {
   const cursor = await ledger.scan.cursor();

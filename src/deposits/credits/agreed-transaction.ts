@@ -13,7 +13,6 @@ export interface Shown {
   readonly finding: BlockFinding;
 }
 
-/** A transaction and the nodes that agree on it. */
 export interface Agreed {
   readonly shown: Shown;
   readonly nodes: readonly string[];

@@ -2,7 +2,6 @@ import type { Inflow } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
 import type { FoundBlock } from '../../ledger/scan/findings.ts';
 
-/** An arrival as one node's block shows it. */
 type Showing = Pick<Inflow, 'signature' | 'account' | 'asset' | 'wallet' | 'amount'> & {
   readonly slot: bigint;
 };
@@ -34,7 +33,6 @@ export class Showings {
     }
   }
 
-  /** The remembered nodes that returned it with this owner and amount. */
   by(showing: Showing): readonly string[] {
     return [...(this.#nodes.get(keyOf(showing)) ?? [])];
   }

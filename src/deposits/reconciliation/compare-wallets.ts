@@ -24,7 +24,6 @@ export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
   readonly patienceMs?: number;
 }
 
-/** Results that a quorum agrees on, and the wallets without one. */
 export interface Looks {
   readonly looks: readonly Look[];
   readonly unread: readonly UnreadWallet[];

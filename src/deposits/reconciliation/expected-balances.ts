@@ -19,7 +19,6 @@ export interface Look extends WalletHoldings, View {
   readonly baseline?: Baseline | null;
 }
 
-/** Compares each answer whose slot can be compared. */
 export async function heldAgainstRecord(
   deps: ExpectationDeps,
   shown: readonly WalletHoldings[],
@@ -106,9 +105,9 @@ async function expectedByHistory(
 }
 
 /**
- * Stores a hot wallet's baseline from a quorum's balances: the first one, and a newer one after each match,
- * so that the next comparison reads only later movements. The first comparison has no differences. Null if it
- * cannot be stored now. Deposit addresses have no baseline.
+ * Stores a hot wallet's baseline from a quorum's balances: first once, then after each match, so that the
+ * next comparison reads only later movements. The first comparison has no differences. Null if it cannot be
+ * stored now. Deposit addresses have no baseline.
  */
 export async function takeBaseline(
   { ledger }: Pick<ExpectationDeps, 'ledger'>,

@@ -56,7 +56,6 @@ export function createDepositRanges(deps: RangeDeps) {
       );
     },
 
-    /** Commits the staged blocks after the cursor, in order. */
     joinRanges(): Promise<JoinEnd> {
       return unlessStill(
         () => joinStaged(deps),

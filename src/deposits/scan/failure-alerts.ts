@@ -79,7 +79,6 @@ export function haltAfter(error: unknown): Halt {
   return { state: 'waiting', why: defectInWords(error) };
 }
 
-/** Message for an error that is not {@link isOperational}. */
 export function defectInWords(error: unknown): string {
   const what = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
   return `unexpected error, probably a bug in Sluice: ${what}; it is tried again, report it if it stays`;

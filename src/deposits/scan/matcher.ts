@@ -34,7 +34,6 @@ export interface Watch {
   readonly version: bigint;
 }
 
-/** A block and the watch set that it was searched with. */
 export interface WatchedBlock extends SearchedBlock {
   readonly watch: Watch;
   /** Reads the same block from a node again and searches it with another set. */
@@ -48,8 +47,8 @@ type Terms = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
 /**
- * Finds a transaction's movements of our wallets. It need not name those in `nestedOf`, whose token accounts
- * may own others.
+ * Finds a transaction's movements of our wallets. `nestedOf`: wallets whose token accounts may own other
+ * token accounts. The transaction need not name these wallets.
  */
 export type Judge = (transaction: ScannedTransaction, nestedOf?: readonly string[]) => Promise<BlockFinding>;
 
@@ -217,7 +216,6 @@ export class DepositMatcher {
     return { ataOf: ataOrNone, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
 
-  /** Asset terms. SOL is always included. */
   async #terms(): Promise<Terms> {
     const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
     const terms = new Map(rows.map((row) => [row.asset, row]));
@@ -265,7 +263,6 @@ function matchedBlock({ header, finding }: Found<Search>): MatchedBlock {
   return { header, finding };
 }
 
-/** Adds to each search its movements of the candidates that are our wallets. */
 async function find<Asked extends Searched>(
   searches: readonly Asked[],
   record: RecordView,

@@ -7,9 +7,9 @@ import { TIMEOUTS } from '../../domain/timeouts.ts';
 const SIGNAL_EVERY_MS = 10_000;
 
 /**
- * Reports the scan's status in each heartbeat, and to the workflow by a signal: at once if the state changes,
- * else at intervals while the cursor or tip moves. The next signal makes up for a failed one. Construct it
- * inside the scanning activity.
+ * Reports the scan's status: in each heartbeat, and by a signal to the workflow. It signals each change of
+ * state at once, and progress at intervals. The next signal makes up for a failed one. Construct it inside
+ * the scanning activity.
  */
 export class ScanReporter {
   readonly #context = Context.current();

@@ -23,7 +23,6 @@ export function standsSince(stand: Stand, before: Date | null, now: Date): Date 
   return stand.state === 'paused' ? stand.since : (before ?? now);
 }
 
-/** Status for operators and API clients. */
 export function statusOf(stand: Stand, pace: Pace, since: Date | null, at: Date): ScanStatus {
   const { cursor, tip, ...still } = stand;
   const hasPace = pace.seconds > 0 && !('why' in still);

@@ -85,7 +85,6 @@ export class DepositScanner {
   }
 }
 
-/** Reads blocks and searches each on arrival, until `end` is aborted. */
 export function openReader(
   deps: BlockDeps,
   budgetBytes: number,

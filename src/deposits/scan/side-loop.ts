@@ -61,7 +61,6 @@ export class BesideScan {
   }
 }
 
-/** Waits `ms` milliseconds, or until `end` is aborted. */
 export async function rest(ms: number, end: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: end }).catch(() => undefined);
 }

@@ -29,7 +29,6 @@ export async function meanwhile<T>(
   }
 }
 
-/** State of a scan during a slow read. */
 export function slowStand({ cursor, tip }: Pick<Stand, 'cursor' | 'tip'>, waitedMs: number): Stand & Halt {
   const why = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
   return { cursor, tip, state: 'waiting', why };

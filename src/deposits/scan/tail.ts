@@ -22,7 +22,6 @@ export interface DepositScanDeps extends ScannerDeps, SlowLook {
   readonly announces?: boolean;
   /** Slots behind the cursor whose headers are kept. Default: see {@link KeptBlocks}. */
   readonly keptSlots?: bigint;
-  /** Called with the status after each step. */
   readonly onStatus?: (status: ScanStatus) => void;
   /** Aborted at shutdown: other processes then continue the scan at once. */
   readonly stop?: AbortSignal;

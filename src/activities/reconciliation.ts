@@ -23,7 +23,6 @@ const PAGE = 1_000;
 /** Unread wallets retried with each page. Limited, so that they do not stop the pass. */
 const AGAIN = 200;
 
-/** Compares balances on chain with the recorded movements. */
 export function createReconciliation(deps: ReconciliationDeps) {
   const { ledger, scans = true, pageSize = PAGE } = deps;
   const kind = scans ? undefined : 'hot';

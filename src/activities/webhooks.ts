@@ -36,7 +36,7 @@ type Outcome =
 const GONE = 410;
 const GONE_TEXT = 'the receiver answered 410 Gone';
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
-/** Milliseconds. An operator mends our own faults, and by then all waiting events are late. */
+/** Milliseconds. An operator fixes our own faults, and by then all waiting events are late. */
 const OWN_RETRY_MS = 60_000;
 /** Milliseconds. Receivers that follow Standard Webhooks reject older or newer timestamps. */
 const CLOCK_TOLERANCE_MS = 300_000;
@@ -60,7 +60,7 @@ export function createWebhookActivities(deps: WebhookDeps) {
     /**
      * Tries once; throws to be retried. Returns a summary for operators, or null for a finished delivery. Only a fault
      * of the receiver or its URL counts as a try, and the last one makes a dead letter. Our own faults raise an alert
-     * and are retried until mended. Without free capacity nothing is sent, and no try is counted.
+     * and are retried until fixed. Without free capacity nothing is sent, and no try is counted.
      */
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = places.take(key.endpoint);

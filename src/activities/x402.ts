@@ -49,7 +49,6 @@ export function createX402Activities(deps: X402Deps) {
       if (outcome.kind !== 'unanswered') return;
       if (Date.now() - (payment.paidAt?.getTime() ?? 0) > GIVEN_UP_MS)
         await ledger.obligations.refused(id, `the upstream has not answered for a day: ${outcome.why}`, null);
-      // Temporal retries with growing delays.
       else throw new DomainError('Unavailable', outcome.why);
     },
   };

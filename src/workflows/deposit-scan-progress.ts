@@ -8,7 +8,6 @@ import type { depositRescan } from './deposit-rescan.ts';
 import { scanCard } from './details.ts';
 import { pauseScan, rescanRange, resumeScan, scanReport, scanStatus } from './messages.ts';
 
-/** State that one run passes to the next. */
 export interface DepositScanInput {
   readonly status?: ScanStatus;
 }

@@ -26,7 +26,6 @@ export function purposeOf(terms: WithdrawalTerms): string {
   return `pays ${describeAmount(terms, `\`${terms.asset}\``)} to \`${terms.destination}\``;
 }
 
-/** Card of the scan: state and reason, position, time of the last report. */
 export function scanCard(status: ScanStatus): string {
   const { cursor, lag, blocksPerSecond, at } = status;
   const by = status.state === 'paused' ? ` by ${status.who}` : '';

@@ -14,7 +14,7 @@ const { startDueAudits } = proxyActivities<WatchActivities>({
 
 /**
  * Every minute, by schedule: restarts settlements without a run, proves unsigned attempts dead, starts due
- * audits. A failure of one stops no other.
+ * audits. If one of them fails, the others still run.
  */
 export async function orphans(): Promise<{ readonly restarted: number }> {
   const rounds = [restartOrphans(), buryRefused(), startDueAudits()] as const;

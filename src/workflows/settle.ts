@@ -5,13 +5,11 @@ import * as act from './activity-proxies.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
 import { signAll } from './sign-all.ts';
 
-/** Steps that differ between kinds. */
 export interface Steps {
   /** Prepares the next attempt and adds it to the progress. Null if there is none to pay now. */
   readonly prepare: () => Promise<PreparedAttempt | null>;
   /** Signing tasks for our missing signatures, the fee payer's last. */
   readonly tasksOf: (attempt: PreparedAttempt) => readonly SigningTask[];
-  /** Holds the settlement in the database. */
   readonly hold: (reason: StatusReason) => Promise<Standing>;
   /** Waits for the landing. Default: on the chain workers. */
   readonly land?: (attempt: SignedStep) => Promise<Landing>;

@@ -80,8 +80,8 @@ export class SettlementProgress {
   }
 
   /**
-   * True once this run must continue as new. A run that was long before an upgrade to this code does so at
-   * its next task: `patched` is false for tasks that an older worker completed.
+   * True once this run must continue as new. `patched` is false for tasks that an older worker completed, so
+   * a run that was long before the upgrade continues as new at its next task.
    */
   get isLong(): boolean {
     return workflowInfo().continueAsNewSuggested && patched('continue-as-new');

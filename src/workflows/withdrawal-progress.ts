@@ -23,9 +23,7 @@ export class WithdrawalProgress extends SettlementProgress {
     setHandler(cancelWithdrawal, () => this.cancel(), { description: 'End it, if nothing was prepared yet' });
   }
 
-  /**
-   * Result of the step. Null once a cancel is stored, which makes PostgreSQL refuse the step, or if history is long.
-   */
+  /** Result of the step. Null once a cancel is stored, because PostgreSQL then refuses it, or if history is long. */
   async unlessCancelled<T>(step: Promise<T>): Promise<T | null> {
     const cancelled = condition(() => this.status === 'cancelled' || this.isLong);
     return Promise.race([step, cancelled.then(() => null)]);

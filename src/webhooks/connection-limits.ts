@@ -5,7 +5,6 @@ export type Turn =
 
 /** Tries of one endpoint in flight. */
 interface Crowd {
-  /** Start times, the oldest first. */
   readonly begun: Set<{ readonly at: number }>;
   /** Moving average of the duration of finished tries, in milliseconds. */
   tookMs: number;

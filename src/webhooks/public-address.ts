@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Cloud services inside virtual machines at a public address: Azure's host agent. Other clouds use ranges
- * that are not public.
+ * Cloud host services that virtual machines reach at a public address: Azure's host agent. Other clouds use
+ * non-public ranges.
  */
 const OF_CLOUDS: ReadonlySet<string> = new Set(['168.63.129.16']);
 

@@ -23,7 +23,6 @@ export interface Answer {
   readonly status: number;
   /** The Retry-After header (seconds) in milliseconds, or null. */
   readonly retryAfterMs: number | null;
-  /** The receiver's Date header, or null. */
   readonly date: Date | null;
 }
 
@@ -61,8 +60,8 @@ export class WebhookSender {
   }
 
   /**
-   * Returns the answer, whatever its status. Throws an Error with one sentence without an answer, and {@link
-   * OwnFault} for our own fault.
+   * Returns the answer, whatever its status. Throws an Error with one sentence if there is none, and {@link
+   * OwnFault} for a fault of our own.
    */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
     const fault = faultOfUrl(url, this.#allowPrivate);
@@ -114,8 +113,8 @@ function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
 }
 
 /**
- * Concurrent lookups of a name share one request: a silent name server would block both resolver threads, and
- * no other endpoint or Solana node could be resolved.
+ * Concurrent lookups of a name share one request. A silent name server would block both resolver threads, and
+ * then no other endpoint or Solana node could be resolved.
  */
 function oneAtATime(resolve: Resolve): Resolve {
   const asked = new Map<string, ReturnType<Resolve>>();

@@ -10,7 +10,7 @@ import type { CatchUpRange } from '../domain/scan.ts';
 import { beating } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
 
-/** Every activity of the deposit scan, and of those that look after it. Those that may take long heartbeat until they end. */
+/** Activities of the deposit scan, rescans, audits and reconciliation. The long ones send heartbeats. */
 export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps & ReconciliationDeps) {
   const ranges = createDepositRanges(deps);
   const rescans = createDepositRescan(deps);

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { DomainError } from '../domain/errors.ts';
 
-/** The failure that Temporal stores for an error: type = the domain code, details = its context. Others pass unchanged. */
+/** Stores a DomainError as type = its code, details = its context. Other errors pass unchanged. */
 export function toFailure(error: unknown): unknown {
   if (!(error instanceof DomainError)) return error;
   return ApplicationFailure.create({
@@ -13,7 +13,7 @@ export function toFailure(error: unknown): unknown {
   });
 }
 
-/** The one place where errors of activities become Temporal failures. */
+/** The only place that converts activity errors to Temporal failures. */
 export const failureInterceptor: ActivityInboundCallsInterceptor = {
   async execute(input, next) {
     try {

@@ -6,7 +6,7 @@ import { ledgersOf, type NodeWarning } from '../solana/rpc/report.ts';
 export interface NodeWatchDeps {
   readonly ledger: Ledger;
   readonly pool: Pick<NodePool, 'warnings' | 'report'>;
-  /** Names this process among all workers. */
+  /** Unique name of this process among all workers. */
   readonly worker: string;
 }
 
@@ -23,19 +23,19 @@ const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
   'false-word': 'node_false_word',
 };
 
-/** Puts on record what this process sees of the nodes, for the rounds of {@link createNodeWatch} and for whoever starts next. */
+/** Stores this process's view of the nodes, for {@link createNodeWatch} and for processes that start later. */
 export async function shareNodes({ ledger, pool, worker }: NodeWatchDeps): Promise<void> {
   await ledger.nodeLedgers.keep(ledgersOf(pool.report()));
   await ledger.nodeViews.put(worker, pool.warnings().map(alarmOf));
 }
 
-/** Keeps the alerts about nodes in step with what the pools know. Source: docs/interface.md, What the service does 7. */
+/** Keeps the node alerts up to date. Source: docs/interface.md, What the service does 7. */
 export function createNodeWatch(deps: NodeWatchDeps) {
   const { ledger } = deps;
   return {
     /**
-     * Opens an alert for each node rule that a worker sees broken and closes those that all see kept again; answers how many are open.
-     * Any worker may run the round: what only another one sees stays open.
+     * Opens an alert for each node rule that any worker sees broken; closes the others. Any worker may run
+     * it, because the stored views of all workers count. Returns the number of open alerts.
      */
     async watchNodes(): Promise<{ readonly open: number }> {
       await shareNodes(deps);

@@ -6,13 +6,13 @@ import { setAside } from '../settlement/state.ts';
 import { createSettlementActivities, type SettlementsDeps } from './settlements.ts';
 
 export interface QuickDeps extends JudgeDeps, Pick<SettlementsDeps, 'signer'> {
-  /** So long a caller waits for `confirmed` before the settlement goes on as any other. Default 2,000 ms. */
+  /** Milliseconds that a caller waits for `confirmed`. Then the settlement continues like any other. Default 2,000. */
   readonly answerWithinMs?: number;
 }
 
 const ANSWER_WITHIN_MS = 2_000;
 
-/** The first part of settlements whose callers are answered within a second. It may be repeated at will. */
+/** The first part of settlements whose callers expect an answer within a second. Idempotent. */
 export function createQuickActivities(deps: QuickDeps) {
   const { ledger, answerWithinMs = ANSWER_WITHIN_MS } = deps;
   const steps = createSettlementActivities(deps);
@@ -20,9 +20,9 @@ export function createQuickActivities(deps: QuickDeps) {
 
   return {
     /**
-     * Prepares, signs, stores and sends, and answers where the settlement is as soon as a node shows it confirmed, or after two seconds.
-     * Where a signature is still to come, as its keys are on other workers, it answers that. A repeated call goes on with the attempt on
-     * record. @throws NotFound, SigningRefused
+     * Prepares, signs, stores and sends. Returns the state once a node shows the attempt confirmed, or after two
+     * seconds. Returns earlier if keys on other workers must sign. A repeated call continues with the stored attempt.
+     * @throws NotFound, SigningRefused
      */
     async settleQuickly({ id, shown }: { readonly id: string; readonly shown: Shown }): Promise<Standing> {
       try {

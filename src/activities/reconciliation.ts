@@ -15,20 +15,19 @@ import type { Place } from '../ledger/reconciliation/reconciliations.ts';
 import { beating } from './heartbeat.ts';
 
 export interface ReconciliationDeps extends LookDeps {
-  /** Wallets that one page goes on by. Default 1,000. */
+  /** Wallets per page. Default 1,000. */
   readonly pageSize?: number;
 }
 
 const PAGE = 1_000;
-/** Those that are asked for again go along with a page: however many they are, the pass goes on. */
+/** Unread wallets retried with each page. Limited, so that they do not stop the pass. */
 const AGAIN = 200;
 
-/** Holds the balances on chain against what is known to have come and gone. */
 export function createReconciliation(deps: ReconciliationDeps) {
   const { ledger, scans = true, pageSize = PAGE } = deps;
   const kind = scans ? undefined : 'hot';
 
-  /** The next page of the pass, and wallets that could not be compared before. */
+  /** Compares the next page, and wallets that could not be compared before. */
   async function compare(place: Place): Promise<ReconciledPage> {
     const page = await ledger.watched.page(place.after, pageSize, kind);
     const again = await ledger.reconciliations.due(AGAIN, kind);
@@ -46,9 +45,9 @@ export function createReconciliation(deps: ReconciliationDeps) {
 
   return {
     /**
-     * Compares what some wallets hold with what had come and gone by then, those behind the place on record; without a scan only those
-     * that we pay from, by what nodes list for them. A difference is an alert, and never a credit: a reward, something from before it was
-     * watched, or a movement that was missed. Wallets that were not compared for long are an alert, too. Each call goes on.
+     * Compares the next page of wallets after the stored position. Without a scan: only paying wallets, by the
+     * transactions that nodes list. A difference raises an alert and never credits: it may be a reward, a balance from
+     * before the wallet was watched, or a missed movement. Wallets not compared for long raise an alert too.
      */
     reconcilePage(): Promise<ReconciledPage> {
       return beating(async () => {
@@ -88,7 +87,7 @@ function sumOf(looks: readonly Look[], count: (look: Look) => number): number {
   return looks.reduce((total, one) => total + count(one), 0);
 }
 
-/** Anybody may make a mint, send it to our wallets and freeze it there: that is told of listed ones alone. */
+/** Reports frozen accounts of listed mints only: a stranger may send us tokens of its own mint and freeze them. */
 function alarmsOf(
   { wallet, slot, differences, pending, frozen, nested }: Look,
   listed: ReadonlySet<string>,

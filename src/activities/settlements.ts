@@ -9,27 +9,26 @@ import { signerOf } from '../settlement/signer-of.ts';
 import { setAside, standingOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
-/** Time between two looks for signatures from outside. */
+/** Milliseconds between two checks for signatures from other signers. */
 const LOOK_MS = 5_000;
 
 export interface SettlementsDeps {
   readonly ledger: Ledger;
   readonly kinds: Kinds;
-  /** A signer of this process, for kinds whose callers wait for no other one. Default: the run asks the signer's workers. */
+  /** Signer of this process, for kinds whose callers cannot wait. Default: the workflow asks the signer workers. */
   readonly signer?: SignerActivities | undefined;
 }
 
-/** A settlement, by its id. */
 export interface Named {
   readonly id: string;
 }
 
-/** The steps of settlements of whichever kind, beside signing and landing. Each may be repeated at will. */
+/** Steps shared by all kinds of settlement, except signing and landing. Each is idempotent. */
 export function createSettlementActivities(deps: SettlementsDeps) {
   const { ledger, kinds, signer } = deps;
 
   return {
-    /** Where an earlier run left it. @throws NotFound */
+    /** State that an earlier run left. @throws NotFound */
     findSettlement: ({ id }: Named): Promise<Standing> => standing(deps, id),
 
     async prepareSettlement({ id, shown }: Named & { readonly shown: Shown }): Promise<Preparation> {
@@ -42,7 +41,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       );
     },
 
-    /** Stores a signature of another signer than the fee payer. @throws SigningRefused for one that is not over the message */
+    /** Stores the signature of a signer other than the fee payer. @throws SigningRefused if it is not valid */
     async storeSignature(input: {
       readonly id: string;
       readonly n: number;
@@ -55,7 +54,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       await ledger.attempts.storeSignature(id, n, signature, signer);
     },
 
-    /** Returns when all signers have signed the attempt, or it has ended, or is never to be sent. Until then it fails, to be tried again. */
+    /** Fails, to be retried, until all signers have signed, or the attempt has ended or must not be sent. */
     async awaitSignatures({ id, n }: { readonly id: string; readonly n: number }): Promise<Standing> {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))

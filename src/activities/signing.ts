@@ -6,17 +6,17 @@ import type { Signer } from '../signing/signer.ts';
 import { beating } from './heartbeat.ts';
 
 export interface SigningDeps {
-  /** The keys of this process by their names, as `hot`. */
+  /** Keys of this process by name, for example `hot`. */
   readonly keys: Readonly<Partial<Record<string, Signer>>>;
   readonly bounds: SigningBounds;
-  /** Default: those of all kinds that there are. */
+  /** Default: the rules of all kinds. */
   readonly rules?: SigningRules;
 }
 
-/** The only activity that touches a key. It reads what it signs, and signs nothing but what is asked for, within its own bounds. */
+/** The only activity that uses a key. It reads the message, and signs only what the terms and its limits allow. */
 export function createSignerActivities({ keys, bounds, rules = SIGNING_RULES }: SigningDeps) {
   return {
-    /** Signs the message, 64 bytes as base58, for which a signer may wait for people. @throws SigningRefused */
+    /** Signs the message and returns 64 bytes as base58. A signer may wait for people. @throws SigningRefused */
     async signTransaction({
       kind,
       key,

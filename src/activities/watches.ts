@@ -8,17 +8,15 @@ export interface WatchDeps extends OrphansDeps, NodeWatchDeps, BurialDeps {
   readonly walletWatch: WalletWatch;
 }
 
-/** Every activity of the scheduled workflows. */
 export function createWatchActivities(deps: WatchDeps) {
   const burial = createBurial(deps);
   return {
     ...createNodeWatch(deps),
     ...createOrphans(deps),
-    /** Frees what the signer refused of attempts that are proved dead, for the next round of orphans. */
+    /** Proves unsigned attempts dead, so that the next `restartOrphans` can restart their settlements. */
     buryRefused: () => burial.buryUnsigned(),
-    /** Starts the audits that the record waits for. */
     startDueAudits: () => startDueAudits(deps),
-    /** Judges what the hot wallet and the fee payers signed since the last time, and says that the record is in use. */
+    /** Judges new signatures of our wallets, and stores a heartbeat that detects a database restore. */
     watchWallet: async (): Promise<void> => {
       try {
         await deps.walletWatch.look();

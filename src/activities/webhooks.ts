@@ -22,11 +22,11 @@ export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;
   readonly sender: WebhookSender;
   readonly explorer: ExplorerSettings;
-  /** Of this process: an endpoint has a share of them, see {@link Places}. */
+  /** Concurrent tries of this process, shared between endpoints: see {@link Places}. */
   readonly triesAtOnce: number;
 }
 
-/** What came of one try. `unsent`: by our own fault, so that it is none of the receiver's tries. */
+/** Result of one try. `unsent`: our own fault, not counted as a try. */
 type Outcome =
   | { readonly kind: 'heard' }
   | { readonly kind: 'gone' }
@@ -36,32 +36,31 @@ type Outcome =
 const GONE = 410;
 const GONE_TEXT = 'the receiver answered 410 Gone';
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
-/** Our own faults end by somebody's hand, and then all that waits is late already. */
+/** Milliseconds. An operator fixes our own faults, and by then all waiting events are late. */
 const OWN_RETRY_MS = 60_000;
-/** Receivers that follow Standard Webhooks refuse what was signed further from their own time. */
+/** Milliseconds. Receivers that follow Standard Webhooks reject older or newer timestamps. */
 const CLOCK_TOLERANCE_MS = 300_000;
 const UNSENT: AlertKind = 'webhook_unsent';
 
-/** What the workflow asks of the record. Every step may be repeated. */
+/** Database steps of the workflow. Each is idempotent. */
 export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) {
   return {
-    /** The event of the line that is to be delivered now; null where all are over. */
+    /** The next event to deliver, or null if there is none. */
     nextDelivery: (line: DeliveryLine): Promise<DeliveryKey | null> => deliveries.nextOf(line),
 
-    /** No try can be made of it: it is a dead letter, unless it was delivered after all. */
+    /** Makes the event a dead letter, unless it was delivered after all. */
     giveUpDelivery: (key: DeliveryKey): Promise<void> => deliveries.giveUp(key),
   };
 }
 
-/** The tries themselves. A repeated one sends the same event id. */
+/** Sends events. A repeated try sends the same event id. */
 export function createWebhookActivities(deps: WebhookDeps) {
   const places = new Places(deps.triesAtOnce);
   return {
     /**
-     * Tries once; throws where it must be tried again. Does nothing for one that is over. Only what the receiver does, or its URL, is
-     * one of its tries, and the last of them makes a dead letter: what we cannot do ourselves is alarmed, and tried until we can. Where
-     * as many events as may be are on their way to the endpoint nothing is tried, and none of its tries used up. Answers what it came
-     * to, for people; null for one that is over.
+     * Tries once; throws to be retried. Returns a summary for operators, or null for a finished delivery. Only a fault
+     * of the receiver or its URL counts as a try, and the last one makes a dead letter. Our own faults raise an alert
+     * and are retried until fixed. Without free capacity nothing is sent, and no try is counted.
      */
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
       const turn = places.take(key.endpoint);
@@ -97,7 +96,7 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, why);
   if (tries === null) return null;
   if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, why);
-  // Nobody may ask for a sooner try: all of them would be used up in no time.
+  // A receiver cannot ask for a sooner try, which would use up all tries at once.
   const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
   throw notYet('WebhookNotDelivered', why, Math.max(asked, waitAfter(tries, patience)));
 }
@@ -109,7 +108,7 @@ async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, why: string): P
   throw notYet('WebhookNotSent', why, OWN_RETRY_MS);
 }
 
-/** One request to the endpoint, and what it comes to. Throws NotFound where the endpoint is gone. */
+/** Sends one request. Throws NotFound if the endpoint was deleted. */
 async function tell(
   { ledger: { webhooks }, sender, explorer }: WebhookDeps,
   endpoint: string,
@@ -132,7 +131,7 @@ async function tell(
   }
 }
 
-/** What an answer to a request that was signed `at` our own time comes to. */
+/** Maps the answer to a result. `at`: our time in the signature. */
 function judge({ status, retryAfterMs, date }: Answer, at: Date): Outcome {
   if (status >= 200 && status < 300) return { kind: 'heard' };
   if (status === GONE) return { kind: 'gone' };

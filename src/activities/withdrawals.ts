@@ -3,7 +3,7 @@ import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { createAdmission } from '../withdrawals/admission.ts';
 import { createPreparation } from '../withdrawals/prepare.ts';
 
-/** Every activity that the withdrawal workflow runs on the chain worker. `kinds` has that of withdrawals. */
+/** Activities of the withdrawal workflow on the chain worker. Throws if `kinds` lacks withdrawals. */
 export function createWithdrawalActivities(deps: LandingDeps) {
   const { ledger, kinds } = deps;
   const kind = kinds[WITHDRAWAL];

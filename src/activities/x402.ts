@@ -7,19 +7,19 @@ import { serveOwed, type UpstreamAsker } from '../x402/obligation.ts';
 
 const LOOK_MS = 2_000;
 const GIVEN_UP_MS = 86_400_000;
-/** No buyer is connected: an answer that is not stored is lost. */
+/** No buyer is connected: an answer that cannot be stored is lost. */
 const BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
 export interface X402Deps extends LandingDeps {
   readonly upstream: UpstreamAsker;
 }
 
-/** What a payment of x402 has beside its settlement. Each step may be repeated at will. */
+/** Steps for payments beyond their settlement. Each is idempotent. */
 export function createX402Activities(deps: X402Deps) {
   const { ledger, upstream } = deps;
   const landing = createLanding(deps);
 
-  /** False for the facilitator, whose caller serves. */
+  /** False for facilitator payments, which the facilitator's caller serves. */
   async function isOwed({ id }: { readonly id: string }): Promise<boolean> {
     const payment = await ledger.payments.find(id);
     return payment?.state === 'owed' && payment.seller === 'gateway';
@@ -28,15 +28,12 @@ export function createX402Activities(deps: X402Deps) {
   return {
     isOwed,
 
-    /** As `landAttempt`, and whether the buyer is still to be served. */
+    /** Like `landAttempt`; also returns whether the buyer must still be served. */
     async landPayment(attempt: SignedStep): Promise<{ readonly landing: Landing; readonly isOwed: boolean }> {
       return { landing: await landing.landAttempt(attempt), isOwed: await isOwed(attempt) };
     },
 
-    /**
-     * Returns when the obligation has ended: served, or refundable. Until then it fails, to be tried again: another process serves it, or
-     * the upstream gives no answer.
-     */
+    /** Fails, to be retried, until the obligation is served or refundable. */
     async serveOwed({ id }: { readonly id: string }): Promise<void> {
       const payment = await ledger.payments.get(id);
       if (payment.isAnswered) {
@@ -52,7 +49,6 @@ export function createX402Activities(deps: X402Deps) {
       if (outcome.kind !== 'unanswered') return;
       if (Date.now() - (payment.paidAt?.getTime() ?? 0) > GIVEN_UP_MS)
         await ledger.obligations.refused(id, `the upstream has not answered for a day: ${outcome.why}`, null);
-      // Tried again after longer and longer waits.
       else throw new DomainError('Unavailable', outcome.why);
     },
   };

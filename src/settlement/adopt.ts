@@ -8,34 +8,33 @@ import { blockhashOf, messageHashOf } from '../solana/tx/message.ts';
 import { readSigned, type SignedTransaction } from '../solana/tx/signed-transaction.ts';
 import type { Place } from './kind.ts';
 
-/** What an adopted message costs at most: a kind reads it from the message before it accepts it. */
+/** Upper bounds on the cost of an adopted message. The kind reads them from the message before it accepts it. */
 export type Cost = Pick<
   NewAttempt,
   'computeUnitLimit' | 'computeUnitPriceMicroLamports' | 'feeLamports' | 'rentLamports'
 >;
 
-/** Who reports how long a message lives. */
 export interface Adopting {
   readonly pool: NodePool;
-  /** Shared by many payments. Default: nodes are asked each time. */
+  /** Blockhash lifetimes shared by many payments. Default: the nodes are asked for each payment. */
   readonly lives?: SharedLives;
 }
 
-/** A transaction that its buyer has made. */
 export interface BuyersTransaction {
-  /** Wire bytes; 64 zero bytes stand for a signature that is missing. */
+  /** Wire format. A missing signature is 64 zero bytes. */
   readonly wire: Uint8Array;
   /**
-   * The slot of a block that a node shows it in, or in which a node accepted its blockhash. Null: nobody asked, which is enough where a
-   * key of ours is still to sign.
+   * Slot of a block that contains the transaction, or at which a node accepted its blockhash. Null if no node
+   * was asked, which is allowed only while one of our signatures is missing.
    */
   readonly slot: bigint | null;
 }
 
 /**
- * The attempt that adopts a transaction with the signatures that are there; those of `ours`, addresses, may be missing. Throws
- * InvalidRequest for bytes that are no transaction of version legacy or 0, for a signature that is not over its message or that nobody
- * here can give, for one signed by all without its slot, and for a blockhash that is not accepted; NoHealthyNode where too few nodes tell how long it lives.
+ * Builds the attempt for a buyer's transaction. Only signatures of the addresses in `ours` may be missing.
+ * @throws InvalidRequest if the bytes are no legacy or version 0 transaction, a signature is missing or
+ * invalid, a fully signed transaction has no slot, or no node accepts the blockhash
+ * @throws NoHealthyNode if too few nodes report how long the blockhash is valid
  */
 export async function adopt(
   { pool, lives }: Adopting,
@@ -54,7 +53,8 @@ export async function adopt(
   if (isWhole && slot === null)
     throw invalid('it is signed by all: the slot of a node that shows or accepts it is missing');
   const shared = isWhole || slot === null ? null : ((await lives?.of(slot)) ?? null);
-  // Asked before the heights: they say how long a blockhash lives only where a node had it before them.
+  // Nodes are asked about the blockhash first: heights read later bound its lifetime only if a node already
+  // knew it.
   const isUnknown = slot === null || (lives !== undefined && !isWhole && shared === null);
   if (isUnknown && (await acceptedIn(pool, blockhash)) === null)
     throw invalid(`no node accepts its blockhash ${blockhash}: it is expired, or unknown yet`);

@@ -2,14 +2,13 @@ import { cancellationSignal } from '@temporalio/activity';
 import { createJudge, type JudgeDeps, type Reporter, settle } from './record-verdict.ts';
 import { signedAttempt } from './signed-attempt.ts';
 
-/** For callers that wait: like a landing, which goes on with what this leaves on record. */
 export function createAnswering(deps: JudgeDeps) {
   const { ledger } = deps;
   const judge = createJudge(deps);
 
   /**
-   * Stores the signature and sends the attempt. Returns once a node shows it confirmed, it has ended, or `withinMs` are over; where it
-   * is then is on record.
+   * Stores the signature and sends the attempt. Returns once a node shows it confirmed, it has ended, or
+   * `withinMs` have passed; the database has the result.
    */
   return async function answerSoon(
     id: string,

@@ -8,7 +8,7 @@ import type { Chain } from '../solana/chain.ts';
 const LOOK_AGAIN_MS = 250;
 const ENDS_LOOKED_AT = 32;
 const BLOCK_TIMES_KEPT = 9;
-/** Until two heights were seen. */
+/** Default until two heights were read. */
 const MS_PER_BLOCK = 400;
 
 type PaceLedger = {
@@ -17,8 +17,8 @@ type PaceLedger = {
 };
 
 /**
- * Lets preparations of one kind begin no faster than what they prepare gets on its way. Else a crowd that the signer and the workers cannot serve
- * within one life of a blockhash would die unsent and be prepared again, all of it, over and over.
+ * Backpressure for one kind: prepares no faster than attempts are sent. Otherwise attempts expire before they
+ * are sent, and are prepared again without end.
  */
 export class Pace {
   readonly #ledger: PaceLedger;
@@ -27,7 +27,7 @@ export class Pace {
   readonly #head = pLimit(1);
   readonly #blocks = new BlockTimes();
   #preparing = 0;
-  /** Since when attempts wait for a signature. */
+  /** Time since which attempts wait for a signature, from `performance.now()`. */
   #waitingSince: number | null = null;
 
   constructor(ledger: PaceLedger, chain: Pick<Chain, 'latestBlockhash'>, kind: string) {
@@ -36,7 +36,7 @@ export class Pace {
     this.#kind = kind;
   }
 
-  /** Runs `prepare` when it is its turn, in the order of asking. Throws Unavailable where that does not come by the deadline. */
+  /** Runs `prepare` in the order of the calls. Throws Unavailable if there is no capacity before the deadline. */
   async keep<T>(deadlineMs: number, prepare: () => Promise<T>): Promise<T> {
     const end = performance.now() + deadlineMs;
     const unsent = await this.#head(() => this.#room(end));
@@ -48,7 +48,7 @@ export class Pace {
     }
   }
 
-  /** Takes a place as soon as there is one; how many are unsent where there is none by then. */
+  /** Takes capacity for one preparation and returns null. At `end` returns the number of unsent attempts instead. */
   async #room(end: number): Promise<number | null> {
     for (;;) {
       const { traffic } = this.#ledger;
@@ -67,7 +67,7 @@ export class Pace {
     }
   }
 
-  /** How many the signer serves in time, by what this process has seen of it. */
+  /** Number of attempts that the signer can serve in time, as measured by this process. */
   #served(living: number, height: bigint): number {
     const now = performance.now();
     this.#blocks.see(now, height);
@@ -78,7 +78,7 @@ export class Pace {
   }
 }
 
-/** How long a block takes: the median of the newest steps, so that one look after a long silence does not count. */
+/** Median time between blocks, so that one read after a long silence has no effect. */
 class BlockTimes {
   #last: { readonly at: number; readonly height: bigint } | null = null;
   #steps: readonly number[] = [];

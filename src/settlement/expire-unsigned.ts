@@ -13,21 +13,21 @@ import { unsignedAttemptOf, unsignedNonceAttemptOf } from './unsigned-attempt.ts
 export interface BurialDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
-  /** How much of the wallet's history one round reads. */
+  /** Limits on the wallet history read per round. */
   readonly history?: HistoryBounds;
-  /** How many attempts one round examines. Default 200. */
+  /** Attempts examined per round. Default 200. */
   readonly rowsARound?: number;
 }
 
-/** A proof reads every block of a minute twice: after so long no other one begins in this round. */
+/** Milliseconds after which a round begins no other proof: each proof reads every block of a minute twice. */
 const ROUND_MS = 30_000;
 const ROWS_A_ROUND = 200;
 const ALERTS_READ = 10_000;
 
 /**
- * Attempts that are not signed: nobody watches them, and only a proof of death frees their settlements. The signer has refused them, or
- * takes longer than the blockhash lives, or somebody may have used up their durable nonce. The alert `evidence_missing` says what keeps
- * one from being examined.
+ * Examines attempts without a signature. No watcher follows them, and only a proof of death frees their
+ * settlements. The signer refused them or is too slow, or their durable nonce was used up. The alert
+ * `evidence_missing` reports an attempt that cannot be examined.
  */
 export function createBurial({
   ledger,
@@ -37,7 +37,7 @@ export function createBurial({
 }: BurialDeps) {
   const cache = unsignedCache(history);
   const troubles = new Troubles(ledger);
-  /** Attempts that rounds have examined and left since a round began with the oldest. */
+  /** Attempts already examined in this pass that still have no proof. The next round skips them. */
   let left = 0;
 
   async function bury(row: AttemptRow): Promise<boolean> {
@@ -52,8 +52,8 @@ export function createBurial({
 
   return {
     /**
-     * Returns how many are proved dead. A round continues after the attempts that the round before left, and begins with the oldest again
-     * once all were examined. So attempts that cannot be proved dead do not keep younger ones from their examination.
+     * Runs one round and returns the number of attempts proved dead. Each round continues where the last one ended,
+     * and starts again at the oldest after the last attempt. So attempts without a proof never block younger ones.
      */
     async buryUnsigned(): Promise<number> {
       const end = performance.now() + ROUND_MS;
@@ -65,7 +65,7 @@ export function createBurial({
         try {
           if (await bury(row)) buried += 1;
         } catch (error) {
-          // Signed or settled meanwhile, it needs no look.
+          // The attempt was signed or settled meanwhile.
           if (isDomainError(error, 'IllegalTransition')) continue;
           await troubles.tell(row, error);
         }
@@ -91,10 +91,10 @@ async function examine(
   return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
 }
 
-/** Keeps an alert open about each attempt whose examination fails each time that all are examined. */
+/** Keeps an alert open for each attempt whose examination failed in the last full pass. */
 class Troubles {
   readonly #ledger: Pick<Ledger, 'alerts' | 'settlements'>;
-  /** The settlements with an open alert from the last time that all were examined. Null before the first time: an earlier process may have left some. */
+  /** Settlements with an alert from the last pass. Null in the first pass: earlier processes may have left some. */
   #open: ReadonlySet<string> | null = null;
   #failing = new Set<string>();
 
@@ -108,7 +108,7 @@ class Troubles {
     this.#failing.add(subject);
   }
 
-  /** All were examined: closes the alerts of the time before that were not raised again. */
+  /** Ends a full pass: closes the alerts of the pass before that were not raised again. */
   async endRounds(): Promise<void> {
     for (const subject of this.#open ?? (await this.#leftOpen()))
       if (!this.#failing.has(subject)) await this.#ledger.alerts.close('evidence_missing', subject);
@@ -116,7 +116,7 @@ class Troubles {
     this.#failing = new Set();
   }
 
-  /** The settlements with an open alert that no judgement of a signed attempt keeps: such a judgement holds its settlement first. */
+  /** Settlements whose open alert is about an unsigned attempt: a signed one is held before its alert. */
   async #leftOpen(): Promise<ReadonlySet<string>> {
     const { rows } = await this.#ledger.alerts.list({ open: true, limit: ALERTS_READ });
     const left = new Set<string>();

@@ -5,13 +5,13 @@ import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/settlem
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Spending } from '../solana/proof/spending.ts';
 
-/** Why an attempt cannot be composed now, and the state that this puts the settlement in. `needless`: it is there without it. */
+/** Why no attempt can be composed, and the settlement's new status. `needless`: no transaction is needed. */
 export interface Refusal {
   readonly kind: 'rejected' | 'awaiting_confirmation' | 'awaiting_funds' | 'held' | 'needless';
   readonly reason: StatusReason;
 }
 
-/** An attempt ready to be written, with the money it needs of each wallet, or why there is none. */
+/** An attempt to store and the money to reserve in each wallet, or a refusal. */
 export type Composition =
   | {
       readonly kind: 'composed';
@@ -20,59 +20,56 @@ export type Composition =
     }
   | Refusal;
 
-/** The place of an attempt among those of its settlement. */
+/** Position and pricing of an attempt within its settlement. */
 export interface Place {
   readonly n: number;
-  /** Moves the compute-unit price a little, so that equal terms never make equal messages. */
+  /** Changes the compute-unit price slightly, so that equal terms never make equal messages. */
   readonly salt: bigint;
-  /** The compute-unit price of the attempt before, in micro-lamports; null for the first, and where that one failed in a block. */
+  /** Compute-unit price of the attempt before, in micro-lamports. Null for the first, or after a failure on chain. */
   readonly lastPrice: bigint | null;
-  /** Present where an attempt failed in a block: the limit of compute units is found anew, and is at least this. */
+  /** Present if an attempt failed on chain: the compute-unit limit is simulated again and is at least this. */
   readonly leastUnits?: number;
 }
 
-/** What a kind asks signatures for. */
 export type Signable = Pick<
   AttemptRow,
   'message' | 'feeLamports' | 'rentLamports' | 'signers' | 'signatures' | 'signature'
 >;
 
-/** What a landed attempt brought about. */
 export interface Landed {
-  /** Lamports that left the fee payer beside its fee and the rent of accounts that it made. */
+  /** Lamports that left the fee payer, without the fee and the rent of accounts that the attempt created. */
   readonly movedLamports: bigint;
-  /** Base units that reached the destination; null where no node tells. */
+  /** Base units that reached the destination. Null if no node reports them. */
   readonly amountReceived: bigint | null;
 }
 
 /**
- * A kind of settlements: all that the core does not know. What happens to its subjects in the core's transactions is in
- * `ledger/settlements/kinds.ts`; what the signer must find in its messages is in `signing/policy/`.
+ * One kind of settlement: everything that the core does not know. Its effects inside the core's database
+ * transactions are in `ledger/settlements/kinds.ts`; its signing rules are in `signing/policy/`.
  */
 export interface Kind {
-  /** Turns the settlement into the message of its next attempt. Writes nothing. */
+  /** Composes the message of the next attempt. Writes nothing. */
   compose(settlement: SettlementRow, place: Place): Promise<Composition>;
-  /** The waits before an attempt is composed, such as back-pressure. Default: none. */
+  /** Waits before an attempt is composed, for example backpressure. Default: none. */
   paced?<T>(compose: () => Promise<T>): Promise<T>;
-  /** Whether somebody has confirmed what the settlement was to wait for. */
+  /** True if the confirmation that the settlement waits for has arrived. */
   isConfirmed?(settlement: SettlementRow): Promise<boolean>;
   /**
-   * What keys of ours are asked for: a task for each signature of theirs that is missing, the fee payer's last. Other signatures are
-   * waited for: they come by the update `giveSignature`. Default: its own workflow asks, by what it was started with.
+   * Signing tasks for our missing signatures, the fee payer's last. Signatures of other parties arrive by the
+   * update `giveSignature`. Default: the workflow derives the task from its own input.
    */
   tasks?(settlement: SettlementRow, attempt: Signable): Promise<readonly SigningTask[]>;
-  /** Default: nothing but the fee and the planned rent. */
+  /** Default: only the fee and the planned rent. */
   landed?(attempt: AttemptRow, spending: Spending): Promise<Landed>;
-  /** Runs after an attempt has ended on record, and may be lost by a crash: what must happen does in the core's transaction. */
+  /** Runs after the attempt's end is stored. A crash may skip it: required effects belong in the core. */
   afterwards?(attempt: AttemptRow): Promise<void>;
-  /** False where these settings cannot serve it, as they have no key for it. Default: true. */
+  /** False if this process has no key for the settlement. Default: true. */
   isServed?(settlement: SettlementRow): Promise<boolean>;
 }
 
-/** By the name of the kind. */
 export type Kinds = Readonly<Partial<Record<string, Kind>>>;
 
-/** The kind of a settlement, or of an attempt. Throws NotFound where this worker has it not. */
+/** The kind of a settlement or an attempt. Throws NotFound if this worker does not serve it. */
 export function kindOf(kinds: Kinds, { kind }: Pick<SettlementRow, 'kind'>): Kind {
   const known = kinds[kind];
   if (known !== undefined) return known;

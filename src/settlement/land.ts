@@ -10,18 +10,19 @@ import { createJudge, failureOf, type JudgeDeps, settle } from './record-verdict
 import { signedAttempt } from './signed-attempt.ts';
 
 export interface LandingDeps extends JudgeDeps {
-  /** Milliseconds between two looks at a settlement that only people can end. Default 15,000. */
+  /** Milliseconds between two checks of a settlement that only an operator can end. Default 15,000. */
   readonly restMs?: number;
 }
 
-/** Stores the signed bytes, then keeps them on the way until the chain has judged them, then records the judgement. */
+/** Stores the signed bytes, resends them until the chain has a verdict, then stores the verdict. */
 export function createLanding(deps: LandingDeps) {
   const { ledger, restMs = TIMEOUTS.operatorLookMs } = deps;
   const judge = createJudge(deps);
 
   async function untilSettled(signed: AttemptRow, reporter: LandingReporter): Promise<AttemptRow> {
     const { settlementId, n } = signed;
-    // While it is in doubt the wallet's history may show under which signature it has landed.
+    // Read again in each round: the wallet's history may show that the attempt landed under another
+    // signature.
     for (let attempt = signed; ; attempt = await ledger.attempts.get(settlementId, n)) {
       const judgement = await judge(attempt, reporter, cancellationSignal());
       if (judgement !== null) return settle(deps, attempt, judgement);
@@ -37,9 +38,9 @@ export function createLanding(deps: LandingDeps) {
 
   return {
     /**
-     * Returns when the attempt is finalized, failed on chain or proved dead; that is already in Postgres by then. Where a dead attempt
-     * turns out to have paid, nothing is stored or sent any more. Only the end of an attempt that paid nothing, and that we composed, is a
-     * return then: all else is for people to end.
+     * Returns when the attempt is finalized, failed on chain or proved dead, after that is stored. If a dead
+     * attempt turns out to have paid, nothing more is stored or sent. Then it returns only for a composed
+     * attempt that ended without a payment; an operator ends every other case.
      */
     async landAttempt(input: SignedStep): Promise<Landing> {
       const { id, n, signature } = input;
@@ -53,7 +54,7 @@ export function createLanding(deps: LandingDeps) {
   };
 }
 
-/** The landing when its run may go on; with a dead attempt that has paid that is when this one can never pay, too. */
+/** Waits until the run may continue: after a payment by a dead attempt, only if this attempt can never pay. */
 async function whenPeopleAgree(
   ledger: Ledger,
   ended: AttemptRow,
@@ -70,7 +71,7 @@ async function whenPeopleAgree(
   }
 }
 
-/** What a settled attempt made of its settlement; the record has it already. `goesOn`: the settlement did not end with this failure. */
+/** Result of a settled attempt for the workflow. `goesOn`: the settlement did not end with this failure. */
 function landingOf(attempt: AttemptRow, goesOn: boolean): Landing {
   const { signature, state, adoptedFrom } = attempt;
   if (state === 'dead' || signature === null)

@@ -4,26 +4,26 @@ import { TIMEOUTS } from '../domain/timeouts.ts';
 
 type Status = LandingReport['status'];
 
-/** What a heartbeat carries: the report for people, and for the next try of the activity what the run was told. */
+/** Heartbeat details: the report, and the status that the workflow has, for the next try of the activity. */
 interface Beat extends LandingReport {
   readonly signature: string;
   readonly runShows: Status;
 }
 
 /**
- * Shows operators how a wait for a landing looks: each change in the heartbeat, and in the run's own state, by a signal, that it is
- * held, or no longer. A signal that fails is tried again with a later heartbeat. Made inside the activity that waits.
+ * Reports the wait for a landing: each change in the heartbeat, and held or no longer held by a signal to the
+ * workflow. A failed signal is sent again with a later heartbeat. Construct it inside the waiting activity.
  */
 export class LandingReporter {
   readonly #context = Context.current();
   readonly #signature: string;
   readonly #timer: NodeJS.Timeout;
-  /** Callers of the run wait for `confirmed`: that is signalled, too. */
+  /** Callers of this kind wait for `confirmed`, so that status is signalled too. */
   #answersAtConfirmed = false;
   #report: LandingReport;
   #runShows: Status;
   #signalledAt = Number.NEGATIVE_INFINITY;
-  /** What the last signal said, whether or not it arrived. */
+  /** Status of the last signal, delivered or not. */
   #signalled: Status | null = null;
 
   constructor(n: number, signature: string) {
@@ -35,8 +35,8 @@ export class LandingReporter {
   }
 
   /**
-   * What is on record as the wait begins. Where callers of the run wait for `confirmed` it was told so before its first try; a later
-   * one knows only what the last heartbeat says.
+   * Sets the stored status when the wait begins. If callers wait for `confirmed`, the workflow knew it before
+   * the first try. Later tries know only what the last heartbeat contains.
    */
   begin(report: LandingReport, answersAt: 'confirmed' | 'finalized'): void {
     this.#answersAtConfirmed = answersAt === 'confirmed';
@@ -63,7 +63,7 @@ export class LandingReporter {
   #keepRunInformed(): void {
     const { status } = this.#report;
     const shown = status === 'confirmed' && !this.#answersAtConfirmed ? 'sending' : status;
-    // Callers that wait for `confirmed` do not wait for the pause between two signals.
+    // Callers wait for `confirmed`, so its signal skips the pause between two signals.
     const isAwaited = shown === 'confirmed' && this.#signalled !== shown;
     const isDue = isAwaited || performance.now() - this.#signalledAt >= TIMEOUTS.landingSignalMs;
     if (shown !== this.#runShows && isDue) void this.#signal(shown);

@@ -9,13 +9,13 @@ import { readNonceAccount } from '../solana/nonces/account.ts';
 import { agreedNonces } from '../solana/nonces/survey.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 
-/** Nothing may be prepared now. */
+/** No attempt may be prepared now. */
 export interface Stop {
   readonly kind: 'held';
   readonly reason: StatusReason;
 }
 
-/** Where the next attempt's lifetime comes from. Another `salt` is another choice, where there is one. */
+/** Source of the next attempt's lifetime. Another `salt` selects another nonce account, if there is one. */
 export interface Lifetimes {
   next(salt: bigint): Promise<Lifetime | Stop>;
 }
@@ -31,7 +31,7 @@ export interface NonceLifetimesDeps {
   readonly hotWallet: string;
 }
 
-/** One look at the unproved accounts serves every preparation that begins within so long. */
+/** Milliseconds for which preparations share one read of the unproved accounts. */
 const PROOF_SHARED_MS = 1_000;
 
 const NO_FREE_NONCE: Stop = {
@@ -44,8 +44,8 @@ const NO_FREE_NONCE: Stop = {
 };
 
 /**
- * Durable nonces of the hot wallet, one account for each attempt on its way. Solana plans to retire them: use them only
- * where a signature takes longer than a blockhash lives.
+ * Durable nonces of the hot wallet, one account per attempt. Solana plans to retire durable nonces: use them
+ * only if signing takes longer than a blockhash is valid.
  */
 export class NonceLifetimes implements Lifetimes {
   readonly #deps: NonceLifetimesDeps;
@@ -82,7 +82,7 @@ export class NonceLifetimes implements Lifetimes {
   }
 }
 
-/** Frees every unproved account for which a quorum's finalized banks agree on another value than the one last carried. */
+/** Frees each unproved account whose finalized nonce, as agreed by a quorum, differs from the nonce last used. */
 export async function proveNonces({ ledger, chain, hotWallet }: NonceLifetimesDeps): Promise<void> {
   const unproved = await ledger.nonces.unproved(hotWallet);
   if (unproved.length === 0) return;
@@ -99,7 +99,6 @@ function untold({ pool }: Chain, address: string): DomainError {
   return new DomainError('NoHealthyNode', message);
 }
 
-/** The part of an attempt's row that says how long it lives. */
 export function lifetimeColumns(
   lifetime: Lifetime,
 ): Pick<

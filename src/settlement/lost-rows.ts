@@ -6,17 +6,17 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { notYet } from './retry-later.ts';
 
 /**
- * What a run does whose signed attempt is not on record: Postgres was restored from before it. All payments pause, and this one
- * waits for the record to come back; it is never composed anew. Every other error passes.
+ * Handles a run whose signed attempt is missing from the database, because PostgreSQL was restored from an older
+ * backup. Pauses all payments and makes the run wait for the row; it never composes again. Rethrows every other error.
  */
 export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    // A kind may miss something else.
+    // Another row of the kind may be missing instead.
     if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== remembered.id) throw error;
     const alarm = lostAlarm(remembered, error);
-    // Once for each record: whoever resumed has been told, and this settlement stays stopped all the same.
+    // Raised once per database: after an operator resumes payments, this settlement alone stays stopped.
     const told = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
     if (!told.has(remembered.id)) await ledger.pauses.sound(alarm, remembered.id);
     throw notYet(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);

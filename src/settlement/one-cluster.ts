@@ -2,9 +2,10 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 
 /**
- * Resolves where what the nodes told until now may be held against this record: a quorum still shows the cluster that the pool was
- * opened with, and the record belongs to that. Throws NoHealthyNode or WrongCluster. Asked before anything is given up for dead or
- * passed as judged, because addresses of nodes and of databases may come to lead elsewhere while a process runs.
+ * Checks that a quorum of nodes still serves the pool's cluster, and that the database belongs to it. Call it before
+ * an attempt is declared dead or judged: the address of a node or database may lead elsewhere while a process runs.
+ * @throws NoHealthyNode
+ * @throws WrongCluster
  */
 export async function confirmOneCluster(
   ledger: Pick<Ledger, 'cluster'>,

@@ -2,10 +2,10 @@ import type { StatusReason } from '../domain/settlement.ts';
 import type { Settlements } from '../ledger/settlements/settlements.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 
-/** One question to the record serves all watches of this process for so long: as often as bytes are sent again. */
+/** Milliseconds for which all watches of this process share one query. Equals the interval of resending. */
 const SHARED_MS = 2_000;
 
-/** Tells the watches of a process which of their settlements a dead attempt turns out to have paid while they wait. */
+/** Tells the watches of this process if a dead attempt has paid their settlement. */
 export class PaidMeanwhile {
   readonly #record: Pick<Settlements, 'paidByDead'>;
   readonly #watched = new Map<symbol, string>();
@@ -16,7 +16,7 @@ export class PaidMeanwhile {
     this.#record = record;
   }
 
-  /** Asks for this settlement, too, until `wait` has ended. */
+  /** Includes the settlement in the shared query until `wait` has ended. */
   async during<T>(id: string, wait: () => Promise<T>): Promise<T> {
     const key = Symbol(id);
     this.#watched.set(key, id);
@@ -28,8 +28,8 @@ export class PaidMeanwhile {
   }
 
   /**
-   * The reason that holds a settlement which a dead attempt has paid, else null, as it was two seconds ago or later. Never rejects:
-   * while the record cannot be asked, what it last told holds.
+   * Why a settlement paid by a dead attempt is held, or null; at most two seconds old. Never rejects: without
+   * PostgreSQL the last result counts.
    */
   async reasonFor(id: string): Promise<StatusReason | null> {
     const ask = () => this.#record.paidByDead([...this.#watched.values()]);

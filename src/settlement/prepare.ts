@@ -17,7 +17,7 @@ import { preparationOf } from './prepared-attempt.ts';
 import { notYet } from './retry-later.ts';
 import { type SignHere, signedHere } from './sign-here.ts';
 
-/** A fault that passes is nobody's business; one that stays is shown from this try on. */
+/** Try from which a retryable error is shown. Earlier ones are likely to pass. */
 const TRIES_UNSEEN = 3;
 
 const CANNOT_PREPARE = 'cannot_prepare';
@@ -27,18 +27,16 @@ const TAKEN: StatusReason = {
   message: 'another settlement already has this transaction',
 };
 
-/** What a settlement is prepared with. */
 export interface Preparing {
   readonly ledger: Ledger;
   readonly kind: Kind;
-  /** Signs with keys of this process before the attempt goes on record. Default: its run asks for signatures afterwards. */
+  /** Signs with keys of this process before the row is written. Default: the workflow asks for signatures later. */
   readonly sign?: SignHere | undefined;
 }
 
 /**
- * From a settlement on record to its next attempt on record: composes, reserves the money, writes the row.
- * A shortage, a stop or a fault that people see already (`shown`) is a retry, so that a long wait adds nothing to the history;
- * one that they do not see is answered.
+ * Prepares the next attempt: composes it, reserves the money, writes the row. A shortage, stop or error that operators
+ * already see (`shown`) is retried, so that a long wait adds nothing to the history. A new one is returned.
  */
 export async function prepareNext(
   preparing: Preparing,
@@ -54,7 +52,7 @@ export async function prepareNext(
   } catch (error) {
     const preparation = await stuck(preparing.ledger, id, error);
     if (!isSeen(preparation, shown)) return preparation;
-    // It must not fail the run: the settlement goes on once the cause is mended.
+    // The run must not fail: the settlement continues after the cause is fixed.
     throw mayPass(error) ? error : notYet(CANNOT_PREPARE, messageOf(error), retryDelay());
   }
   throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
@@ -84,7 +82,7 @@ class Turn {
     return this.#kind.paced === undefined ? begin() : this.#kind.paced(begin);
   }
 
-  /** Where another run was faster, what it left counts; any other error stands. */
+  /** Uses the attempt of a concurrent run that was faster. Rethrows every other error. */
   async whatIsThere(error: unknown): Promise<Preparation> {
     if (!isDomainError(error, 'IllegalTransition')) throw error;
     const settlement = await this.#ledger.settlements.get(this.#settlement.id);
@@ -95,7 +93,7 @@ class Turn {
     return { kind: 'prepared', attempt };
   }
 
-  /** Composes until no other attempt has the same message or nonce account, and writes it, or says what keeps it from being written. */
+  /** Composes until message and nonce account are unique, and writes the attempt; or returns the refusal. */
   async #begin(n: number, after: Earlier): Promise<Preparation> {
     for (let turn = 0; ; turn += 1) {
       const salt = saltOf(this.#settlement.id, n, turn);
@@ -114,7 +112,7 @@ class Turn {
     }
   }
 
-  /** `taken`: another attempt has this very message, or this nonce account, so it must be composed with another price or account. */
+  /** `taken`: another attempt has this message or this nonce account, so the caller composes again. */
   async #write({
     attempt: composed,
     reservations,
@@ -133,7 +131,6 @@ class Turn {
     }
   }
 
-  /** Records why there is no attempt. */
   async #turnAway({ kind, reason }: Refusal, n: number, after: Earlier): Promise<Preparation> {
     const { settlements } = this.#ledger;
     const { id } = this.#settlement;
@@ -143,10 +140,10 @@ class Turn {
     }
     const moved = await settlements.move(id, kind, reason).catch(doubtful);
     if ('doubt' in moved) return this.#turnAway({ kind: 'held', reason: moved.doubt }, n, after);
-    // The word may have come after it was looked for; nobody would say it again.
+    // The confirmation may have arrived between the check and the move, and is not sent again.
     if (kind === 'awaiting_confirmation' && (await this.#kind.isConfirmed?.(moved)) === true)
       return this.#begin(n, after);
-    // One that a dead attempt has paid has stayed as it was.
+    // A settlement paid by a dead attempt was not moved.
     if (isPaidByDead(moved)) return { kind: 'waiting', status: 'held', reason: moved.reason };
     return kind === 'rejected'
       ? { kind: 'ended', status: kind, reason }
@@ -154,10 +151,9 @@ class Turn {
   }
 }
 
-/** What the next attempt takes from those before it. */
 type Earlier = Pick<Place, 'lastPrice' | 'leastUnits'>;
 
-/** Only an attempt that did not land calls for a higher price; one that failed was in a block. */
+/** Raises the price only after an attempt that did not land. A failed attempt was in a block. */
 function afterAttempts(attempts: readonly AttemptRow[]): Earlier {
   const last = attempts.at(-1);
   const lastPrice = last?.state === 'dead' ? last.computeUnitPriceMicroLamports : null;
@@ -167,40 +163,40 @@ function afterAttempts(attempts: readonly AttemptRow[]): Earlier {
   return { lastPrice, leastUnits: Math.max(0, ...short.map((one) => 2 * one.computeUnitLimit)) };
 }
 
-/** Throws while the next attempt must wait for the cause of the last failure to pass. Its row holds since when: no timer is lost by a crash. */
+/** Throws until the wait after the last failure is over. The attempt row has its start, so a crash loses no timer. */
 function waitForFailure(attempts: readonly AttemptRow[]): void {
   const failed = attempts.filter(({ state }) => state === 'failed');
   const { n = 0, endedAt = null } = failed.at(-1) ?? {};
   if (endedAt === null || n !== attempts.length) return;
   const waitMs = waitAfter(failed.length);
   const leftMs = endedAt.getTime() + waitMs - Date.now();
-  // A clock that is far behind the one of the database cannot measure the wait.
+  // A clock far behind the database's clock cannot measure the wait.
   if (leftMs <= 0 || leftMs > 2 * waitMs) return;
   const message = `attempt ${n} failed on chain: the next one follows in ${Math.ceil(leftMs / 1_000)} s`;
   throw notYet(ATTEMPT_FAILED, message, Math.min(leftMs, retryDelay()));
 }
 
-/** A fee above the bound of the settings is waited for until people change one of the two. */
+/** Holds a settlement whose fee is above the configured bound, until the fee falls or an operator raises the bound. */
 function tooDear(error: unknown): Refusal {
   if (!isDomainError(error, 'FeeAboveBound')) throw error;
   return { kind: 'held', reason: { code: 'fee_above_bound', message: error.message } };
 }
 
-/** What keeps it from being turned away for good: what the record has lost may have paid it. */
+/** Why the settlement cannot be rejected yet: an attempt lost in a database restore may have paid it. */
 function doubtful(error: unknown): { readonly doubt: StatusReason } {
   if (!isDomainError(error, 'RecordInDoubt')) throw error;
   return { doubt: { code: String(error.context['reason']), message: error.message } };
 }
 
-/** A wait for the customer is the run's own. */
+/** `awaiting_confirmation` is never a retry: the run itself waits for the customer. */
 function isSeen(preparation: Preparation, shown: Shown): boolean {
   if (preparation.kind !== 'waiting' || preparation.status === 'awaiting_confirmation') return false;
   return preparation.status === shown.status && preparation.reason.code === shown.code;
 }
 
 /**
- * Holds what could not be prepared in several tries, or what no retry heals, for people to see; throws an error that may still pass unseen,
- * and an expected wait. Callers handle a lost race, and a refusal of the signer, themselves.
+ * Holds the settlement after several failed tries, or at once for an error that no retry fixes. Rethrows
+ * expected waits and errors that may still pass. Callers handle a lost race and a refusal of the signer.
  */
 async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
   if (error instanceof ApplicationFailure) throw error;
@@ -226,7 +222,7 @@ function retryDelay(): number {
   return TIMEOUTS.prepareAgainMs * Math.min(6, activityInfo().attempt);
 }
 
-/** 0 to 65,535, drawn from the identity of the attempt. */
+/** A number from 0 to 65,535, derived from the attempt's identity. */
 function saltOf(id: string, n: number, turn: number): bigint {
   return BigInt(createHash('sha256').update(`${id}/${n}/${turn}`).digest().readUInt16BE(0));
 }

@@ -3,7 +3,7 @@ import { type AttemptRow, MAY_HAVE_PAID } from '../ledger/settlements/attempt-ro
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
 
-/** The part of an attempt row that a workflow history may hold. */
+/** The part of an attempt row that a workflow history may contain. */
 function preparedAttempt(row: AttemptRow): PreparedAttempt {
   const { createsAccount = null } = row;
   return {
@@ -17,13 +17,13 @@ function preparedAttempt(row: AttemptRow): PreparedAttempt {
   };
 }
 
-/** The attempt that counts: at most one has paid or may land. Where the settlement has ended as failed, the one that failed. */
+/** The attempt that has paid or may land; at most one exists. For a failed settlement, the attempt that failed. */
 function currentAttempt({ status }: SettlementRow, rows: readonly AttemptRow[]): AttemptRow | null {
   const current = rows.find(({ state }) => MAY_HAVE_PAID.includes(state));
   return current ?? (status === 'failed' ? rows.findLast(({ state }) => state === 'failed') : null) ?? null;
 }
 
-/** {@link currentAttempt} for the history, with what keys of ours are still to sign of it. */
+/** {@link currentAttempt} for the workflow, with the signing tasks that are still open. */
 export async function preparationOf(
   kind: Pick<Kind, 'tasks'>,
   settlement: SettlementRow,

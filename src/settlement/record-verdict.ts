@@ -26,10 +26,9 @@ export interface JudgeDeps {
   readonly kinds: Kinds;
 }
 
-/** Who is shown how the wait looks. */
 export type Reporter = Pick<LandingReporter, 'begin' | 'show'>;
 
-/** Sends an attempt and follows it to the chain's verdict. Null where its signature is dead and its message may have landed under another. */
+/** Follows an attempt to a verdict. Null if its signature is dead, but its message may have landed under another. */
 export type Judge = (
   attempt: AttemptRow,
   reporter: Reporter,
@@ -50,7 +49,7 @@ interface Parts extends JudgeDeps {
   readonly sameMessage: SameMessage;
 }
 
-/** How an attempt ended; a dead one after a restore also by the proof that its message has not landed under any signature. */
+/** How an attempt ended. After a restore, a dead attempt also has proof that its message landed under no signature. */
 export type Judgement = LandingOutcome & { readonly ofMessage: MessageProof | null };
 
 async function judged(
@@ -92,7 +91,7 @@ async function judged(
   return { ...outcome, ofMessage: word.proof };
 }
 
-/** Whether the bytes may be sent now: not while a dead attempt has paid the settlement. */
+/** Returns whether the bytes may be sent now. They may not while a dead attempt has paid the settlement. */
 function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, reporter: Reporter) {
   let stopped = isPaidByDead(row) ? row.reason : null;
   return async (): Promise<boolean> => {
@@ -106,14 +105,14 @@ function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, repor
   };
 }
 
-/** Why a settlement that a dead attempt has paid is sent no more; null once people have judged that as false. Never rejects. */
+/** Why a settlement paid by a dead attempt is not sent, or null after an operator has cleared it. Never rejects. */
 async function stopOf(ledger: Ledger, id: string, before: StatusReason): Promise<StatusReason | null> {
   const row = await ledger.settlements.get(id).catch(() => null);
   if (row === null) return before;
   return isPaidByDead(row) ? row.reason : null;
 }
 
-/** Whether the message of a dead attempt may have landed under another signature; no doubt about one that has landed or failed. */
+/** Whether the message of a dead attempt may have landed under another signature. */
 async function wordOnMessage(
   { ledger, chain, sameMessage }: Parts,
   attempt: AttemptRow,
@@ -124,7 +123,7 @@ async function wordOnMessage(
   return sameMessage.judge(attempt, evidence);
 }
 
-/** Keeps the alert about a settlement open for as long as there is a reason why nobody can tell how its attempt ends. */
+/** Keeps the alert open while the end of the attempt cannot be determined. */
 function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
   const kind = 'evidence_missing';
   let open = isOpen;
@@ -135,7 +134,7 @@ function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
   };
 }
 
-/** What an earlier wait, perhaps of a worker that died, has left on record. */
+/** Progress stored by an earlier wait, for example of a worker that died. */
 function outlookOf({ status, reason }: SettlementRow): Outlook {
   if (status === 'held') return { status, why: reason?.message ?? 'held without a reason' };
   return { status: status === 'confirmed' ? status : 'sending', why: null };
@@ -145,13 +144,11 @@ function reportOf(n: number, { status, why }: Outlook): LandingReport {
   return { n, status, reason: why === null ? null : { code: 'evidence_missing', message: why } };
 }
 
-/** The signed transaction, base64. */
 function bytesOf({ message, signatures }: AttemptRow): string {
   const signed = signatures.map((signature) => base58.decode(signature ?? ''));
   return assembleTransaction(base64.decode(message), ...signed).raw;
 }
 
-/** Puts the judgement on record, and what it makes of the settlement. */
 export async function settle(
   { ledger, kinds }: JudgeDeps,
   attempt: AttemptRow,
@@ -181,13 +178,12 @@ function failedOutcome(
   return { error, reason: failureOf(attempt, error), mayPass: canPass };
 }
 
-/** Why an attempt failed on chain, for people. */
 export function failureOf({ message }: AttemptRow, error: string | null): StatusReason {
   const text = describeFailure(recordedError(error ?? 'no error is on record'), base64.decode(message));
   return { code: 'failed_on_chain', message: text };
 }
 
-/** What it cost beside what it moved, as far as that is shown. */
+/** Fee and rent that were paid, as far as the nodes report them. */
 function costOf(
   { rentLamports: planned }: AttemptRow,
   movedLamports: bigint,

@@ -12,16 +12,16 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { termsOf } from '../ledger/withdrawals/terms-of-row.ts';
 import type { Kinds } from './kind.ts';
 
-/** The runs of settlements and of rescans, by workflow id, as the root gives them. */
+/** Workflow runs of settlements, rescans and audits, by workflow id. The composition root provides them. */
 export interface Runs {
   running(): Promise<ReadonlySet<string>>;
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
-  /** `answersAt`: which commitment the callers of its kind wait for. */
+  /** `answersAt`: the commitment that callers of its kind wait for. */
   startSettlement(settlement: SettlementRow, answersAt: 'confirmed' | 'finalized'): Promise<void>;
   startRescan(order: RescanOrder): Promise<void>;
   startAudit(order: AuditOrder): Promise<void>;
-  /** The audits that go on, by workflow id, and since when. */
+  /** Running audits by workflow id, with their start times. */
   runningAudits(): Promise<ReadonlyMap<string, Date>>;
 }
 
@@ -34,16 +34,16 @@ export interface OrphansDeps {
 const AT_ONCE = 16;
 const RESCANS_A_ROUND = 100;
 const OWED_A_ROUND = 500;
-/** Longer than the gateway takes to serve. */
+/** Milliseconds; longer than the gateway takes to serve. */
 const OVERDUE_MS = 120_000;
 
-/** Postgres is the record: whatever it has not finished must have a run. */
+/** Each unfinished row in PostgreSQL must have a run. */
 export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
   async function restart(settlement: SettlementRow): Promise<void> {
     const { id, kind } = settlement;
     const end = await runs.lastEnd(settlementWorkflowId(settlement));
     if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
-    // A run completes only after its end is on record, so a record that has not ended now has lost that.
+    // A run completes only after its end is stored. If the row has no end now, a restore has lost it.
     if (end === 'completed') {
       if (isTerminal((await ledger.settlements.get(id)).status)) return;
       const told = await ledger.alerts.everRaised('maybe_paid', [id]);
@@ -57,7 +57,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     return (await kinds[settlement.kind]?.isServed?.(settlement)) ?? true;
   }
 
-  /** Settlements that have ended, and whose buyers are not served. */
+  /** Ended settlements whose buyers were not served yet. */
   async function owedOrphans(running: ReadonlySet<string>): Promise<readonly SettlementRow[]> {
     const overdue = await ledger.payments.overdue(OVERDUE_MS, OWED_A_ROUND);
     const rows = await Promise.all(overdue.map(({ id }) => ledger.settlements.get(id)));
@@ -66,8 +66,8 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
 
   return {
     /**
-     * Starts a run for each unfinished settlement, each final payment that is still owed and each rescan that has none; answers how many. Harmless for
-     * those that have one after all.
+     * Starts a run for each unfinished settlement, owed final payment and rescan without one; harmless if a
+     * run exists. Returns their number.
      */
     async restartOrphans(): Promise<{ readonly restarted: number }> {
       const orphans: SettlementRow[] = [];

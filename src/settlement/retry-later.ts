@@ -1,6 +1,6 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 
-/** An expected "not yet": retried after `delayMs`, never logged as an error. */
+/** An expected wait: retried after `delayMs`, never logged as an error. */
 export function notYet(code: string, message: string, delayMs: number): ApplicationFailure {
   return ApplicationFailure.create({
     message,

@@ -8,30 +8,30 @@ import { partiesOf } from '../solana/history/wallet-history.ts';
 import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
 import { unsignedAttemptOf } from './unsigned-attempt.ts';
 
-/** What proves that a message has not landed under any signature, and when that was asked. */
+/** Proof that a message landed under no signature, and when the nodes were asked. */
 export type MessageProof = (Evidence | NonceEvidence) & InvestigationTimes;
 
-/** `doubt`: why it may have landed under another signature; null where it cannot have, by `proof` where one was needed. */
+/** `doubt`: why another signature may have landed, or null. `proof`: set if a proof was needed. */
 export type MessageWord =
   | { readonly doubt: string }
   | { readonly doubt: null; readonly proof: MessageProof | null };
 
 const PROOFS_AT_ONCE = 4;
-/** More are not kept waiting: their settlements stay held, and ask again. */
+/** Limit on queued proofs. Settlements beyond it stay held and try again later. */
 const MOST_WAITING = 64;
 const SURE: MessageWord = { doubt: null, proof: null };
 
 /**
- * Looks for an attempt under another signature than the one on record. A signer that draws randomness gives another one each time, and the
- * chain takes a message once, whichever comes first. Of ours the first on record is the only one that is ever sent; only a record that was
- * restored may have forgotten which that was. A buyer sends what he likes.
+ * Checks whether an attempt landed under another signature than the stored one. A randomized signer returns a
+ * new signature each time, and the chain accepts only one transaction per message. Of our signatures only the
+ * first stored one is sent, but a restored database may have lost it. A buyer may send any of its own.
  * Source: docs/decisions/0017-signatures.md.
  */
 export class SameMessage {
   readonly #ledger: Ledger;
   readonly #chain: Chain;
   readonly #cache = unsignedCache();
-  /** A proof reads the accounts of a minute of blocks, which proofs of the same time share. */
+  /** A proof reads the accounts of a minute of blocks; concurrent proofs share them. */
   readonly #proofs = pLimit(PROOFS_AT_ONCE);
 
   constructor(ledger: Ledger, chain: Chain) {
@@ -39,7 +39,6 @@ export class SameMessage {
     this.#chain = chain;
   }
 
-  /** Whether an attempt whose signature is proved dead may have landed under another one. */
   async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageWord> {
     if ('use' in evidence && evidence.use !== null) return this.#byUse(attempt, evidence.use.signature);
     const { adoptedFrom, generation } = attempt;

@@ -9,8 +9,8 @@ import { signerOf } from './signer-of.ts';
 export type SignHere = (task: SigningTask) => Promise<{ readonly signature: string }>;
 
 /**
- * The attempt with the signatures of keys of this process: it goes on record signed, which saves a transaction. Where PostgreSQL refuses
- * the attempt, as during a pause, this process drops the signatures, and no node gets them.
+ * Adds the signatures of this process to the attempt, so that it is stored signed, which saves a database transaction.
+ * If PostgreSQL refuses the attempt, for example during a pause, the signatures are dropped and no node receives them.
  */
 export async function signedHere(
   kind: Pick<Kind, 'tasks'>,

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { signerOf } from './signer-of.ts';
 
-/** The attempt with this signature of its fee payer, or the one that was stored first. */
+/** The attempt with this fee payer's signature, or with the signature that was stored first. */
 export async function signedAttempt(
   ledger: Ledger,
   id: string,
@@ -33,7 +33,7 @@ async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string
   return ledger.attempts.storeSignature(settlementId, n, signature);
 }
 
-/** True for any signature of its message: a signer may answer another one each time, and the one on record is the one that counts. */
+/** Accepts any valid signature of the fee payer: it may differ at each signing, and the stored one counts. */
 function isSigned(attempt: AttemptRow, signature: string): boolean {
   return signerOf(attempt, signature) === attempt.signers[0];
 }

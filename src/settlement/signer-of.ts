@@ -2,7 +2,7 @@ import { base58, base64 } from '@scure/base';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
 
-/** Which signer of the attempt made this signature (base58) over its message; undefined where none did. */
+/** The signer of the attempt whose signature (base58) this is, or undefined. */
 export function signerOf(
   { message, signers }: Pick<AttemptRow, 'message' | 'signers'>,
   signature: string,

@@ -6,7 +6,7 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
 import { preparationOf } from './prepared-attempt.ts';
 
-/** Where an earlier run left the settlement: the attempt to go on with, null where there is none or nobody may sign it any more. */
+/** State that an earlier run left. `attempt` is null if there is none, or if it must not be signed any more. */
 export async function standingOf(
   ledger: Ledger,
   settlement: SettlementRow,
@@ -14,12 +14,12 @@ export async function standingOf(
 ): Promise<Standing> {
   const { id, status, reason } = settlement;
   const attempt = await preparationOf(kind, settlement, await ledger.attempts.of(id));
-  // What is not signed yet never is where a dead attempt has paid.
+  // An unsigned attempt is never signed after a dead attempt has paid.
   const goesOn = attempt?.signature !== null || !isPaidByDead(settlement);
   return { status, reason, attempt: goesOn ? attempt : null };
 }
 
-/** Sets the settlement aside with the reason; what is signed or prepared stays as it is, and so does an end that came first. */
+/** Holds the settlement with the reason. Its attempts stay unchanged, and so does a settlement that has ended. */
 export async function setAside(ledger: Ledger, id: string, reason: StatusReason): Promise<void> {
   try {
     await ledger.settlements.move(id, 'held', reason);

@@ -5,8 +5,8 @@ import type { UnsignedNonceAttempt } from '../solana/proof/investigate-unsigned-
 import { messageHashOf } from '../solana/tx/message.ts';
 
 /**
- * An attempt on record as it is looked for by its message, whatever signature it has. Null for a durable nonce, and for a row that is not
- * what was prepared: it says nothing about what was signed, so people must look at it.
+ * An attempt in the form that is searched by message, under any signature. Null for a durable nonce. Null also if the
+ * message does not match its hash: such a row proves nothing about the signed message, so an operator must check it.
  */
 export function unsignedAttemptOf({
   signers,
@@ -29,7 +29,7 @@ export function unsignedAttemptOf({
   };
 }
 
-/** The same for one with a durable nonce; null for a blockhash. */
+/** The same for a durable nonce; null for a blockhash. */
 export function unsignedNonceAttemptOf({
   message,
   messageHash,

@@ -2,7 +2,7 @@ import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import type { Gap } from '../ledger/operations/continuity.ts';
 import type { LostNonceRow } from '../ledger/settlements/restored-nonces.ts';
 
-/** What people must know of a record that may be an older one. `lost`: the nonces that must be used up before it is trusted again. */
+/** Alert about a restored database. `lost`: nonces that must be used up before payments continue. */
 export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
   const until =
     quarantineHeight === null ? '' : `; nothing is prepared before block height ${quarantineHeight} is final`;
@@ -19,7 +19,7 @@ export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly Los
   };
 }
 
-/** `suspects`: the withdrawals that it may have paid; null while they are not known. */
+/** `suspects`: withdrawals that the transaction may have paid. Null while they are unknown. */
 export function unknownSpendAlarm(
   wallet: string,
   signature: string,
@@ -34,13 +34,13 @@ export function unknownSpendAlarm(
   };
 }
 
-/** What a fee payer signed is not known, so nothing would tell that its key has leaked. */
+/** Without the fee payer's history, a leak of its key stays undetected. */
 export function unreadAlarm(wallet: string, why: string): Alarm {
   const message = `what the fee payer ${wallet} signed cannot be judged now: ${why}`;
   return { kind: 'fee_payer_unread', subject: wallet, message };
 }
 
-/** What the scan alone saw: people look whether it is true. */
+/** A spend that only the scan has seen. Operators check whether it is real. */
 export function unprovedSpendAlarm(wallet: string, signature: string, slot: bigint): Alarm {
   return {
     kind: 'unknown_spend',
@@ -60,7 +60,7 @@ export function maybePaidAlarm(
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 
-/** A transaction that was given up and has landed, and the nodes that show it. */
+/** A transaction recorded as dead or failed that has landed, and the nodes that show it. */
 export interface Landed {
   readonly n: number;
   readonly signature: string;
@@ -79,7 +79,7 @@ export function landedThoughDead(id: string, { n, signature, shownBy, others }: 
   };
 }
 
-/** A node lists for a wallet of ours what too few nodes prove. It delays payments where too few other nodes answer. */
+/** A node lists a transaction that too few nodes confirm. It delays payments if too few other nodes answer. */
 export function unprovedListingAlarm(
   wallet: string,
   nodes: readonly string[],

@@ -16,19 +16,19 @@ import { READ_AT_MOST, SpendJudge, type SpendJudgeDeps } from './unknown-spends.
 import { doubtfulOf, withoutFalse } from './unproved-listings.ts';
 
 export interface WalletWatchDeps extends SpendJudgeDeps {
-  /** The one that pays now; those that have paid before are watched, too. */
+  /** The wallet that pays now. Wallets that paid before are watched too. */
   readonly hotWallet: string;
-  /** How much of a list one look reads at each node. */
+  /** Limits on the history that one check reads from each node. */
   readonly history?: HistoryBounds;
 }
 
-/** One look serves every preparation that begins while it goes on, or within so long of its end. */
+/** Milliseconds for which preparations share the result of a finished check. */
 const SHARED_MS = 3_000;
 const BEFORE_ANY_SLOT = -1n;
 
 /**
- * Holds the record against what the hot wallets really signed, and against its own past. What it finds wrong stops all preparations
- * in Postgres, for every worker; it repairs nothing.
+ * Compares the database with the transactions that the hot wallets signed, and with its own past. A mismatch
+ * stops all preparations, for every worker. The watch repairs nothing.
  * Source: docs/decisions/0010-wallet-history.md.
  */
 export class WalletWatch {
@@ -37,7 +37,7 @@ export class WalletWatch {
   readonly #spends: SpendJudge;
   readonly #lists: WalletLists;
   readonly #lostNonces: LostNonces;
-  /** The wallets without an open alert of this process about their listings. */
+  /** Wallets whose listing alert this process knows to be closed. */
   readonly #undoubted = new Set<string>();
 
   constructor(deps: WalletWatchDeps) {
@@ -48,16 +48,18 @@ export class WalletWatch {
   }
 
   /**
-   * Resolves when the history of every wallet was judged in a look that ended at most three seconds ago. Throws NoHealthyNode where no
-   * node tells, NodeFault where what is listed cannot be read, Unavailable where there is more than one look reads: the next goes on.
+   * Resolves once the history of every wallet was judged by a check that ended at most three seconds ago.
+   * @throws NoHealthyNode if no node answers
+   * @throws NodeFault if a listed transaction cannot be read
+   * @throws Unavailable if the history exceeds one check; the next one continues
    */
   look(): Promise<void> {
     return this.#looks.get('', () => this.#look());
   }
 
   /**
-   * Judges what each wallet signed that only pays fees. What it finds wrong retires that key alone, and a history that cannot be read
-   * holds up no payment, but raises an alert: these wallets are busy, hold little, and sign nothing that pays a withdrawal.
+   * Judges each fee payer's signatures. A mismatch retires that key alone. An unreadable history raises an
+   * alert but holds no payment: fee payers own little and never sign a withdrawal.
    */
   async lookAtFeePayers(): Promise<void> {
     const { ledger } = this.#deps;
@@ -72,7 +74,7 @@ export class WalletWatch {
 
   async #look(): Promise<void> {
     const { ledger, chain } = this.#deps;
-    // The database, too, may have become another one since the pool was opened.
+    // The database connection may lead to another database since the pool was opened.
     await ledger.cluster.bind(chain.pool.genesisHash);
     const gap = await ledger.continuity.pulse();
     if (gap === null) await this.#judgeWallets(gap);
@@ -81,8 +83,9 @@ export class WalletWatch {
   }
 
   /**
-   * Ends a gap in the record as an attempt is proved dead: nodes that have finalized what every attempt of before can live to are asked
-   * what the wallets signed. Whatever a lost row paid is known from then on. True where it has ended.
+   * Ends the pause after a restore; true once it has ended. As in a proof of death, only nodes count that
+   * have finalized a height above the last valid one of every earlier attempt. Their listings contain each
+   * payment by a lost row.
    */
   async #bridges(gap: Gap): Promise<boolean> {
     const { ledger } = this.#deps;
@@ -99,8 +102,8 @@ export class WalletWatch {
   }
 
   /**
-   * True where no durable nonce keeps the gap open. Where one did and is used up now, a lost attempt may just have landed with it: the
-   * gap goes on until that, too, is listed.
+   * True if no durable nonce prolongs the pause. A lost attempt may have landed with a nonce that was just
+   * used up, so the pause is extended until that transaction is listed.
    */
   async #noncesSettled(end: bigint): Promise<boolean> {
     const { ledger, hotWallet } = this.#deps;
@@ -117,7 +120,7 @@ export class WalletWatch {
     return quarantineEnd(confirmed, pool.quorum, stored);
   }
 
-  /** The finalized height up to which a quorum has listed what each wallet signed; null where no quorum has. */
+  /** Finalized height up to which a quorum listed the signatures of every wallet. Null without a quorum. */
   async #judgeWallets(gap: Gap | null): Promise<bigint | null> {
     const { ledger, hotWallet } = this.#deps;
     const heights: (bigint | null)[] = [];
@@ -131,7 +134,8 @@ export class WalletWatch {
     const { quorum } = chain.pool;
     const known = await ledger.walletHistory.judgedTo(wallet);
     if (known === null && gap === null) return this.#begin(wallet);
-    // A record that was restored from before its first look has forgotten what it paid from this wallet.
+    // A database restored from before the wallet's first check lacks its earlier payments, so all of its
+    // history is judged.
     const from = known ?? BEFORE_ANY_SLOT;
     await this.#judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
@@ -153,7 +157,7 @@ export class WalletWatch {
     return heightOf(quorum, believed);
   }
 
-  /** Keeps the alert about the wallet open for as long as a node lists what too few nodes prove. */
+  /** Keeps the alert about the wallet open while a node lists a transaction that too few nodes confirm. */
   async #tellOfDoubtful(
     wallet: string,
     doubtful: readonly WalletListing[],
@@ -171,8 +175,8 @@ export class WalletWatch {
   }
 
   /**
-   * Judges what the scan saw the wallet sign, which is found there also where no list names it. What no node proves is asked for again
-   * in each look, until the wait for a proof ends: it may be what one node made up, and the lists of all are judged beside it.
+   * Judges spends found by the scan, listed or not. An unconfirmed one is checked again until its wait ends.
+   * One node may have invented it, so the listings count too.
    */
   async #judgeScanned(wallet: string, scope: PauseScope): Promise<void> {
     const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
@@ -185,7 +189,7 @@ export class WalletWatch {
     await ledger.spends.markJudged(wallet, [...judged, ...settled]);
   }
 
-  /** A wallet that this record, which has lost nothing, has never paid from: what it did before is not ours to judge. */
+  /** Begins with a wallet that this unrestored database has never paid from: its earlier history is not judged. */
   async #begin(wallet: string): Promise<bigint | null> {
     const { chain } = this.#deps;
     const progress = await progressOf(chain.pool);
@@ -208,7 +212,7 @@ export class WalletWatch {
   }
 }
 
-/** The height that a quorum of those whose lists are whole had finalized before they listed. */
+/** Height that a quorum of the nodes with complete listings had finalized before they listed. */
 function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | null {
   return reachedBy(
     quorum,

@@ -11,9 +11,9 @@ export interface UnprovedSpendsDeps {
 }
 
 /**
- * Ends the wait for proofs of spends that the scan saw and no node shows. Where a quorum shows the block without the transaction, the
- * node that the scan read it from has made it up; where not, it counts as what it looks like, and pauses what the wallet's unknown spends pause. So no spend stays
- * unjudged. Answers those that are judged by that.
+ * Ends the wait for proofs of spends that only the scan has seen; returns the signatures it has judged. If a
+ * quorum shows the block without the transaction, the scanned node invented it. Otherwise it counts as an
+ * unknown spend, and pauses the same scope. So no spend stays unjudged.
  * Source: docs/decisions/0010-wallet-history.md.
  */
 export async function settleUnproved(

@@ -19,11 +19,10 @@ export interface NonceKindsDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
   readonly fees: FeePlanner;
-  /** The only wallet whose nonce accounts can be kept up: the signer has no other key. */
+  /** The only wallet whose nonce accounts can be used: the signer has no other key. */
   readonly hotWallet: string;
 }
 
-/** What a nonce account needs: nothing where it is there already. */
 type Want = { readonly kind: 'wanted'; readonly lifetime: Lifetime } | Refusal;
 
 const MADE: Refusal = {
@@ -35,10 +34,7 @@ const USED_UP: Refusal = {
   reason: { code: 'used_up', message: 'no transaction that carries this nonce can land any more' },
 };
 
-/**
- * The making of nonce accounts, and the advance that uses up the nonce of an attempt that shall not land any more. Proves nothing: the
- * ordinary judges do.
- */
+/** Kinds that create a nonce account, or use up the nonce of an attempt that must not land. The judges prove both. */
 export function nonceKinds(deps: NonceKindsDeps): Kinds {
   return {
     [NONCE_CREATE]: nonceKind(
@@ -91,7 +87,7 @@ async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Pro
   return MADE;
 }
 
-/** Wanted where a living attempt carries the nonce, or one may that only a lost record knew. */
+/** An advance is wanted if a live attempt uses the nonce, or an attempt lost in a restore may use it. */
 async function advance(
   { ledger, chain }: NonceKindsDeps,
   { address, state, nonce, slot }: NonceAccountRow,
@@ -109,7 +105,7 @@ async function advance(
     : USED_UP;
 }
 
-/** What a quorum of nodes shows of the account: one node alone ends no upkeep. Throws NoHealthyNode. */
+/** State of the account as agreed by a quorum, so that one node ends no settlement. Throws NoHealthyNode. */
 async function agreedNonce({ pool }: Chain, address: string): Promise<AgreedNonce> {
   const [agreed = null] = await agreedNonces(pool, [address]);
   if (agreed === null) throw untold(address);

@@ -1,15 +1,17 @@
 import { BLOCKHASH_LIFE } from '../solana/proof/judge.ts';
 
-/** Nodes list a transaction a little after it is final: so many newest slots are read again, and so many blocks are waited. */
+/** Lag of node listings: that many newest slots are listed again, and that many blocks are waited for. */
 export const LISTED_LATE = 150n;
-/** No honest node is so many blocks ahead of what others have confirmed. */
+/** An honest node is never more blocks than this ahead of the heights that other nodes have confirmed. */
 const FARTHEST_AHEAD = 10_000n;
 
 /**
- * The finalized height that ends a gap in the record: above it every attempt of before has landed, and is listed, or never can.
- * It is the highest of the confirmed `heights` that nodes report now, a blockhash life and the lateness of lists: too high a claim
- * only costs time, so one that `quorum` others stand far below is not believed, and a `stored` end that no node comes near any
- * more is put right. Null where fewer than a quorum tell: a single one that is behind would end the gap too early.
+ * Block height at which the pause after a restore ends: by then every earlier attempt has landed and is listed, or has
+ * expired. It is the highest confirmed height that nodes report, plus a blockhash lifetime and the lag of listings.
+ *
+ * Too high a height only costs time, so a height far above the quorum's is ignored. A `stored` end far above all nodes
+ * is corrected. With reports from fewer than a quorum `stored` is kept: one node that is behind would end the pause
+ * too early.
  */
 export function quarantineEnd(
   heights: readonly bigint[],

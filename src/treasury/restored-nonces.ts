@@ -10,12 +10,12 @@ export interface LostNoncesDeps {
   readonly chain: Chain;
 }
 
-/** Positions above the highest on record in which a lost record may have made accounts, counted anew from each that is found. */
+/** Positions checked above the highest known one, for accounts lost in a restore; repeated after each find. */
 const POSITIONS_AHEAD = 300;
 
 /**
- * The durable nonces of a gap in the record. What an attempt may carry that only the lost record knew never expires: it must be used
- * up, by the attempt or by an advance, before the gap ends. The advances are started by the orphans' round.
+ * Durable nonces after a database restore. A lost attempt with a nonce never expires: the attempt or an
+ * advance must use the nonce up before the pause ends. `restartOrphans` starts the advances.
  * Source: docs/decisions/0010-wallet-history.md.
  */
 export class LostNonces {
@@ -26,8 +26,8 @@ export class LostNonces {
   }
 
   /**
-   * `none` where no nonce of `wallets` was in doubt, `gone` where each that was is used up, `waiting` while one may stand. `end` is the
-   * height that ends the gap: only nodes that have finalized more are heard.
+   * `none`: no nonce of `wallets` was suspected. `gone`: each suspected nonce is used up. `waiting`: one may still be
+   * valid. `end` is the block height that ends the pause: only nodes that finalized a higher one count.
    */
   async settle(wallets: readonly string[], end: bigint): Promise<'none' | 'gone' | 'waiting'> {
     const { ledger } = this.#deps;
@@ -48,7 +48,7 @@ export class LostNonces {
     return suspected.every(({ nonce }, index) => isGone(nonce, end, survey[index] ?? [], pool.quorum));
   }
 
-  /** Every value that a lost attempt may carry; null where too few nodes tell of any account. */
+  /** Every nonce that a lost attempt may use. Null if too few nodes report any account. */
   async #suspects(end: bigint): Promise<readonly LostNonceRow[] | null> {
     const { ledger, chain } = this.#deps;
     const accounts = await ledger.nonces.list();
@@ -65,7 +65,7 @@ export class LostNonces {
     return suspects;
   }
 
-  /** Takes the accounts on record that a lost record had made for the wallet; false where too few nodes tell of any. */
+  /** Adds the wallet's nonce accounts that the restore has lost. False if too few nodes report any account. */
   async #adopt(authority: string, end: bigint): Promise<boolean> {
     const { ledger, chain } = this.#deps;
     const own = (await ledger.nonces.list()).filter((account) => account.authority === authority);

@@ -17,19 +17,20 @@ import { landedThoughDead, maybePaidAlarm, unknownSpendAlarm } from './hot-walle
 export interface SpendJudgeDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
-  /** Transactions that one look reads: dust sent to the wallet delays payments, but every look gets ahead of it. Default 5,000. */
+  /** Transactions read per check. Default 5,000. Dust delays payments, but each check makes progress. */
   readonly readAtMost?: number;
 }
 
-/** What became of one list of transactions. */
 export interface Judged {
-  /** Listed, but no node shows bytes that prove it, or too few nodes show that an attempt which was given up, or has another signature, has landed. */
+  /**
+   * Signatures without proof: no node returned matching bytes, or too few show that an ended attempt, or one
+   * stored with another signature, has landed.
+   */
   readonly unproven: ReadonlySet<string>;
-  /** The oldest that is left for the next look. */
+  /** The oldest transaction left for the next check. */
   readonly next: WalletSignature | undefined;
 }
 
-/** A listed transaction, and the attempt that the database has for it. */
 interface Found {
   readonly entry: WalletSignature;
   readonly recorded: RecordedSpend;
@@ -41,13 +42,13 @@ interface Checked extends Found {
 
 const READ_AT_ONCE = 16;
 export const READ_AT_MOST = 5_000;
-/** Signatures, in the slots that are listed again, of no spends and of attempts that nodes proved failed: nodes are asked once about each. */
+/** Signatures kept so that nodes are asked once about each: transactions that are no spends, and proved failures. */
 const SIGNATURES_KEPT = 500_000;
 
-/** Holds what wallets of ours signed against the attempts on record. What it finds wrong pauses the scope that it is given. */
+/** Compares the signatures of our wallets with the stored attempts. A mismatch pauses the given scope. */
 export class SpendJudge {
   readonly #deps: SpendJudgeDeps;
-  /** A wallet and a signature: a transfer by one wallet of ours to another one is a spend of the first alone. */
+  /** Keyed by wallet and signature: a transfer between two of our wallets is a spend of the sender only. */
   readonly #harmless = new Set<string>();
   readonly #provedFailed = new Set<string>();
 
@@ -55,18 +56,17 @@ export class SpendJudge {
     this.#deps = deps;
   }
 
-  /** True for a transaction that was read, and is no spend of this wallet. */
+  /** True if the transaction was read and is no spend of this wallet. */
   isHarmless(wallet: string, signature: string): boolean {
     return this.#harmless.has(`${wallet} ${signature}`);
   }
 
-  /** Everything is read again. */
   forget(): void {
     this.#harmless.clear();
     this.#provedFailed.clear();
   }
 
-  /** Judges the oldest first, and only so many as one look may read. */
+  /** Judges the oldest transactions first, up to the limit of one check. */
   async judge(wallet: string, entries: readonly WalletSignature[], scope: PauseScope): Promise<Judged> {
     const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
     const signatures = entries.map(({ signature }) => signature);
@@ -88,7 +88,7 @@ export class SpendJudge {
     return { unproven, next: strange[readAtMost] };
   }
 
-  /** The signatures of attempts that were given up, while nodes do not prove what became of them. */
+  /** Returns the signatures of ended attempts whose outcome the nodes do not prove. */
   async #judgeRecorded(
     wallet: string,
     found: readonly Found[],
@@ -98,7 +98,7 @@ export class SpendJudge {
       ({ entry, recorded }) => isGivenUp(recorded) && !this.#provedFailed.has(entry.signature),
     );
     const unproven: string[] = [];
-    // One after the other: two attempts of one settlement raise one alert.
+    // Sequential, so that two attempts of one settlement raise one alert.
     for (const { entry, recorded, check } of await this.#checked(givenUp)) {
       const shownBy = typeof check === 'object' && check !== null ? check.shownBy : [];
       const verdict = judgeSpend(wallet, [], recorded, shownBy.length > 0);
@@ -110,7 +110,6 @@ export class SpendJudge {
     return unproven;
   }
 
-  /** What nodes show of attempts that were given up. */
   async #checked(givenUp: readonly Found[]): Promise<readonly Checked[]> {
     const { chain } = this.#deps;
     const failed = givenUp.filter(({ recorded }) => recorded.state === 'failed');
@@ -131,7 +130,7 @@ export class SpendJudge {
     scope: PauseScope,
   ): Promise<boolean> {
     const { ledger } = this.#deps;
-    // The record may be older than the signature, and know the message all the same.
+    // A restored database may lack the signature but know the message.
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
     if (recorded !== null) {
       if (!(await this.#takeFound(recorded, entry, parties.signatures))) return false;
@@ -144,13 +143,14 @@ export class SpendJudge {
     const searches = scope === EVERYTHING;
     const alarm = unknownSpendAlarm(wallet, entry.signature, entry.slot, searches ? null : []);
     await ledger.pauses.sound(alarm, undefined, scope);
-    // Payments stop before the search for what it may have paid. Each look repeats that search until it has ended.
+    // Payments stop before the search for withdrawals that it may have paid. Each check repeats an unfinished
+    // search.
     if (searches)
       await ledger.alerts.noteMaybePaid(entry.signature, await this.#suspected(entry.signature, parties));
     return true;
   }
 
-  /** Raises the alert about each withdrawal that the transaction may have paid; their ids. */
+  /** Raises an alert for each withdrawal that the transaction may have paid; returns their ids. */
   async #suspected(signature: string, parties: Parties): Promise<readonly string[]> {
     const { ledger } = this.#deps;
     const payees = await payeesOf(this.#deps.chain.pool, signature, verifySignature);
@@ -162,9 +162,9 @@ export class SpendJudge {
   }
 
   /**
-   * A living attempt that has landed under a signature that was lost with the record, or that its signer never handed out, goes on under
-   * that one. An attempt without a signature takes it from one node's listing. One with a signature may have been sent under that: false
-   * until two nodes, or a quorum's block, show the other one.
+   * Stores the signature under which a live attempt has landed. The restore lost that signature, or the signer never
+   * returned it. One node's listing is enough for an attempt without a signature. An attempt with another signature
+   * may have been sent, so returns false until two nodes, or a quorum's block, prove the new one.
    */
   async #takeFound(
     { settlementId, n }: RecordedSpend,
@@ -177,7 +177,7 @@ export class SpendJudge {
     return proof !== null && ledger.attempts.takeFound(settlementId, n, signatures, true);
   }
 
-  /** Once for each proof: also after people have closed the alert as false, where other nodes show it now, or another signature. */
+  /** Raises one alert per proof: again after an operator has closed it, if other nodes or another signature appear. */
   async #secondPayment(
     { settlementId, n }: { readonly settlementId: string; readonly n: number },
     signature: string,

@@ -2,7 +2,6 @@ import type { WalletListing } from '../solana/history/wallet-signatures.ts';
 import { witnessedBlock } from '../solana/proof/linked-blocks.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 
-/** The listings that name a transaction which is among `unproven`. */
 export function doubtfulOf(
   listings: readonly WalletListing[],
   unproven: ReadonlySet<string>,
@@ -11,8 +10,8 @@ export function doubtfulOf(
 }
 
 /**
- * The listings of a wallet without those that are proved false: a quorum shows the block of the slot without the transaction that the node
- * lists there. That node is distrusted. A listing that is neither proved nor false stays.
+ * Drops listings that are proved false: a quorum returns the slot's block without the listed transaction.
+ * Their nodes are distrusted. An unproved listing stays.
  */
 export async function withoutFalse(
   pool: NodePool,

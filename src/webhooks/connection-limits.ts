@@ -1,38 +1,37 @@
-/** What a try is told that asks for a place: it has one until it leaves, or it comes back later. */
+/** Answer to a request for capacity: granted until `leave`, or when to ask again. */
 export type Turn =
   | { readonly kind: 'taken'; readonly leave: () => void }
   | { readonly kind: 'full'; readonly backInMs: number };
 
-/** The tries of one endpoint that are on their way. */
+/** Tries of one endpoint in flight. */
 interface Crowd {
-  /** When each began, the first first. */
   readonly begun: Set<{ readonly at: number }>;
-  /** How long those took that have ended, the last ones above all. */
+  /** Moving average of the duration of finished tries, in milliseconds. */
   tookMs: number;
-  /** When the last one is to be back of those that found no place. */
+  /** Time at which the last rejected try may return. */
   backAt: number;
 }
 
-/** What a try takes as long as none has ended. */
+/** Assumed duration until one try has finished. */
 const USUAL_MS = 100;
 const WEIGHT_OF_LAST = 1 / 8;
-/** Nobody comes back sooner: that would be a question without end. */
+/** Minimum delay, which prevents a busy loop. */
 const SOONEST_MS = 500;
-/** Nor later: an endpoint that answers again hears soon what waits for it. */
+/** Maximum delay, so that a recovered endpoint soon gets its waiting events. */
 const LATEST_MS = 300_000;
 
 /**
- * Whether an endpoint that holds so many places may take one more of those that are free. One that lets everybody wait
- * takes a third of all, two take a quarter each, and n of them one place in n + 2 each: whoever holds none has one to take.
+ * True if an endpoint with `held` tries in flight may start another. One slow endpoint takes at most a third of the
+ * capacity, two take a quarter each, n take 1/(n + 2) each. So an endpoint without tries always finds capacity.
  */
 export function mayTake(held: number, free: number): boolean {
   return 2 * (held + 1) <= free;
 }
 
 /**
- * The places of a process for tries that are on their way, shared out by {@link mayTake}. A try that finds none is told when to come
- * back, by how fast the endpoint lets the others go: so those that wait take no place, and do not ask all the time either. Nothing of it
- * is on record: a process that starts anew has all places free.
+ * Limits concurrent tries of a process, shared by {@link mayTake}. A rejected try gets a delay that follows
+ * the endpoint's speed, so that waiting events neither take capacity nor poll. In memory only: a new process
+ * starts with full capacity.
  */
 export class Places {
   readonly #total: number;
@@ -40,7 +39,7 @@ export class Places {
   readonly #crowds = new Map<string, Crowd>();
   #taken = 0;
 
-  /** @param now milliseconds of a clock that never goes back */
+  /** @param now milliseconds of a monotonic clock */
   constructor(total: number, now: () => number = () => performance.now()) {
     this.#total = total;
     this.#now = now;
@@ -66,12 +65,12 @@ export class Places {
   }
 }
 
-/** In how many milliseconds one may come back that found no place: each behind the one before, when a place should be free for it. */
+/** Milliseconds until a rejected try may return: after the earlier ones, when capacity should be free. */
 function sendAway(crowd: Crowd, now: number): number {
   const [oldest = { at: now }] = crowd.begun;
   const eachMs = Math.max(crowd.tookMs, now - oldest.at) / Math.max(1, crowd.begun.size);
   crowd.backAt = Math.min(Math.max(crowd.backAt, now) + eachMs, now + LATEST_MS);
   const inMs = Math.max(crowd.backAt - now, SOONEST_MS);
-  // Those that nothing can be foretold for must not all come at once.
+  // Jitter, so that tries without an estimate do not return at once.
   return inMs < LATEST_MS ? inMs : LATEST_MS * (1 - Math.random() / 2);
 }

@@ -1,9 +1,6 @@
 import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 
-/**
- * An event as it is told: what is on record of a deposit, with the page of its transaction, as the API shows it. The link is a setting
- * of ours and no fact, so that it is made when the event is told.
- */
+/** Adds the explorer link to a deposit event. It depends on settings, so it is made at delivery. */
 export function withLinks(body: string, explorer: ExplorerSettings): string {
   const event = JSON.parse(body) as {
     readonly type: string;

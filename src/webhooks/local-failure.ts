@@ -1,12 +1,9 @@
-/** Nothing could be sent, and that says nothing of the receiver: our resolver, our network, our clock or our keys are at fault. */
+/** A request that could not be sent through no fault of the receiver: our resolver, network, clock or keys failed. */
 export class OwnFault extends Error {
   override readonly name = 'OwnFault';
 }
 
-/**
- * What resolvers and sockets answer where this machine cannot do its part. A name that is not there is the receiver's fault, as is a host
- * that refuses.
- */
+/** Error codes for faults of this machine. An unknown host name or a refused connection is the receiver's. */
 const OURS: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
   'EAI_FAIL',
@@ -22,7 +19,7 @@ const OURS: ReadonlySet<unknown> = new Set([
   'ENOBUFS',
 ]);
 
-/** Whether a failed connection is our own fault; of many addresses, where it is so for all. */
+/** True for our own fault; for several addresses, only if all failed by our own fault. */
 export function isOwnFault(error: unknown): boolean {
   if (error instanceof OwnFault) return true;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isOwnFault);

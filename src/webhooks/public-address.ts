@@ -1,25 +1,25 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Host services of clouds that answer inside a virtual machine at an address of the public ranges: Azure's agent of the host. Those of
- * the others are link-local, unique-local or carrier-grade NAT.
+ * Cloud host services that virtual machines reach at a public address: Azure's host agent. Other clouds use
+ * non-public ranges.
  */
 const OF_CLOUDS: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
- * True for an IP address of the public Internet: a globally routed unicast address of neither special-purpose registry of IANA, and none
- * by which a translator or tunnel reaches another one (NAT64, 6to4, Teredo), or a cloud its own machines. An IPv4-mapped IPv6 address
- * is judged as the IPv4 address that it is.
+ * True for a public IP address: globally routed unicast, in neither IANA special-purpose registry. Excludes
+ * translators and tunnels (NAT64, 6to4, Teredo) and cloud host services. An IPv4-mapped IPv6 address is
+ * judged as IPv4.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const read = ipaddr.process(address);
   if (read.range() !== 'unicast' || OF_CLOUDS.has(read.toString())) return false;
-  // All that is global so far is 2000::/3; ::a.b.c.d and whatever else is outside of it is not.
+  // All global unicast IPv6 so far is in 2000::/3; ::a.b.c.d and other ranges are not.
   return read.kind() === 'ipv4' || (read.toByteArray()[0] ?? 0) >> 5 === 1;
 }
 
-/** Why nothing may be sent to `url`; null where it may, as far as its text tells: a name is judged when it is resolved. */
+/** Why the URL is not allowed, or null. Only its text is checked: a host name is checked when it is resolved. */
 export function faultOfUrl(url: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(url)) return 'must be a URL';
   const { protocol, username, password, hostname, hash } = new URL(url);
@@ -32,7 +32,7 @@ export function faultOfUrl(url: string, allowPrivate: boolean): string | null {
   return `must not be the address ${literal}, which is not public`;
 }
 
-/** The IP address that a hostname of a URL is; null for a name. */
+/** The IP address in a URL's host; null for a name. */
 function literalOf(hostname: string): string | null {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return ipaddr.isValid(bare) ? bare : null;

@@ -5,38 +5,37 @@ import { Agent, request } from '../shims/undici.ts';
 import { isOwnFault, OwnFault } from './local-failure.ts';
 import { faultOfUrl, isPublicAddress } from './public-address.ts';
 
-/** All addresses of a name, as `dns.lookup` gives them. */
+/** All addresses of a name, as `dns.lookup` returns them. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface SenderOptions {
-  /** Also to private addresses and by plain http. @default false */
+  /** Allows private addresses and plain HTTP. @default false */
   readonly allowPrivate?: boolean;
-  /** From the first look at the name to the last header of the answer. @default 15_000 */
+  /** Milliseconds from name resolution to the last response header. @default 15_000 */
   readonly timeoutMs?: number;
-  /** @default the system's */
+  /** @default the system's resolver */
   readonly resolve?: Resolve;
-  /** Which addresses may be reached. @default all where `allowPrivate`, else those that are public */
+  /** Which addresses may be reached. @default all with `allowPrivate`, else public ones */
   readonly mayReach?: (address: string) => boolean;
 }
 
 export interface Answer {
   readonly status: number;
-  /** How long the receiver asks to be left alone, by its Retry-After in seconds; null where it does not. */
+  /** The Retry-After header (seconds) in milliseconds, or null. */
   readonly retryAfterMs: number | null;
-  /** What the receiver's clock says; null where it does not tell. */
   readonly date: Date | null;
 }
 
 const TIMEOUT_MS = 15_000;
-/** The part of it in which a resolver must answer: one that is silent is ours. */
+/** Share of the timeout for name resolution. A slower resolver is our own fault. */
 const RESOLVED_WITHIN = 2 / 3;
-/** An answer is not read, only drained so that its connection can serve again; what is longer costs the connection. */
+/** Response bodies are only drained, so that the connection can be reused. A longer one closes it. */
 const DRAINED_BYTES = 16 * 1024;
 const MOST_HEADER_BYTES = 16 * 1024;
 
 /**
- * Posts to URLs that somebody else chose. A name is resolved once, every address is judged, and the connection goes to one of those
- * very addresses: a name that means another address a moment later reaches nothing. Redirects are answers, not followed.
+ * Posts to URLs chosen by others. A name is resolved once, every address is checked, and only those are used,
+ * which prevents DNS rebinding. Redirects are not followed.
  */
 export class WebhookSender {
   readonly #allowPrivate: boolean;
@@ -51,7 +50,7 @@ export class WebhookSender {
     this.#timeoutMs = timeoutMs;
     this.#agent = new Agent({
       maxHeaderSize: MOST_HEADER_BYTES,
-      // Whoever selects the family asks for all addresses, the form in which they are answered.
+      // With `autoSelectFamily` the caller requests all addresses, the form in which `lookup` returns them.
       autoSelectFamily: true,
       connect: {
         lookup: (hostname, _options, done) =>
@@ -61,8 +60,8 @@ export class WebhookSender {
   }
 
   /**
-   * The answer, whatever its status. Throws an Error with one sentence where none came in time, or where nothing may be sent, and an
-   * {@link OwnFault} where that says nothing of the receiver.
+   * Returns the answer, whatever its status. Throws an Error with one sentence if there is none, and {@link
+   * OwnFault} for a fault of our own.
    */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
     const fault = faultOfUrl(url, this.#allowPrivate);
@@ -96,7 +95,7 @@ export class WebhookSender {
   }
 }
 
-/** The addresses of a name, at least one, all of them fit to be reached. */
+/** The addresses of a name, at least one. Throws if any of them is not allowed. */
 async function judged(
   hostname: string,
   resolve: Resolve,
@@ -114,8 +113,8 @@ function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
 }
 
 /**
- * Whoever asks for a name that is being asked for has that answer. A resolver is asked in one of two threads, and one that is silent
- * of one name would have both: no other endpoint, and no Solana node, would be found any more.
+ * Concurrent lookups of a name share one request. A silent name server would block both resolver threads, and
+ * then no other endpoint or Solana node could be resolved.
  */
 function oneAtATime(resolve: Resolve): Resolve {
   const asked = new Map<string, ReturnType<Resolve>>();
@@ -126,7 +125,7 @@ function oneAtATime(resolve: Resolve): Resolve {
   };
 }
 
-/** The resolver, or the fault that it is silent: it cannot be asked to stop. */
+/** Limits the wait for the resolver, which cannot be cancelled. Throws OwnFault. */
 function withinTime(resolve: Resolve, withinMs: number): Resolve {
   return async (hostname) => {
     let timer: NodeJS.Timeout | undefined;
@@ -148,7 +147,7 @@ function retryAfterOf(header: string | string[] | undefined): number | null {
   return Number.isNaN(seconds) ? null : seconds * 1_000;
 }
 
-/** Names no address of this network: alerts say it, and those are told to every endpoint. */
+/** Contains no internal address: alerts quote it, and every endpoint receives alerts. */
 function sentenceOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return sentenceOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);

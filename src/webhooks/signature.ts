@@ -1,9 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 
-/**
- * The headers of Standard Webhooks for one try: `webhook-id` is the event's, the same at every try; `webhook-signature` has one
- * signature for each secret.
- */
+/** Standard Webhooks headers for one try: `webhook-id` is the event's id, and each secret makes one signature. */
 export function signedHeaders(
   eventId: string,
   at: Date,

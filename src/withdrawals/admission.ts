@@ -8,33 +8,32 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { setAside, standingOf } from '../settlement/state.ts';
 import { readmitted } from './readmission.ts';
 
-/** The steps that only touch the record: reserve the id, take the customer's word, cancel. Each may be repeated at will. */
+/** Steps that only use the database: reserve the id, store the confirmation, cancel. Each is idempotent. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   async function standing(id: string): Promise<Standing> {
     return standingOf(ledger, await ledger.settlements.get(id));
   }
 
   return {
-    /** Reserves the id with its terms, or finds where an earlier run left it. @throws InvalidRequest, TermsConflict */
+    /** Reserves the id, or returns the state that an earlier run left. @throws InvalidRequest, TermsConflict */
     async admit(terms: WithdrawalTerms): Promise<Standing> {
       const checked = checkTerms(terms);
       const { row, created } = await ledger.withdrawals.reserve(checked);
-      // A new one has no attempt to look for.
       return created ? { status: row.status, reason: row.reason, attempt: null } : standing(checked.id);
     },
 
-    /** Records that the customer wants the wallet paid as it is. @throws NotAwaitingConfirmation */
+    /** Stores the customer's confirmation of the destination. @throws NotAwaitingConfirmation */
     async confirm({ id }: { readonly id: string }): Promise<void> {
       await ledger.withdrawals.confirmDestination(id);
     },
 
-    /** Cancels where nothing is on its way; see `Settlements.cancel`. @throws NotCancellable, RecordInDoubt */
+    /** Cancels unless an attempt may land; see `Settlements.cancel`. @throws NotCancellable, RecordInDoubt */
     async cancel({ id }: { readonly id: string }): Promise<Standing> {
       await ledger.settlements.cancel(id, CANCELLED).catch(once);
       return standing(id);
     },
 
-    /** See {@link setAside}; one that a restored record does not have is taken in again first. */
+    /** See {@link setAside}. Reserves the withdrawal again first if a restore has lost it. */
     async hold(input: { readonly terms: WithdrawalTerms; readonly reason: StatusReason }): Promise<Standing> {
       const { id } = await readmitted(ledger, input.terms);
       await setAside(ledger, id, input.reason);
@@ -43,7 +42,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
   };
 }
 
-/** A customer who was told that it is not cancelled now must not find it cancelled later: to ask again is theirs. */
+/** Not retried: after a refusal the withdrawal must not be cancelled later, unless the customer asks again. */
 function once(error: unknown): never {
   if (!isDomainError(error, 'RecordInDoubt')) throw error;
   const { code: type, context, message } = error;

@@ -1,27 +1,27 @@
 import { formatLamports } from '../domain/amount.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 
-/** Both sides of a transfer in lamports, as read from the finalized chain. A token withdrawal has `amountLamports` 0. */
+/** Both sides of a transfer in lamports, from finalized accounts. `amountLamports` is 0 for a token withdrawal. */
 export interface NativeSides {
-  /** Its finalized balance; what other withdrawals reserved is taken off where the money is reserved. */
+  /** The finalized balance. Amounts reserved by other withdrawals are subtracted when the money is reserved. */
   readonly hotLamports: bigint;
   readonly amountLamports: bigint;
-  /** The whole fee, base and priority: charged on success and on failure. */
+  /** Base fee plus priority fee, charged on success and on failure. */
   readonly feeLamports: bigint;
-  /** Other lamports that leave the hot wallet, such as the rent of a token account to create. */
+  /** Other lamports that leave the hot wallet, such as the rent of a new token account. */
   readonly rentLamports: bigint;
-  /** The chain's own minimum for an account of 0 bytes. */
+  /** The chain's rent-exempt minimum for an account of 0 bytes. */
   readonly rentMinimumLamports: bigint;
 }
 
-/** `funds`: waits until the hot wallet is funded. `amount`: can never be paid as asked. */
+/** `funds`: wait until the hot wallet is funded. `amount`: the amount can never be paid. */
 export type NativeSidesAnswer =
   | { readonly ok: true }
   | { readonly ok: false; readonly kind: 'funds' | 'amount'; readonly reason: StatusReason };
 
 /**
- * Neither side may be left with more than nothing and less than the rent minimum: the chain refuses such a transaction
- * after charging for it. The fee payer keeps exactly the fee, or at least fee + rent minimum (docs/interface.md, Limits).
+ * Checks that each side keeps either nothing or the rent minimum; the chain rejects other transactions after charging
+ * the fee. The fee payer keeps exactly the fee, or at least fee + rent minimum (docs/interface.md, Limits).
  */
 export function checkNativeSides(sides: NativeSides): NativeSidesAnswer {
   const minimum = sides.rentMinimumLamports;

@@ -18,11 +18,11 @@ export interface ComposerDeps {
   readonly fees: FeePlanner;
   readonly lifetimes: Lifetimes;
   readonly rules: PayeeRules;
-  /** What the signer grants: a message that it would refuse is never written. */
+  /** Limits of the signer: a message that it would refuse is never written. */
   readonly bounds: SigningBounds;
 }
 
-/** Turns a withdrawal into the message of its n-th attempt. Writes nothing. */
+/** Composes the message of a withdrawal's n-th attempt. Writes nothing. */
 export class Composer {
   readonly #deps: ComposerDeps;
 
@@ -30,10 +30,7 @@ export class Composer {
     this.#deps = deps;
   }
 
-  /**
-   * `salt` moves the compute-unit price a little, so that equal terms never make equal messages; `lastPrice` is that of the attempt before;
-   * `leastUnits` as in {@link DraftBasis}.
-   */
+  /** For `salt` and `lastPrice` see `Place`; for `leastUnits` see {@link DraftBasis}. */
   async compose(
     row: WithdrawalRow,
     n: number,
@@ -61,7 +58,7 @@ export class Composer {
     const shortage = tokenShortage(row, payee);
     if (shortage !== null) return shortage;
     const rentMinimum = await chain.rentMinimum(0);
-    // The trial of such an amount fails, too, but does not say that it is for good.
+    // The simulation of such an amount fails too, but does not show that the failure is permanent.
     const amountRefusal = nativeRefusal(row, payee, 0n, rentMinimum);
     if (amountRefusal?.kind === 'rejected') return amountRefusal;
     const lifetime = await lifetimes.next(salt);
@@ -81,7 +78,7 @@ export class Composer {
     };
   }
 
-  /** Throws DomainError SigningRefused where the signer's own check would refuse the message. */
+  /** Throws SigningRefused if the signer's own check would refuse the message. */
   #attempt(
     row: WithdrawalRow,
     n: number,

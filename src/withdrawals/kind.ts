@@ -10,17 +10,16 @@ import { received } from './received.ts';
 export interface WithdrawalKindDeps {
   readonly ledger: Ledger;
   readonly composer: Composer;
-  /** Reads the history of the hot wallet up to now. */
+  /** Reads the hot wallet's history up to now. */
   readonly walletWatch: { look(): Promise<void> };
   readonly chain: Pick<Chain, 'latestBlockhash'>;
 }
 
-/** Together less than the time that one try of the activity has, so that a long wait is a reason and no mere timeout. */
+/** Milliseconds. Together below the activity's timeout, so that a long wait fails with a reason. */
 const PACE_DEADLINE_MS = 10_000;
 const LOOK_DEADLINE_MS = 10_000;
 export const LONGEST_WAITS_MS = PACE_DEADLINE_MS + LOOK_DEADLINE_MS;
 
-/** Withdrawals, as the core settles them. */
 export function withdrawalKind({ ledger, composer, walletWatch, chain }: WithdrawalKindDeps): Kind {
   const pace = new Pace(ledger, chain, WITHDRAWAL);
   return {

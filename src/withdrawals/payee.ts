@@ -17,29 +17,27 @@ export interface Payee {
   readonly slot: bigint;
   readonly basis: DraftBasis;
   readonly hotLamports: bigint;
-  /** The destination is an address off the curve that a program signs for. */
+  /** The destination is off the ed25519 curve: a program signs for it. */
   readonly isVault: boolean;
   readonly token: TokenSide | null;
 }
 
 export interface PayeeRules {
   readonly hotWallet: string;
-  /**
-   * What an address is to us beside the hot wallet: one that paid before, a nonce account, a deposit address. Default: none is anything.
-   */
+  /** Our use of an address: an earlier hot wallet, a nonce account or a deposit address. Default: none. */
   readonly kindOf?: (address: string) => Promise<WatchKind | undefined>;
   /** The listed asset of a mint. Default: no mint is listed. */
   readonly listed?: (mint: string) => Promise<ListedMint | undefined>;
-  /** Ask the customer also where the wallet is in use (docs/interface.md, Withdrawal rules 3). */
+  /** Ask the customer also if the wallet is in use (docs/interface.md, Withdrawal rules 3). */
   readonly confirmUsedWallet: boolean;
-  /** Ask the customer about a vault, instead of rejecting it. Default false. */
+  /** Ask the customer about a vault instead of rejecting it. Default false. */
   readonly allowVaults?: boolean;
   readonly tokenPolicy: TokenPolicy;
 }
 
 /**
- * May we pay this now? Reads the chain anew each time, so the answer is true at the request and again just before signing. A quorum of nodes
- * agrees on all that the answer rests on but balances.
+ * Checks whether the withdrawal may be paid now, at the request and before signing; reads the chain each
+ * time. A quorum agrees on every input except balances.
  */
 export async function readPayee(
   chain: Chain,
@@ -89,7 +87,7 @@ function payable(
   };
 }
 
-/** Balances and slots change all the time: they decide when the withdrawal is paid, and never that it is rejected. */
+/** Inputs that need a quorum. Balances and slots only decide when to pay, and never reject. */
 function relied(payee: Payee | Refusal): unknown {
   if (payee.kind !== 'payable') return payee;
   const { isVault, basis, token } = payee;

@@ -5,7 +5,6 @@ import type { Kind } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
 import { readmitted } from './readmission.ts';
 
-/** From a withdrawal on record to the next attempt on record. */
 export function createPreparation(preparing: { readonly ledger: Ledger; readonly kind: Kind }) {
   return {
     async prepareAttempt(input: {

@@ -6,7 +6,7 @@ import type { Landed } from '../settlement/kind.ts';
 import { decodeMessage } from '../solana/tx/message.ts';
 import { withheldBy } from '../solana/tx/token-transfer.ts';
 
-/** What a withdrawal has paid: the chain fails a transfer whose declared fee is not what it withholds. */
+/** Amounts paid by a landed withdrawal. The chain fails a transfer whose declared fee differs from the withheld. */
 export function received({ asset, amount }: WithdrawalRow, { message }: AttemptRow): Landed {
   return {
     movedLamports: asset === SOL ? amount : 0n,

@@ -6,7 +6,7 @@ import { describeFailure } from '../solana/tx/failure-causes.ts';
 import { checkNativeSides } from './balance-guard.ts';
 import type { Payee } from './payee.ts';
 
-/** Errors about what the customer asked for, or about the token, on which a quorum agrees: no retry heals them. */
+/** Permanent errors about the customer's request or the token, agreed by a quorum. */
 const REJECTIONS: Partial<Record<ErrorCode, string>> = {
   AssetRejected: 'asset_rejected',
   DestinationRejected: 'destination_rejected',
@@ -14,20 +14,20 @@ const REJECTIONS: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * The refusal that an error means. Any other error that no retry heals, such as SigningRefused, is a fault of our own: the withdrawal is
- * held, and goes on once composing works. Throws an error that may pass, and one that nobody expected.
+ * Maps a permanent error to a refusal; rethrows others. Permanent errors that are not {@link REJECTIONS},
+ * such as SigningRefused, are our own faults: the withdrawal is held until composing works.
  */
 export function refusalOf(error: unknown): Refusal {
   if (!isDomainError(error) || error.retryable) throw error;
   const { code, message } = error;
-  // The one request that can be too large for a packet.
+  // Only a memo can make a transfer too large for a packet.
   const isTooLarge = code === 'InvalidRequest' && error.context['field'] === 'memo';
   const rejection = isTooLarge ? 'invalid_request' : REJECTIONS[code];
   if (rejection !== undefined) return { kind: 'rejected', reason: { code: rejection, message } };
   return { kind: 'held', reason: { code: 'cannot_prepare', message } };
 }
 
-/** No limit can be found for a transfer of tokens that are not there, so the finalized balance is asked first. */
+/** Checks the finalized balance first: the simulation of a transfer without the tokens finds no compute-unit limit. */
 export function tokenShortage({ asset, amount }: WithdrawalRow, { token }: Payee): Refusal | null {
   if (token === null || token.hotAmount >= amount) return null;
   return awaitFunds(
@@ -35,13 +35,13 @@ export function tokenShortage({ asset, amount }: WithdrawalRow, { token }: Payee
   );
 }
 
-/** The error of a transfer that was tried and failed; throws any other. */
+/** Returns the error of a simulated transfer that failed; rethrows any other error. */
 export function wouldFail(error: unknown): TransferWouldFail {
   if (error instanceof TransferWouldFail) return error;
   throw error;
 }
 
-/** A program's no is for ever. Money that only the newest block lacks has just left, by whatever hand: finality will tell. */
+/** A program's failure is permanent. Money that only the newest block lacks has just left: finality decides. */
 export function failureRefusal({ kind, error, tried }: TransferWouldFail): Refusal {
   const message = describeFailure(error, tried);
   if (kind === 'short') return awaitFunds(`the hot wallet lacks the money in the newest block: ${message}`);
@@ -52,7 +52,7 @@ function awaitFunds(message: string): Refusal {
   return { kind: 'awaiting_funds', reason: { code: 'insufficient_funds', message } };
 }
 
-/** Neither side may break the chain's rule on minimum balances; see {@link checkNativeSides}. */
+/** Applies the chain's rule on minimum balances to both sides; see {@link checkNativeSides}. */
 export function nativeRefusal(
   row: WithdrawalRow,
   payee: Payee,

@@ -15,22 +15,20 @@ import { tokenPolicy } from '../solana/tokens/token-policy.ts';
 import { transferFee } from '../solana/tokens/transfer-fee.ts';
 import type { TokenTransfer } from '../solana/tx/transfer.ts';
 
-/** The token side of a payable withdrawal. */
 export interface TokenSide {
   readonly transfer: TokenTransfer;
-  /** What the hot wallet holds of it, finalized. */
+  /** Finalized balance of the hot wallet's token account, in base units. */
   readonly hotAmount: bigint;
   readonly rentLamports: bigint;
   readonly memoRequired: boolean;
 }
 
-/** A mint as it was when its asset was listed; the asset SOL has no program. */
+/** A mint at the time its asset was listed. The asset SOL has no program. */
 export interface ListedMint {
   readonly program: string | null;
   readonly decimals: number;
 }
 
-/** A payment whose token side is read, and the accounts as one node shows them. */
 export interface TokenReading {
   readonly chain: Pick<Chain, 'rentMinimum' | 'epoch'>;
   readonly view: AccountView;
@@ -40,7 +38,7 @@ export interface TokenReading {
   readonly listed: ListedMint | undefined;
 }
 
-/** The token side, read at `slot` or later, or why the token is not paid now. Throws AssetRejected for a mint that cannot be used. */
+/** Reads the token side at `slot` or later, or why the token is not paid now. Throws AssetRejected. */
 export async function readTokenSide(
   reading: TokenReading,
   shownMint: ShownAccount,
@@ -72,7 +70,7 @@ export async function readTokenSide(
   };
 }
 
-/** A listed mint that was closed, or closed and made again, is no longer the asset that customers hold: people must look at it. */
+/** Holds the withdrawal if a listed mint was closed or created again: it is no longer the customers' asset. */
 function usableMint({ row, listed }: TokenReading, { account }: ShownAccount): MintInfo | Refusal {
   if (listed === undefined) return readMint(row.asset, account);
   try {
@@ -91,7 +89,7 @@ function mintChanged(mint: string, { program, decimals }: ListedMint, now: strin
   return holdFor('mint_changed', `${before}, and the chain shows another one: ${now}`);
 }
 
-/** The hot wallet's own account: what is wrong with it is never the customer's fault. */
+/** The hot wallet's own account. Its faults hold the withdrawal, never reject it. */
 function sourceAccount(
   { address }: MintInfo,
   hotWallet: string,
@@ -128,7 +126,7 @@ async function tokenTransfer(
   return { mint: address, program, decimals, createAta, expectedFee, hookAccounts };
 }
 
-/** The issuer can change the hook's list, and an account that it names may still be made. */
+/** Held, not rejected: the issuer can change the hook's account list, and a listed account may still be created. */
 function hookFault(error: unknown): Refusal {
   if (!isDomainError(error, 'AssetRejected')) throw error;
   return holdFor('cannot_prepare', error.message);
@@ -138,7 +136,6 @@ function holdFor(code: TokenHold, message: string): Refusal {
   return hold({ code, message });
 }
 
-/** It waits until people, or the issuer, have ended the cause. */
 function hold(reason: StatusReason): Refusal {
   return { kind: 'held', reason };
 }

@@ -11,8 +11,8 @@ const { auditPage } = proxyActivities<DepositActivities>({
 const { closeAudit } = proxyActivities<DepositActivities>({ ...AUDIT, summary: 'the audit is done' });
 
 /**
- * Holds what nodes list for an address, or for all, some at a time, against the deposits on record, and repairs the record where that
- * is asked for. `done` and `after` are where a run before this one ended.
+ * Audits one address, or all wallets page by page: compares the transactions that nodes list with the recorded
+ * deposits. Repairs the database if the order asks for it. `done` and `after` are the progress of the run before.
  */
 export async function addressAudit(
   order: AuditOrder,

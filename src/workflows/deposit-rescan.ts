@@ -13,8 +13,8 @@ import { RESCAN } from './options.ts';
 const { rescan } = proxyActivities<DepositActivities>({ ...RESCAN, summary: 'read blocks again' });
 
 /**
- * Reads committed blocks again, beside the scan, which waits for none of it. Runs under the id `deposit-rescan/<from>-<to>`, and
- * fails where no node shows the blocks for a day. How far it is, and what it came to, is on record.
+ * Scans committed blocks again, independently of the deposit scan. Runs under the id `deposit-rescan/<from>-<to>`, and
+ * fails if no node returns the blocks for a day. Progress and result are stored in PostgreSQL.
  */
 export async function depositRescan(order: RescanOrder): Promise<RescanResult> {
   setCurrentDetails('reading; `sluice scan list-rescans` shows the progress');
@@ -34,7 +34,7 @@ function foundOf({ found }: RescanResult): string {
   return `${deposits} missing, and on record now; alerts \`deposit_missed\` tell those of addresses that were watched then`;
 }
 
-/** Older workers do not tell it. */
+/** Older workers do not return `unread`. */
 function unreadOf({ unread = [] }: Partial<RescanResult>): string {
   return unread.length === 0 ? '' : `; of closed gaps ${unreadText(unread)}`;
 }

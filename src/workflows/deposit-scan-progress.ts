@@ -8,7 +8,6 @@ import type { depositRescan } from './deposit-rescan.ts';
 import { scanCard } from './details.ts';
 import { pauseScan, rescanRange, resumeScan, scanReport, scanStatus } from './messages.ts';
 
-/** What one run of the scan hands to the next. */
 export interface DepositScanInput {
   readonly status?: ScanStatus;
 }
@@ -23,8 +22,8 @@ const UNKNOWN: ScanStatus = {
 };
 
 /**
- * How the scan stands, and the orders that come to its run, which go on record in their order: what reads obeys that. Made first in
- * the run: from then on messages are answered.
+ * The scan's status and its orders, which are stored in sequence; activities obey the database. Construct it
+ * first in a run, so that messages are answered.
  */
 export class DepositScanProgress {
   #status: ScanStatus;
@@ -43,7 +42,7 @@ export class DepositScanProgress {
     setHandler(rescanRange, (given) => this.#inTurn(() => begin(rescanOrderOf(given))));
   }
 
-  /** Since when it stands still, over all workers and runs; null where it goes on. */
+  /** When the scan stopped, over all workers and runs; null while it runs. */
   get since(): string | null {
     return sinceOf(this.#status);
   }
@@ -57,7 +56,7 @@ export class DepositScanProgress {
     return { status: this.#status };
   }
 
-  /** One that fails for good ends alone: those after it count all the same. */
+  /** A permanent failure of one order does not affect later ones. */
   #inTurn(order: () => Promise<void>): Promise<void> {
     this.#orders = this.#orders
       .then(order)
@@ -66,7 +65,7 @@ export class DepositScanProgress {
   }
 }
 
-/** A run of its own, which goes on whatever becomes of this one. Throws where one of the same slots does, or where there is no order. */
+/** Starts the rescan as an independent run. Throws if the order is invalid or a rescan of the same slots runs. */
 async function begin(order: RescanOrder | null): Promise<void> {
   if (order === null) throw new Error('a rescan is {from, to, who, why}, with slots as decimal strings');
   const { summary: staticSummary, details: staticDetails, ...run } = rescanRun(order);

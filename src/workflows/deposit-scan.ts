@@ -4,12 +4,13 @@ import * as act from './deposit-activity-proxies.ts';
 import { type DepositScanInput, DepositScanProgress } from './deposit-scan-progress.ts';
 
 const TAIL_SECONDS = 60;
-/** Ranges that are read, or wait for one before them, at once on all workers together. */
+/** Ranges in progress at once, over all workers: read, or waiting for an earlier one. */
 const AHEAD = 16;
 
 /**
- * Scans a cluster for deposits, for ever. Postgres has the cursor and the pauses, so that a run which is lost, ended or started twice
- * loses nothing, credits nothing twice, and reads nothing that people have not released. Runs under the id `deposit-scan/<cluster>`.
+ * Scans a cluster for deposits without end. PostgreSQL has the cursor and the pauses. So a lost, terminated
+ * or duplicate run loses no deposit, credits none twice, and reads nothing while paused. Runs under the id
+ * `deposit-scan/<cluster>`.
  */
 export async function depositScan(input: DepositScanInput = {}): Promise<void> {
   const scan = new DepositScanProgress(input);
@@ -18,13 +19,13 @@ export async function depositScan(input: DepositScanInput = {}): Promise<void> {
   await continueAsNew<typeof depositScan>(scan.next());
 }
 
-/** Far behind, ranges are read at once; where that does not help, blocks are read as they come, which also tells why it does not. */
+/** Catches up in ranges, or follows the tail, which also reports why a catch-up fails. */
 async function readOn(scan: DepositScanProgress): Promise<void> {
   if (await catchUp(scan)) return;
   scan.note(await act.scanTail({ seconds: TAIL_SECONDS, since: scan.since }));
 }
 
-/** True where ranges were joined to the last one. What an earlier catch-up has staged comes first. */
+/** True if every range was joined. Joins ranges that an earlier catch-up has staged first. */
 async function catchUp(scan: DepositScanProgress): Promise<boolean> {
   const { behind, ranges } = await act.planCatchUp();
   if (!behind) return false;
@@ -32,9 +33,7 @@ async function catchUp(scan: DepositScanProgress): Promise<boolean> {
   return ranges.length === 0 ? joined > 0 : readRanges(scan, ranges);
 }
 
-/**
- * Each range is joined as soon as those before it are. One that cannot be read to its end is left to the tail, and what follows it waits.
- */
+/** Joins each range after those before it. The tail scan takes over at a range that is not read completely. */
 async function readRanges(scan: DepositScanProgress, ranges: readonly CatchUpRange[]): Promise<boolean> {
   const ends: Promise<RangeEnd>[] = [];
   for (const [index, { to }] of ranges.entries()) {
@@ -51,7 +50,7 @@ async function readRanges(scan: DepositScanProgress, ranges: readonly CatchUpRan
 
 function read(range: CatchUpRange): Promise<RangeEnd> {
   const end = act.scanRange(range);
-  // It fails where it is waited for, which may be later.
+  // The rejection is handled where the promise is awaited later.
   end.catch(() => undefined);
   return end;
 }

@@ -7,8 +7,8 @@ import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { SettlementView } from './messages.ts';
 
 /**
- * The markdown card that the Temporal Web UI shows as current details. Its frame shows three lines and scrolls after them, and a
- * signature fills one: the state and the signature come first.
+ * Current details in the Temporal Web UI, as markdown. Its frame shows three lines, and a signature fills
+ * one: state and signature come first.
  */
 export function progressCard(kind: string, purpose: string, view: SettlementView): string {
   const { reason, signature } = view;
@@ -22,12 +22,10 @@ export function progressCard(kind: string, purpose: string, view: SettlementView
   return lines.join(LINE_BREAK);
 }
 
-/** The line of a card that says what a withdrawal is for. */
 export function purposeOf(terms: WithdrawalTerms): string {
   return `pays ${describeAmount(terms, `\`${terms.asset}\``)} to \`${terms.destination}\``;
 }
 
-/** The card of the scan: its state and what keeps it, how far it is, and when a worker said so. */
 export function scanCard(status: ScanStatus): string {
   const { cursor, lag, blocksPerSecond, at } = status;
   const by = status.state === 'paused' ? ` by ${status.who}` : '';
@@ -40,7 +38,6 @@ export function scanCard(status: ScanStatus): string {
   return lines.join(LINE_BREAK);
 }
 
-/** The card of a reconciliation: what it has come to so far. */
 export function reconciliationCard(report: ReconciliationReport): string {
   const { wallets, accounts, differences, unread, complete } = report;
   const verdict = differences === 0 ? 'chain and record agree' : `**${differences} differences**`;
@@ -58,7 +55,6 @@ const WHY_AUDITED = {
   gap: 'a gap was closed by hand',
 } as const satisfies Record<AuditOrder['cause'], string>;
 
-/** The card of an audit: why it is, and what it has come to. */
 export function auditCard(order: AuditOrder, report: AuditReport, stand: 'goes on' | 'done'): string {
   const { addresses, transactions, unread } = report;
   const again = order.cause === 'operator' ? '' : 'asked again by itself; ';
@@ -83,5 +79,5 @@ function counted(count: number, what: string, ending: string): string {
   return `${count} ${what}${count === 1 ? '' : ending}`;
 }
 
-/** Of markdown: the Web UI joins lines that end otherwise, and parts paragraphs by a line that its frame lacks. */
+/** Markdown line break: the Web UI joins other lines and gives a new paragraph an extra line. */
 export const LINE_BREAK = '  \n';

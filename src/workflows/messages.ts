@@ -5,7 +5,7 @@ import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
 
-/** What a run knows of its settlement. Postgres is the record; this is the motor's view of it. */
+/** A run's view of its settlement. PostgreSQL is the source of truth. */
 export interface SettlementView {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
@@ -14,46 +14,44 @@ export interface SettlementView {
   readonly attempts: number;
 }
 
-/**
- * The customer says: pay this wallet although it needs a confirmation. Fails with NotAwaitingConfirmation unless the withdrawal waits
- * for it.
- */
+/** The customer confirms the destination. Fails with NotAwaitingConfirmation if no confirmation is awaited. */
 export const confirmDestination = defineUpdate<SettlementView>('confirmDestination');
 
-/** Ends the withdrawal if no attempt row exists yet, or if it may be paid already; otherwise fails with NotCancellable. */
+/** Ends the withdrawal if it has no attempt row, or may be paid already. Else fails with NotCancellable. */
 export const cancelWithdrawal = defineUpdate<SettlementView>('cancelWithdrawal');
 
 /**
- * Stores a signature (base58) of the n-th attempt that a signer outside of Sluice has made. Fails with SigningRefused where it is not one of
- * its signers over its message, and with IllegalTransition where the attempt has ended.
+ * Stores a signature (base58) of the n-th attempt, made by a signer outside of Sluice. Fails with
+ * SigningRefused if it is not a signature of one of the attempt's signers over its message. Fails with
+ * IllegalTransition if the attempt has ended.
  */
 export const giveSignature = defineUpdate<void, [{ readonly n: number; readonly signature: string }]>(
   'giveSignature',
 );
 
-/** Answers where the settlement is once it is at this commitment, or has ended, or its run continues as new: then ask again. */
+/** Returns once the settlement reaches the commitment or ends; or if the run continues as new: then send it again. */
 export const settlementReached = defineUpdate<SettlementView, ['confirmed' | 'finalized']>('reached');
 
-/** The activity that waits for the newest attempt says that it is held, or no longer. */
+/** The landing activity reports that the newest attempt is held, or no longer held. */
 export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);
 
-/** The outbox has more of a line. */
+/** The outbox has more events of this line. */
 export const wakeDelivery = defineSignal('wakeDelivery');
 
 /** Status, reason and newest signature. */
 export const settlementStatus = defineQuery<SettlementView>('status');
 
-/** How the deposit scan stands. */
+/** Status of the deposit scan. */
 export const scanStatus = defineQuery<ScanStatus>('scan');
 
-/** The activity that scans says how it stands. */
+/** The scanning activity reports its status. */
 export const scanReport = defineSignal<[ScanStatus]>(SCAN_REPORT);
 
-/** Puts a pause of the scan on record: nothing is committed until it is resumed, by whichever run. */
+/** Pauses the scan in the database: no run commits anything until it is resumed. */
 export const pauseScan = defineSignal<[Word]>('pauseScan');
 
-/** Ends the pause on record. */
+/** Ends the stored pause. */
 export const resumeScan = defineSignal<[Word]>('resumeScan');
 
-/** Begins a run that reads committed blocks again, both ends included, where none of the same slots goes on. */
+/** Starts a rescan of committed blocks, both ends included, unless one of the same slots runs. */
 export const rescanRange = defineSignal<[RescanOrder]>('rescanRange');

@@ -12,7 +12,7 @@ import {
 import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Patience } from '../domain/webhook.ts';
 
-/** No retry can help these, so the workflow sees them at once; everything else is retried for ever. */
+/** Permanent errors fail at once; all others are retried without limit. */
 const retry = {
   initialInterval: '500 milliseconds',
   backoffCoefficient: 2,
@@ -20,21 +20,21 @@ const retry = {
   nonRetryableErrorTypes: [...NON_RETRYABLE_CODES],
 } satisfies RetryPolicy;
 
-/** One short Postgres transaction, run in the worker that has the workflow task: one history event instead of six. */
+/** One short PostgreSQL transaction in the worker of the workflow task: one history event instead of six. */
 export const RECORD: LocalActivityOptions = {
   startToCloseTimeout: TIMEOUTS.recordMs,
   localRetryThreshold: '5 seconds',
   retry,
 };
 
-/** Reads the chain, then commits one Postgres transaction. */
+/** Reads the chain, then commits one PostgreSQL transaction. */
 export const PREPARE: ActivityOptions = {
   summary: 'check, compose, reserve',
   startToCloseTimeout: TIMEOUTS.prepareMs,
   retry,
 };
 
-/** From nothing to `confirmed`, or to a little less where that takes long: its caller waits. A worker that died is replaced. */
+/** From preparation to `confirmed`, or to a short deadline, because a caller waits. */
 export const QUICK: LocalActivityOptions = {
   summary: 'settle until it is confirmed',
   startToCloseTimeout: TIMEOUTS.quickMs,
@@ -42,7 +42,7 @@ export const QUICK: LocalActivityOptions = {
   retry: { ...retry, initialInterval: '100 milliseconds' },
 };
 
-/** Waits for one signature, however slow the signer; no chain and no database on that side. A worker that died is replaced. */
+/** Waits for one signature, however slow the signer. After a worker's death another one continues. */
 export const SIGN: ActivityOptions = {
   summary: 'sign',
   taskQueue: SIGNER_TASK_QUEUE,
@@ -51,7 +51,7 @@ export const SIGN: ActivityOptions = {
   retry,
 };
 
-/** Waits for a block or for a proof of death, however long that takes; a silent worker is replaced after the heartbeat timeout. */
+/** Waits for a block or a proof of death, without limit. A silent worker is replaced after the heartbeat timeout. */
 export const LAND: ActivityOptions = {
   summary: 'send until it has landed or is proved dead',
   taskQueue: LANDING_TASK_QUEUE,
@@ -60,10 +60,10 @@ export const LAND: ActivityOptions = {
   retry,
 };
 
-/** As {@link LAND}, on the workers of quick settlements: what buyers send takes no place from withdrawals, and shares one poll. */
+/** {@link LAND} on workers of quick settlements: buyers' payments take no slot from withdrawals. */
 export const LAND_QUICK: ActivityOptions = { ...LAND, taskQueue: QUICK_TASK_QUEUE };
 
-/** Asks the upstream for what a buyer has paid, until it answers. */
+/** Requests the paid resource from the upstream until it answers. */
 export const SERVE: ActivityOptions = {
   summary: 'ask the upstream for what is paid',
   taskQueue: QUICK_TASK_QUEUE,
@@ -71,7 +71,7 @@ export const SERVE: ActivityOptions = {
   retry: { ...retry, maximumInterval: '1 minute' },
 };
 
-/** Reads blocks for as long as that takes; cancelled, it commits what it has begun, and that is waited for. */
+/** Reads blocks without a time limit. On cancellation it commits the current work, and the workflow waits for that. */
 export const SCAN: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '1 day',
@@ -80,20 +80,20 @@ export const SCAN: ActivityOptions = {
   retry,
 };
 
-/** Looks how far the scan is behind; what nodes and the database cannot tell is an answer, too. */
+/** Measures how far the scan is behind. Errors of nodes or PostgreSQL are part of the result. */
 export const PLAN: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
   retry,
 };
 
-/** Looks again at what is behind the scan, for hours where nodes are slow: among few of its kind, so that nothing else waits for it. */
+/** Reads earlier blocks or histories, possibly for hours: its own task queue, so that nothing waits for it. */
 export const AUDIT: ActivityOptions = { ...SCAN, taskQueue: AUDIT_TASK_QUEUE };
 
-/** Reads blocks that nodes may have pruned meanwhile: given up in the end, as nothing depends on it. */
+/** Reads blocks that nodes may have pruned. Gives up in the end, because nothing depends on it. */
 export const RESCAN: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
 
-/** One round of a schedule: given up in time for the next one to find out by itself. */
+/** One round of a schedule. Gives up in time for the next round. */
 export const WATCH: ActivityOptions = {
   taskQueue: WATCH_TASK_QUEUE,
   startToCloseTimeout: '2 minutes',
@@ -101,9 +101,7 @@ export const WATCH: ActivityOptions = {
   retry,
 };
 
-/**
- * One try to tell an endpoint, ended by the sender's own deadline before another worker may begin the next. The record counts its tries.
- */
+/** One try. The sender's deadline ends it before another worker may begin the next. PostgreSQL counts tries. */
 export function deliverOptions({ firstRetryMs, longestRetryMs }: Patience): ActivityOptions {
   return {
     summary: 'tell the endpoint',

@@ -10,8 +10,8 @@ const { reconcilePage } = proxyActivities<DepositActivities>({
 });
 
 /**
- * Every hour, by schedule: the balances of every wallet of ours on chain against what came and went, some wallets at a time, from the
- * place on record on: where the round before this one ended, or was ended. `done` is what a run before this one came to.
+ * Hourly schedule: compares the balances of all our wallets with the recorded movements, page by page, from
+ * the stored position. `done` is the result of the run before.
  */
 export async function reconciliation(done = NOTHING_RECONCILED): Promise<ReconciliationReport> {
   for (let total = done; ; ) {

@@ -13,8 +13,8 @@ const { startDueAudits } = proxyActivities<WatchActivities>({
 });
 
 /**
- * Every minute, by schedule: each settlement that Postgres has not finished and that has no run is started again,
- * what was refused is freed for the next round, and audits that the record waits for begin. None of the three keeps another from its turn.
+ * Every minute, by schedule: restarts settlements without a run, proves unsigned attempts dead, starts due
+ * audits. If one of them fails, the others still run.
  */
 export async function orphans(): Promise<{ readonly restarted: number }> {
   const rounds = [restartOrphans(), buryRefused(), startDueAudits()] as const;

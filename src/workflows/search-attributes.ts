@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 
-/** Typed search attributes of withdrawals, registered by the worker at start-up. */
+/** Typed search attributes of withdrawals. The worker registers them at start-up. */
 export const SLUICE_STATUS = defineSearchAttributeKey('sluiceStatus', 'KEYWORD');
 export const SLUICE_ASSET = defineSearchAttributeKey('sluiceAsset', 'KEYWORD');
 export const SLUICE_DESTINATION = defineSearchAttributeKey('sluiceDestination', 'KEYWORD');

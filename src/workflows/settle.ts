@@ -5,21 +5,19 @@ import * as act from './activity-proxies.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
 import { signAll } from './sign-all.ts';
 
-/** The steps that a kind has of its own. */
 export interface Steps {
-  /** Puts the next attempt on record and into the progress; null where there is none to pay now. */
+  /** Prepares the next attempt and adds it to the progress. Null if there is none to pay now. */
   readonly prepare: () => Promise<PreparedAttempt | null>;
-  /** What keys of ours are still to sign of it, the fee payer's last. */
+  /** Signing tasks for our missing signatures, the fee payer's last. */
   readonly tasksOf: (attempt: PreparedAttempt) => readonly SigningTask[];
-  /** Holds the settlement on record. */
   readonly hold: (reason: StatusReason) => Promise<Standing>;
-  /** Where it waits for its landing. Default: on the chain workers. */
+  /** Waits for the landing. Default: on the chain workers. */
   readonly land?: (attempt: SignedStep) => Promise<Landing>;
 }
 
 /**
- * Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land. Returns earlier where the history
- * is long: the caller continues as new.
+ * Prepares, signs and lands attempts until the settlement has ended: at most one of them can ever land.
+ * Returns early if the history is long; the caller continues as new.
  */
 export async function settle(progress: SettlementProgress, steps: Steps): Promise<void> {
   const { land = act.landAttempt } = steps;
@@ -35,8 +33,8 @@ export async function settle(progress: SettlementProgress, steps: Steps): Promis
 }
 
 /**
- * Has the attempt signed where it is not yet; the signature of its fee payer, which is stored as it lands. Null where it is not to be
- * sent now: the settlement has ended, or it was waited for others who sign it.
+ * Gets the missing signatures; returns the fee payer's, which the landing stores. Null if the attempt must
+ * not be sent now: the settlement has ended, or other signers were awaited.
  */
 async function signatureOf(
   progress: SettlementProgress,
@@ -57,8 +55,8 @@ async function signatureOf(
 }
 
 /**
- * A refusal of the signer means tampering or a defect: the settlement is held on record and the run fails for people to see.
- * Null where the record has an end already, which then is this run's end too.
+ * A refusal of the signer means tampering or a defect: holds the settlement and fails the run. Null if the
+ * settlement has ended.
  */
 async function signOrHold(
   progress: SettlementProgress,

@@ -21,7 +21,7 @@ import { progressCard } from './details.ts';
 import { landingReport, type SettlementView, settlementStatus } from './messages.ts';
 import { SLUICE_SIGNATURE, SLUICE_STATUS } from './search-attributes.ts';
 
-/** What one run knows of its settlement, kept in step with what operators see in the Web UI. Decides nothing about money. */
+/** A run's view of its settlement, shown in the Web UI. Makes no decision about money. */
 export class SettlementProgress {
   readonly id: string;
   status: SettlementStatus = 'requested';
@@ -33,7 +33,7 @@ export class SettlementProgress {
   private signature: string | null = null;
   private attempts = 0;
 
-  /** `purpose`: what it is for, as a line of markdown; `attributes`: what operators search it by, beside status and signature. */
+  /** `purpose`: a line of markdown. `attributes`: search attributes besides status and signature. */
   constructor(id: string, purpose: string, attributes: readonly SearchAttributePair[] = []) {
     this.id = id;
     this.purpose = purpose;
@@ -55,7 +55,7 @@ export class SettlementProgress {
     this.take(preparation.attempt);
     this.status = 'preparing';
     this.reason = null;
-    // The card alone: a search attribute for a state of milliseconds would be a history event more.
+    // Only the card: a search attribute for a state of milliseconds would cost a history event.
     this.describe();
   }
 
@@ -74,20 +74,20 @@ export class SettlementProgress {
     else this.show('preparing', DIED);
   }
 
-  /** Resolves when `over` is true, the settlement has ended, or the history is long. */
+  /** Resolves when `over` returns true, the settlement has ended, or the history is long. */
   async ended(over: () => boolean): Promise<void> {
     await condition(() => over() || isTerminal(this.status) || this.isLong);
   }
 
   /**
-   * True once this run must continue as new. A run that was long before an upgrade to this code continues as new at its next task: the
-   * patch is false for the tasks that an older worker has completed.
+   * True once this run must continue as new. `patched` is false for tasks that an older worker completed, so
+   * a run that was long before the upgrade continues as new at its next task.
    */
   get isLong(): boolean {
     return workflowInfo().continueAsNewSuggested && patched('continue-as-new');
   }
 
-  /** The result of a step that may be repeated; null once the history is long, so that the next run repeats the step. */
+  /** Result of an idempotent step. Null once the history is long: the next run repeats the step. */
   async unlessLong<T>(step: Promise<T>): Promise<T | null> {
     return Promise.race([step, condition(() => this.isLong).then(() => null)]);
   }
@@ -112,7 +112,7 @@ export class SettlementProgress {
     else this.show('failed', reason);
   }
 
-  /** A report of an attempt that is settled meanwhile says nothing any more. */
+  /** Ignores a report about an attempt that has ended meanwhile. */
   private waited({ n, status, reason }: LandingReport): void {
     if (this.attempt?.n === n) this.show(status, reason);
   }
@@ -128,7 +128,7 @@ export class SettlementProgress {
     setCurrentDetails(progressCard(kindOfSettlement(this.id), this.purpose, this.view()));
   }
 
-  /** Only what changed, because each upsert is a history event. */
+  /** Only changed attributes, because each upsert is a history event. */
   private upsert(): void {
     const known = workflowInfo().typedSearchAttributes;
     const wanted = [

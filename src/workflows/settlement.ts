@@ -14,8 +14,8 @@ import { SettlementProgress } from './settlement-progress.ts';
 import { pinnedIfVersioned } from './versioning.ts';
 
 /**
- * Settles one obligation of a kind that has no plot of its own, such as the making of a nonce account. Runs under the id of the
- * settlement, `<kind>/<subject>`; any number of runs go on from the attempts in Postgres.
+ * Settles one obligation of a kind without its own workflow, such as the creation of a nonce account. Runs
+ * under the settlement's id, `<kind>/<subject>`; every run continues from the attempts in PostgreSQL.
  *
  * @throws ApplicationFailure of type NotFound
  */

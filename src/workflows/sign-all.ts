@@ -1,16 +1,15 @@
 import type { SigningTask } from '../domain/steps.ts';
 
-/** How signatures are made and kept. */
 export interface Signing {
-  /** Null where no signature will come. */
+  /** Null if no signature will come. */
   readonly sign: (task: SigningTask) => Promise<string | null>;
-  /** Stores a signature of another signer than the fee payer. */
+  /** Stores the signature of a signer other than the fee payer. */
   readonly store: (signature: string) => Promise<unknown>;
 }
 
 /**
- * The signature of the fee payer, `signature` where it is there already. Asks for each signature of `tasks`, the fee payer's last where it is
- * among them, and stores all others. Null where one of them will not come, or another signer is to give that of the fee payer.
+ * Returns the fee payer's signature; `signature` if it exists already. Runs all `tasks`, the fee payer's last, and
+ * stores the other signatures. Null if a signature will not come, or if another signer provides the fee payer's.
  */
 export async function signAll(
   signature: string | null,

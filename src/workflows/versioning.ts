@@ -2,8 +2,8 @@ import type { WorkflowDefinitionOptions } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
 
 /**
- * Options of workflows that settle: a run ends on the version that began it. The server refuses every workflow task in which an unversioned
- * worker names a behavior, so there is none for a run that an unversioned worker began. Such a worker has a build ID and no deployment.
+ * Pins a settling run to its worker version. A worker with a build ID but no deployment is unversioned: the
+ * server rejects its tasks if they name a behavior, so none is set.
  */
 export function pinnedIfVersioned(): WorkflowDefinitionOptions {
   const deployment = workflowInfo().currentDeploymentVersion?.deploymentName ?? '';

@@ -11,12 +11,12 @@ const { watchNodes } = proxyActivities<WatchActivities>({
   summary: 'hold the nodes against the rules',
 });
 
-/** Every minute, by schedule: what the hot wallet signed is held against the record, also where nothing is paid. */
+/** Every minute, by schedule: compares our wallets' signatures with the database, even if nothing is paid. */
 export async function walletWatch(): Promise<void> {
   await watchWallet();
 }
 
-/** Every minute, by schedule: alerts for the node rules that are not kept. */
+/** Every minute, by schedule: updates the alerts about broken node rules. */
 export async function nodeWatch(): Promise<{ readonly open: number }> {
   return watchNodes();
 }

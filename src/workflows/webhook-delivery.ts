@@ -20,7 +20,7 @@ const onRecord = (summary: string) => proxyLocalActivities<DeliverySteps>({ ...R
 const { nextDelivery } = onRecord('find what waits');
 const { giveUpDelivery } = onRecord('make it a dead letter');
 
-/** Events that the details tell of, the newest last. */
+/** Events listed in the current details, the newest last. */
 const SHOWN = 10;
 
 export interface WebhookDeliveryInput extends DeliveryLine {
@@ -28,8 +28,9 @@ export interface WebhookDeliveryInput extends DeliveryLine {
 }
 
 /**
- * Tells one endpoint the events of one thing, in their order: none is sent before the earlier ones were delivered or given up.
- * Woken by signal when there are more. Postgres is the record, so a lost run loses nothing and a second one finds nothing to do.
+ * Delivers a line of events to one endpoint in order: each event waits until the earlier ones are delivered
+ * or given up. A signal wakes the run for new events. PostgreSQL has the outbox, so a lost run loses no event
+ * and a second run finds none.
  */
 export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInput): Promise<void> {
   const { deliver } = proxyActivities<WebhookActivities>(deliverOptions(patience));
@@ -42,7 +43,7 @@ export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInpu
     woken = false;
     for (let key = await nextDelivery(line); key !== null; key = await nextDelivery(line)) {
       try {
-        // Older workers do not tell it.
+        // Older workers return nothing.
         const end: string | null | undefined = await deliver(key, patience);
         told.push(end ?? `${key.event} is over`);
       } catch (error) {

@@ -6,10 +6,9 @@ import { cancelWithdrawal, confirmDestination, type SettlementView } from './mes
 import { SLUICE_ASSET, SLUICE_DESTINATION } from './search-attributes.ts';
 import { SettlementProgress } from './settlement-progress.ts';
 
-/** The progress of a withdrawal, with what its customer may say. */
 export class WithdrawalProgress extends SettlementProgress {
   readonly terms: WithdrawalTerms;
-  /** How often the customer has confirmed; one that comes while an attempt is being prepared must not be missed. */
+  /** Number of confirmations. One that arrives while an attempt is prepared must not be missed. */
   answers = 0;
 
   constructor(terms: WithdrawalTerms) {
@@ -24,13 +23,13 @@ export class WithdrawalProgress extends SettlementProgress {
     setHandler(cancelWithdrawal, () => this.cancel(), { description: 'End it, if nothing was prepared yet' });
   }
 
-  /** The step's result; null once a cancel is stored, where Postgres refuses the step, and once the history is long. */
+  /** Result of the step. Null once a cancel is stored, because PostgreSQL then refuses it, or if history is long. */
   async unlessCancelled<T>(step: Promise<T>): Promise<T | null> {
     const cancelled = condition(() => this.status === 'cancelled' || this.isLong);
     return Promise.race([step, cancelled.then(() => null)]);
   }
 
-  /** Resolves when the customer has confirmed more than `heard` times, or cancels, and once the history is long. */
+  /** Resolves when the customer has confirmed more than `heard` times or cancels, or once the history is long. */
   async customerAnswered(heard: number): Promise<void> {
     await this.ended(() => this.answers > heard);
   }

@@ -17,8 +17,9 @@ import { pinnedIfVersioned } from './versioning.ts';
 import { WithdrawalProgress } from './withdrawal-progress.ts';
 
 /**
- * Pays one withdrawal at most once and ends when it is finalized, rejected, cancelled or failed; continues as new where its history is long.
- * Runs only under the id `withdrawal/<terms.id>`; any number of runs of one id go on from the attempts in Postgres.
+ * Pays one withdrawal at most once. Ends when it is finalized, rejected, cancelled or failed; continues as new if its
+ * history is long. Runs only under the id `withdrawal/<terms.id>`; every run of an id continues from the attempts in
+ * PostgreSQL.
  *
  * @throws ApplicationFailure of type ForeignWorkflowId, InvalidRequest or TermsConflict, all before any effect.
  */
@@ -39,10 +40,7 @@ export async function withdrawal(terms: WithdrawalTerms): Promise<SettlementView
 }
 setWorkflowOptions(pinnedIfVersioned, withdrawal);
 
-/**
- * Composes the next attempt, waiting for the customer's word, for funds or for the end of a pause as long as that takes; null
- * where there is none to pay.
- */
+/** Prepares the next attempt; waits for the customer, funds or the end of a pause. Null if there is none to pay. */
 async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAttempt | null> {
   const { answers, terms, shown } = progress;
   const prepared = await progress.unlessCancelled(act.prepareAttempt({ terms, shown }));
@@ -52,7 +50,7 @@ async function prepareAttempt(progress: WithdrawalProgress): Promise<PreparedAtt
   return progress.attempt;
 }
 
-/** What the signer is asked for: this transfer, by the terms that the run was started with. */
+/** Signing task: the transfer by the terms that the run was started with. */
 function taskOf({ terms }: WithdrawalProgress, attempt: PreparedAttempt): SigningTask {
   const { id, asset, amount, destination, memo } = terms;
   const { message, maxFeeLamports, maxRentLamports, createsAccount, nonceAccount } = attempt;
@@ -63,7 +61,7 @@ function taskOf({ terms }: WithdrawalProgress, attempt: PreparedAttempt): Signin
   return { kind: WITHDRAWAL, key: 'hot', message, terms: transfer };
 }
 
-/** A start without terms must fail the run, not the task: a task is tried again for ever. */
+/** A start without terms must fail the run: a failed workflow task would be retried without end. */
 function refuseForeignId(terms: WithdrawalTerms | undefined): void {
   const { workflowId } = workflowInfo();
   if (typeof terms?.id !== 'string') {

@@ -14,9 +14,10 @@ import { SettlementProgress } from './settlement-progress.ts';
 import { pinnedIfVersioned } from './versioning.ts';
 
 /**
- * Settles a payment of x402 whose buyer waits for `confirmed`: the first part is one local activity of about a second, unless the keys of
- * fee payers are on the signer's workers. What is final and still not served, as after a crash of the gateway, is served here. Runs under the id of the settlement,
- * `x402/<network>/<sha256 of the message>`; any number of runs go on from what Postgres has.
+ * Settles an x402 payment whose buyer waits for `confirmed`. The first part is one local activity of about a
+ * second, unless fee payer keys are on the signer workers. Serves a final payment that is not served, for
+ * example after a crash of the gateway. Runs under the settlement's id, `x402/<network>/<sha256 of the
+ * message>`; every run continues from PostgreSQL.
  *
  * @throws ApplicationFailure of type NotFound
  */
@@ -33,7 +34,7 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
         'Waits until it is confirmed, or finalized, or has ended otherwise, or until the run continues as new',
     },
   );
-  /** Null where an earlier run has seen it land. */
+  /** Null if an earlier run has seen the landing. */
   let owes: boolean | null = null;
   await settle(progress, {
     prepare: async () => {

@@ -5,45 +5,42 @@ import { isAddress } from '../../domain/address.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { classifyDestination } from '../../solana/tokens/addresses.ts';
 
-/** A wallet whose key was derived where nobody else reads, and the path of its key there, as `m/44'/501'/7'/0'`. */
+/** A wallet whose key was derived offline, and its derivation path, for example `m/44'/501'/7'/0'`. */
 export interface AddressEntry {
   readonly path: string;
   readonly address: string;
 }
 
-/** Wallets for depositors as the place of their keys lists them. Key and signature are base58, of 32 and of 64 bytes. */
+/** Signed list of deposit wallets. Key (32 bytes) and signature (64 bytes) are base58. */
 export interface AddressManifest {
   readonly version: 1;
-  /** Of the key that signed; it signs manifests and nothing else. */
+  /** Public key of the signer. This key signs manifests and nothing else. */
   readonly publicKey: string;
   readonly entries: readonly AddressEntry[];
   /** Ed25519 over {@link manifestBytes}. */
   readonly signature: string;
 }
 
-/** The most wallets that one manifest lists: a second of work to check. */
+/** Maximum number of wallets in a manifest; the check takes about a second. */
 export const MANIFEST_ENTRIES = 10_000;
 
 const HARDENED_PATH = /^m(\/(0|[1-9]\d{0,9})'){1,10}$/;
-/** So many points of the curve are a few milliseconds of work: others get their turn in between. */
+/** Curve points checked before other work gets a turn: a few milliseconds. */
 const POINTS_A_TURN = 100;
 
-/** What the signature of a manifest is over: UTF-8 lines for the format, the public key and each entry, each ended by a line feed. */
+/** Signed bytes: UTF-8 lines for the format, the public key and each entry, each ended by a line feed. */
 export function manifestBytes({ publicKey, entries }: Omit<AddressManifest, 'signature'>): Uint8Array {
   const lines = entries.map(({ path, address }) => `${path} ${address}`);
   return new TextEncoder().encode(`${['sluice deposit addresses 1', publicKey, ...lines].join('\n')}\n`);
 }
 
-/** Whose manifests are believed: those of `manifestKey` (base58) alone; where none is set, those of any key, but not on mainnet. */
+/** Trusted manifests: only those of `manifestKey` (base58). Without it any key is trusted, but not on mainnet. */
 export interface ManifestTrust {
   readonly manifestKey?: string | undefined;
   readonly cluster: string;
 }
 
-/**
- * Resolves where the manifest can be believed: signed by a key that is trusted, and every entry a wallet that a key can belong to,
- * listed once. Throws DomainError ManifestRejected.
- */
+/** Checks the key, the signature, and that each entry is unique and on the curve. Throws ManifestRejected. */
 export async function checkManifest(
   manifest: AddressManifest,
   { manifestKey: trustedKey, cluster }: ManifestTrust,
@@ -91,7 +88,7 @@ function isSigned(manifest: AddressManifest): boolean {
   if (!isAddress(manifest.publicKey)) return false;
   try {
     const [signature, key] = [base58.decode(manifest.signature), base58.decode(manifest.publicKey)];
-    // Strict rules: the lax ones have keys under which one signature holds for every message.
+    // Strict verification: ZIP-215 accepts keys under which one signature is valid for every message.
     return ed25519.verify(signature, manifestBytes(manifest), key, { zip215: false });
   } catch {
     return false;

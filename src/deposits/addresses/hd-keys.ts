@@ -5,12 +5,12 @@ import { HARDENED_OFFSET, HDKey } from 'micro-key-producer/slip10.js';
 import { DomainError } from '../../domain/errors.ts';
 import { type AddressEntry, type AddressManifest, manifestBytes } from './address-manifest.ts';
 
-/** Where wallets keep the accounts of Solana; account i of them is `m/44'/501'/i'/0'`. */
+/** Standard path of Solana wallets; account i is `m/44'/501'/i'/0'`. */
 const ACCOUNTS = "m/44'/501'";
-/** `SLUC` in ASCII: a purpose of our own, under which no wallet looks for money. */
+/** `SLUC` in ASCII: a purpose that no wallet searches for funds. */
 const MANIFEST_KEY = "m/1397511491'/0'";
 
-/** The seed (64 bytes) of English BIP-39 words, without a passphrase. Throws DomainError InvalidRequest, which quotes no word. */
+/** Seed (64 bytes) of an English BIP-39 mnemonic without a passphrase. Throws InvalidRequest, without the mnemonic. */
 export async function seedOf(mnemonic: string): Promise<Uint8Array> {
   const words = mnemonic.trim().toLowerCase().split(/\s+/).join(' ');
   if (!validateMnemonic(words, wordlist))
@@ -20,12 +20,12 @@ export async function seedOf(mnemonic: string): Promise<Uint8Array> {
   return mnemonicToSeed(words);
 }
 
-/** The ed25519 key at a path of hardened steps under a seed. Source: SLIP-0010. */
+/** The ed25519 key at a hardened path. Source: SLIP-0010. */
 export function keyAt(seed: Uint8Array, path: string): HDKey {
   return HDKey.fromMasterSeed(seed).derive(path);
 }
 
-/** The wallets of depositors under one seed, and the key that signs their manifests. */
+/** Deposit wallets derived from one seed, and the key that signs their manifests. */
 export class DepositKeys {
   readonly #accounts: HDKey;
   readonly #manifestKey: HDKey;
@@ -35,7 +35,7 @@ export class DepositKeys {
     this.#manifestKey = keyAt(seed, MANIFEST_KEY);
   }
 
-  /** base58 public key under which {@link manifest} signs. */
+  /** base58 public key that signs {@link manifest}. */
   get manifestKey(): string {
     return base58.encode(this.#manifestKey.publicKeyRaw);
   }

@@ -14,13 +14,13 @@ import { auditGapPage, closeGapAudit } from './gap-audit.ts';
 
 type AuditOfOne = ImportAuditOrder | OperatorAuditOrder;
 
-/** Looks again at what came to addresses, past the blocks: by what nodes list for them. */
+/** Audits addresses again, by the transactions that nodes list for them instead of by blocks. */
 export function createAddressAudit(deps: AuditDeps) {
   const { importAudits } = deps.ledger;
   return {
     /**
-     * Audits one address, or some of all, those behind `after`; see {@link AuditOrder}. May be repeated. One that nodes do not show whole
-     * is alarmed, and keeps no other from being audited.
+     * Audits one address, or a page of all wallets after `after`; see {@link AuditOrder}. Idempotent. An
+     * address that cannot be read completely raises an alert, and blocks no other.
      */
     async auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
       if (order.cause === 'gap') return auditGapPage(deps, order, after);
@@ -30,9 +30,9 @@ export function createAddressAudit(deps: AuditDeps) {
     },
 
     /**
-     * Puts on record that every part of the audit is done. An operator's, and one that began in another record, settles nothing; nor does
-     * that of one address which could not read all, or whose slots no quorum of nodes has shown. After that of a gap only those that it
-     * could not read are asked for again, or all of them once its blocks are shown.
+     * Stores the end of an audit. An operator's audit settles nothing, nor does one that began in another
+     * database. An audit of one address with unread transactions or slots is postponed. After a gap audit
+     * only unread wallets are audited again, or all once a quorum shows the blocks.
      */
     async closeAudit(order: AuditOrder, { unread }: Pick<AuditReport, 'unread'>): Promise<void> {
       if (order.cause === 'gap') await closeGapAudit(deps, order);
@@ -45,8 +45,8 @@ export function createAddressAudit(deps: AuditDeps) {
 }
 
 /**
- * Opens the alerts about what keeps the audit of one address from being whole, and closes those about what does not any more. Imports
- * since one slot have one for all of them where no quorum of nodes has shown the blocks: it ends with the last of them.
+ * Raises alerts for an incomplete audit and closes those that no longer apply. Imports since the same slot
+ * share one alert about missing blocks, which closes with the last of them.
  */
 async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudit): Promise<void> {
   const { alerts } = ledger;

@@ -15,8 +15,8 @@ export interface HistoryDeps extends ListedNodes {
 }
 
 /**
- * What a quorum of nodes shows, and the transactions that nodes list and no quorum shows alike, nor denies; `isWhole`: nodes that have
- * the blocks say that there are no others.
+ * Transactions that a quorum agrees on (`listed`), and listed ones that a quorum neither agrees on nor denies
+ * (`unread`). `isWhole`: a quorum of nodes with the blocks lists no others.
  */
 export interface ListedHistory {
   readonly listed: readonly Shown[];
@@ -25,12 +25,12 @@ export interface ListedHistory {
 }
 
 const AT_ONCE = 8;
-/** Of one node, in one reading. An honest one has none: what it lists as finalized in a slot is there at every other, too. */
+/** False listings before one read ignores a node. Honest nodes have none: all nodes agree on a finalized slot. */
 const LIES_BELIEVED = 32;
 
 /**
- * Every finalized transaction that names one of these accounts in slots `from` to `to`, each once; `nestedOf`: see {@link Judge}. Throws NoHealthyNode where too
- * few nodes answer with a list.
+ * All finalized transactions that name one of these accounts in slots `from` to `to`, each once. For
+ * `nestedOf` see {@link Judge}. Throws NoHealthyNode if too few nodes list any.
  */
 export async function listedFor(
   deps: HistoryDeps,
@@ -46,7 +46,7 @@ export async function listedFor(
     const { signature, slot } = said;
     if (listed.get(signature)?.slot === slot || !credit.isLeftTo(listedBy)) return;
     const shown = (await agreedTransaction(pool, signature, judge))?.shown ?? null;
-    // A true one that is listed in a slot not its own may be from before or after.
+    // A real transaction listed under a wrong slot may be outside the range.
     if (shown !== null && from <= shown.slot && shown.slot <= to) listed.set(signature, shown);
     const isDenied = shown === null ? await isAbsent(pool, said) : shown.slot !== slot;
     if (isDenied) credit.take(listedBy);
@@ -63,14 +63,15 @@ export async function listedFor(
 }
 
 /**
- * How far nodes are believed in one reading. What none but proven liars list is left out, or one of them could have all nodes asked for
- * 50,000 transactions of each account that never were. That hides nothing: a history is whole only where a quorum of nodes that have
- * the blocks lists all of it, at least one of them honest; what is true is in its list, too. A liar might as well have listed nothing.
+ * Limits the trust in each node within one read. Transactions listed only by proven liars are ignored.
+ * Otherwise one liar could make all nodes look up 50,000 invented transactions per account. Nothing is hidden
+ * by this: a history is complete only if a quorum of nodes with the blocks lists all of it. At least one of
+ * them is honest and lists every real transaction.
  */
 class Credit {
   readonly #lies = new Map<string, number>();
 
-  /** A quorum denies what these nodes list. */
+  /** A quorum denies a transaction that these nodes list. */
   take(listedBy: Iterable<string>): void {
     for (const node of listedBy) this.#lies.set(node, (this.#lies.get(node) ?? 0) + 1);
   }

@@ -4,12 +4,12 @@ import type { WatchedBlock } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 import { blockWitnesses } from './agreed-block.ts';
 
-/** Of the answers that one reader holds. */
+/** Bytes of answers that one reader may keep. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
-/** Blocks that suddenly grow are so many of the longest, however small those before were. */
+/** Maximum batch: if blocks grow suddenly, at most this many are of the largest size. */
 const BLOCKS_AT_ONCE = 4;
 
-/** What nodes show of blocks, as many blocks at a time as there is room for: it learns how large they are from those that it has read. */
+/** Reads a quorum's copies of blocks in batches that fit in memory, sized by the largest block so far. */
 export class WitnessBatches {
   readonly #deps: BlockDeps;
   #largest: number | null = null;
@@ -18,7 +18,7 @@ export class WitnessBatches {
     this.#deps = deps;
   }
 
-  /** The witnesses of each of the first of these blocks, at least of one. Throws as {@link blockWitnesses} does. */
+  /** Copies by a quorum for each of the first blocks, at least for one. Throws like {@link blockWitnesses}. */
   async first(headers: readonly ListedHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
     const batch = headers.slice(0, this.#fitting());
     const end = cancellationSignal();
@@ -27,7 +27,7 @@ export class WitnessBatches {
     return shown;
   }
 
-  /** Each is asked of as many nodes as a quorum has. Nothing came yet: then one alone shows how large blocks are. */
+  /** Batch size. Each block is read from a quorum of nodes. The first batch is one block, to learn the size. */
   #fitting(): number {
     if (this.#largest === null) return 1;
     const fitting = Math.floor(BUDGET_BYTES / Math.max(1, this.#largest * this.#deps.pool.quorum));

@@ -9,17 +9,17 @@ import { agreedTransaction, isSameFinding } from '../credits/agreed-transaction.
 import type { Watch, WatchedBlock } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 
-/** A block, and what each of the transactions that are about wallets of ours brought in it. */
 interface Testimony {
   readonly block: WatchedBlock;
   readonly parts: ReadonlyMap<string, BlockFinding>;
 }
 
 /**
- * A finalized block as the nodes of a quorum show it, once where they say the same: what one of them hides, another one shows. Where they
- * differ in what came or went, a quorum is asked for that transaction: who shows it otherwise has lied, and its block is not among them.
- * Fewer nodes than a quorum will do where each of the others answers that it does not have the block. Throws NoHealthyNode where too
- * few show it now; the reason of `end` once that is aborted.
+ * A finalized block as a quorum of nodes returns it; one copy if they agree. A transfer that one node hides is in
+ * another node's copy. If copies differ in a transaction, a quorum is asked for it, and blocks that differ from the
+ * result are dropped. Fewer copies than a quorum suffice if every other node reports the block as missing.
+ * @throws NoHealthyNode if too few nodes return it now
+ * @throws the reason of `end` once that is aborted
  */
 export async function blockWitnesses(
   deps: BlockDeps,
@@ -43,7 +43,7 @@ export async function blockWitnesses(
   throw new DomainError('NoHealthyNode', `too few nodes show ${what} now`, {}, cause);
 }
 
-/** Null where the node answers that it does not have it. */
+/** Null if the node reports the block as missing. */
 async function blockOrNone(
   node: SolanaNode,
   header: ListedHeader,
@@ -82,7 +82,7 @@ async function withoutLiars(
       const truth = slot === block.header.slot ? finding : NOTHING_FOUND;
       return isSameFinding(parts.get(signature) ?? NOTHING_FOUND, truth);
     });
-    // What came in meanwhile, such as a wallet, makes liars of all.
+    // A wallet watched since the blocks were read would make every node a liar.
     if (honest.length === 0) return blocksOf(left);
     const liars = left.filter((one) => !honest.includes(one));
     blame(pool, blocksOf(liars), `${signature}, which ${agreed.nodes.join(', ')} show`);
@@ -99,7 +99,6 @@ function blocksOf(testimonies: readonly Testimony[]): readonly WatchedBlock[] {
   return testimonies.map(({ block }) => block);
 }
 
-/** A transaction of which these blocks of one slot do not say the same; undefined where there is none. */
 function disputed(testimonies: readonly Testimony[]): string | undefined {
   const [first, ...others] = testimonies.map(({ parts }) => parts);
   if (first === undefined) return undefined;
@@ -110,7 +109,6 @@ function disputed(testimonies: readonly Testimony[]): string | undefined {
   });
 }
 
-/** The finding of a block, by signature. */
 function testimonyOf(block: WatchedBlock & { readonly finding: BlockFinding }): Testimony {
   const { inflows, outflows, spends } = block.finding;
   const parts = new Map<string, { [Kind in keyof BlockFinding]: BlockFinding[Kind][number][] }>();

@@ -24,8 +24,8 @@ export interface AuditDeps extends HistoryDeps {
 }
 
 /**
- * What the audit of one address came to: nothing of it was read (`failed`), or all but `unread`, transactions that no quorum of nodes shows
- * alike. `isShown`: false where no quorum has shown the blocks of the slots, there may be more than nodes list.
+ * Result for one address. `failed`: nothing was read. `unread`: transactions that no quorum agrees on.
+ * `isShown` is false if no quorum has the blocks, so that nodes may list too little.
  */
 export type AddressAudit =
   | { readonly kind: 'failed'; readonly why: string }
@@ -40,8 +40,9 @@ export type AddressAudit =
 const MOST_NAMED = 3;
 
 /**
- * Holds what nodes list for an address against the record, and repairs that where it is asked for. A failure leaves the address unread.
- * Throws where the whole page should be tried again: see {@link concernsWholePage}.
+ * Compares an address's transactions on chain with its recorded deposits, and repairs the difference if the
+ * order asks for it. A failure leaves the address unread. Throws if the whole page must be retried: see
+ * {@link concernsWholePage}.
  */
 export async function auditAddress(
   deps: AuditDeps,
@@ -58,7 +59,6 @@ export async function auditAddress(
   }
 }
 
-/** As people are told of it. */
 export function reportOf(audit: AddressAudit): AuditReport {
   if (audit.kind === 'failed') return { ...NOTHING_AUDITED, unread: 1 };
   const { transactions, differences, unread, isShown } = audit;
@@ -72,7 +72,6 @@ export function reportOf(audit: AddressAudit): AuditReport {
   };
 }
 
-/** Why transactions, or all of it, were not read; null where nodes show all that they list. */
 export function whyUnread(audit: AddressAudit): string | null {
   if (audit.kind === 'failed') return audit.why;
   const { unread } = audit;
@@ -80,8 +79,8 @@ export function whyUnread(audit: AddressAudit): string | null {
 }
 
 /**
- * True for what no other address would get over now: a list that is not read to its end, a database that is away, a cancellation; and
- * for audits that nobody waits for, too few nodes that answer: they are asked.
+ * True if the failure affects every address, not only this one: an unfinished list, no database, a
+ * cancellation. For imports and gaps also if fewer nodes than a quorum answer at all.
  */
 async function concernsWholePage(
   { pool }: AuditDeps,
@@ -112,7 +111,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   return { kind: 'read', transactions, differences, unread, isShown: isWhole };
 }
 
-/** Raises an alert for each that the scan should have found: what came to an import before it was watched surprises nobody. */
+/** Raises an alert for each deposit that the scan missed, but not for those before an import was watched. */
 async function tell(
   { ledger }: AuditDeps,
   order: AuditOrder,
@@ -124,10 +123,7 @@ async function tell(
     if (BigInt(one.slot) > scannedAfter) await ledger.alerts.raise(differenceAlarm(one));
 }
 
-/**
- * Transfers to a token account do not name its wallet: each account is asked for by itself, one that something on record came to
- * although it is closed since.
- */
+/** Transfers to a token account do not name its wallet, so each account is queried, even a closed one. */
 async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
@@ -137,7 +133,7 @@ async function accountsOf(
   const assets = await ledger.assets.list();
   const derived = derivedAccountsOf(assets, address);
   const known = onRecord.map(({ account }) => account);
-  // Nodes are asked for the token accounts of each owner: of millions of imports, only for those of the wallet itself.
+  // Only an operator's audit asks nodes for the accounts of every owner: there may be millions of imports.
   const owners = order.cause === 'operator' ? [address, ...derived] : [address];
   const { to } = slotsOf(order);
   const owned: string[] = [];
@@ -151,7 +147,7 @@ function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[
   );
 }
 
-/** By the rules of the scan, and with the hash of the block where that is on record: any number of audits and scans make one row. */
+/** Stores findings by the scan's rules, so that repeated audits and scans make one row per deposit. */
 export async function putOnRecord(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
   found: readonly Shown[],
@@ -162,7 +158,8 @@ export async function putOnRecord(
     header: { slot, time, blockhash: null },
     finding,
   }));
-  // Only the audited address counts here, and it was known: what came in since is scanned, or audited, by itself.
+  // Only the audited address matters, and it was watched already. Later addresses are scanned or audited
+  // themselves.
   const result = await ledger.scan.upsert({ blocks, watchVersion: version, rematch: () => blocks });
   if (result === 'committed') return;
   matcher.forget();

@@ -8,27 +8,23 @@ import type { Runs } from '../../settlement/restart-unfinished.ts';
 
 export interface DueAuditsDeps {
   readonly ledger: Ledger;
-  /** Joins the audit of the same order that runs. */
+  /** Joins a running audit of the same order. */
   readonly runs: Pick<Runs, 'startAudit' | 'runningAudits'>;
 }
 
-/**
- * So many go on at once, however many are due, and however many processes there are. Each walks all wallets: nodes have other questions to
- * answer.
- */
+/** Limit on concurrent gap audits, over all processes. Each reads all wallets, and nodes must serve other requests. */
 const GAPS_AT_ONCE = 4;
-/** So many have a run: what they ask at once is what the workers of their task queue do at once. */
+/** Limit on import audits with a run. Activity slots of the workers limit their requests. */
 const IMPORTS_AT_ONCE = 500;
 const GAPS_LOOKED_AT = 100;
 const STARTED_AT_ONCE = 16;
-/** One that has gone on for longer holds no place: the next one has its turn beside it. */
+/** Milliseconds after which a run frees its place for the next audit. */
 const HOLDS_PLACE_MS = 3_600_000;
 const ROUND_MS = 60_000;
 
 /**
- * Starts audits that the record still waits for, as many as have a place: gaps that were closed by hand, and addresses that were
- * imported with a past. Only up to the cursor: what comes after it is scanned. Each has its turn, however many never end. Answers how
- * many it started.
+ * Starts audits within the limits and returns their number: gaps closed by an operator, and imported addresses with a
+ * past. They end at the cursor; later slots are scanned. Audits that never end do not block others.
  */
 export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<number> {
   const cursor = await ledger.scan.cursor();
@@ -60,7 +56,7 @@ function placesTaken(running: ReadonlyMap<string, Date>): readonly string[] {
   return [...running].flatMap(([workflowId, started]) => (started.getTime() > since ? [workflowId] : []));
 }
 
-/** Begins each round with the next one. */
+/** Rotates the start, so that each gap gets its turn. */
 function inTurns<T>(all: readonly T[]): readonly T[] {
   const first = all.length === 0 ? 0 : Math.floor(Date.now() / ROUND_MS) % all.length;
   return [...all.slice(first), ...all.slice(0, first)];
@@ -73,7 +69,7 @@ function auditOfGap(
   return { address: null, ...rangeOf({ from: fromSlot, to: toSlot }), repair: true, cause: 'gap', record };
 }
 
-/** Up to where the chain was at its import: what the scan has read of that it read by the word of one node. Null where it has no past. */
+/** Ends at the slot of the import: the scan read up to it from one node only. Null without a past. */
 function auditOfImport(
   { address, since, watchedAfter, importedAfter }: DepositAddressRow,
   cursor: bigint,

@@ -9,12 +9,12 @@ import { type AuditDeps, auditAddress, reportOf, whyUnread } from './audit-one-a
 
 const WALLETS_AT_ONCE = 4;
 const WALLETS_OF_A_PAGE = 20;
-/** So long, over all tries of a page, nodes that do not answer are waited for without a word. */
+/** Milliseconds, over all tries of a page, before an alert about nodes that do not answer. */
 const PATIENT_MS = 120_000;
 
 /**
- * Audits some wallets over a closed gap, those behind `after`. May be repeated. One that nodes do not show whole keeps no other from
- * being audited. Throws NoHealthyNode where nodes that do not answer may show the blocks: the page is to be tried again.
+ * Audits a page of wallets after `after` over a closed gap. Idempotent. A wallet that cannot be read completely blocks
+ * no other. Throws NoHealthyNode to retry the page while nodes that do not answer may have the blocks.
  */
 export async function auditGapPage(
   deps: AuditDeps,
@@ -54,8 +54,8 @@ async function auditWallets(
 }
 
 /**
- * Begins the walk, also anew once nodes show the blocks, or goes on with it. One that ever met blocks that no quorum shows is in vain from
- * then to its end, and on record as that.
+ * Begins or resumes a pass. A pass that met blocks without a quorum stays `in vain`; a new one begins once
+ * nodes have the blocks.
  */
 async function beginOrResumeWalk(deps: AuditDeps, order: GapAuditOrder, after: string | null): Promise<Walk> {
   const { gapAudits } = deps.ledger;
@@ -67,13 +67,13 @@ async function beginOrResumeWalk(deps: AuditDeps, order: GapAuditOrder, after: s
     await gapAudits.begin(slots, order.record);
     return 'counts';
   }
-  // Once each has been asked for, what is not shown now leaves unread only those that are asked for again.
+  // After a full pass, blocks missing now concern only wallets that are audited again.
   if (isShown || gap.walkedAt !== null) return gap.unshownSince === null ? 'counts' : 'in vain';
   await gapAudits.noteUnshown(slots, order.record);
   return 'in vain';
 }
 
-/** Asks all nodes: true where a quorum shows the blocks. Throws NoHealthyNode where others that do not answer might, and are waited for. */
+/** True if a quorum of nodes has the blocks. Throws NoHealthyNode while silent nodes may complete the quorum. */
 async function quorumShows({ pool, held }: AuditDeps, slots: Slots): Promise<boolean> {
   const { quorum, nodes } = pool;
   const { holding, silent } = await held.holdersOf(pool, slots);
@@ -88,10 +88,7 @@ function isPatient(): boolean {
   return Date.now() - activityInfo().scheduledTimestampMs < PATIENT_MS;
 }
 
-/**
- * Every wallet has been asked for: tells people, once for the gap, what keeps it from being audited. A run that began in another record
- * tells nothing.
- */
+/** Ends a pass with one alert for an incomplete gap. A run that began in another database reports nothing. */
 export async function closeGapAudit(
   { ledger }: Pick<AuditDeps, 'ledger'>,
   order: GapAuditOrder,

@@ -14,34 +14,33 @@ import type { WatchedBlock } from '../scan/matcher.ts';
 import { openReader, type ScannerDeps } from '../scan/scanner.ts';
 import { WitnessBatches } from './agreed-block-batches.ts';
 
-/** The record says after so many how far it is. */
+/** Slots after which progress is stored. */
 const SLOTS_AT_ONCE = 8n;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
-/** Those of one try. */
 interface RescanDeps extends ScannerDeps {
   readonly witnesses: WitnessBatches;
 }
 
-/** Reads committed blocks again. */
 export function createDepositRescan(deps: ScannerDeps) {
   const { rescans } = deps.ledger;
   return {
     /**
-     * Puts on record what was missed in these blocks, which stay where they are, with an alarm; another amount than the one on record is
-     * one, too. Of a gap that was closed it reads what nodes have by now, as far as that links to the block before; the rest is `unread`.
-     * Goes on from where the record says that a try before it has come to. Throws InvalidRequest as `Rescans.begin` does, and as
-     * `blockWitnesses`: the record then says what stands in the way.
+     * Scans committed blocks again and stores missed deposits. Each missing deposit or different amount
+     * raises an alert. A closed gap is read as far as blocks link to the one before; the rest is `unread`.
+     * Resumes at the stored progress.
+     * @throws InvalidRequest like `Rescans.begin`
+     * @throws like `blockWitnesses`; the rescan's row has the cause
      */
     async rescan({ who, why, ...range }: RescanOrder): Promise<RescanResult> {
       const order = { ...slotsOf(range), who, why };
       const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
-      // A try before put its end on record, and nobody heard of it.
+      // An earlier try stored its end, but Temporal did not receive the result.
       if (run.endedAt !== null) return resultOf(run);
       try {
         return await readAll({ ...deps, witnesses: new WitnessBatches(deps) }, run);
       } catch (error) {
-        // What this try failed by counts, also where the record cannot be told.
+        // The error of this try matters, even if the database cannot store it.
         if (!(error instanceof CancelledFailure))
           await rescans.note(run, haltAfter(error).why).catch(() => undefined);
         throw error;
@@ -73,7 +72,6 @@ function resultOf({ blocks, found, unread }: RescanRow): RescanResult {
   return { blocks, found, unread };
 }
 
-/** The blocks of these slots whose headers are on record. */
 async function readAgain(deps: RescanDeps, rescan: RescanTry, from: bigint, to: bigint): Promise<void> {
   const { ledger, pool } = deps;
   const headers = await ledger.scan.headersBetween(from, to);
@@ -88,8 +86,8 @@ async function readAgain(deps: RescanDeps, rescan: RescanTry, from: bigint, to: 
 }
 
 /**
- * The block of a header on record with its transactions as a quorum lists them, or all nodes that have it. Throws NoHealthyNode where
- * one that does not answer now may know better: what one node leaves out would be read again, and missed again.
+ * The block of a stored header with its transactions as a quorum, or all nodes that have the block, list them. Throws
+ * NoHealthyNode while a silent node may list more: a transaction that one node omits would be missed again.
  */
 function listedAs(header: BlockHeader, listed: HeaderBook): ListedHeader {
   const known = listed.named(header);
@@ -98,7 +96,7 @@ function listedAs(header: BlockHeader, listed: HeaderBook): ListedHeader {
   throw new DomainError('NoHealthyNode', `too few nodes agree on the transactions of ${what}`);
 }
 
-/** What nodes have by now of a gap; how many blocks it is, and up to which slot. */
+/** Reads the blocks of a gap that nodes have by now. Returns their number and the last slot. */
 async function readGap(
   deps: RescanDeps,
   rescan: RescanTry,
@@ -116,13 +114,13 @@ async function readGap(
     await putOnRecord(deps, rescan, headers);
     blocks += headers.length;
     last = headers.at(-1);
-    // Where none of them is in the gap, the rest of it is skipped slots.
+    // Without a block in the gap, its remaining slots were skipped.
     readTo = last?.slot ?? toSlot;
   }
   return { blocks, readTo };
 }
 
-/** What these blocks brought, and with the last of it how far the rescan is then. */
+/** Stores the findings of these blocks; the rescan's progress is stored with the last one. */
 async function putOnRecord(
   deps: RescanDeps,
   rescan: RescanTry,

@@ -6,20 +6,19 @@ import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { Judge } from '../scan/matcher.ts';
 
-/** A finalized transaction, the slot and time (Unix seconds) of its block, and what it means for the wallets on record. */
+/** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
 export interface Shown {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly finding: BlockFinding;
 }
 
-/** A transaction as some nodes show it alike. */
 export interface Agreed {
   readonly shown: Shown;
   readonly nodes: readonly string[];
 }
 
-/** A transaction as one node shows it; null where it shows none. Throws as `fetchTransaction` does. */
+/** A transaction as one node returns it, or null. Throws like `fetchTransaction`. */
 export async function shownBy(
   node: SolanaNode,
   signature: string,
@@ -33,8 +32,8 @@ export async function shownBy(
 }
 
 /**
- * A transaction as a quorum of nodes shows it, each asked for it by itself; null where too few agree. Its time is what a quorum tells, too,
- * else null: nodes may forget it, and that keeps nothing from being agreed on.
+ * A transaction on which a quorum agrees, each node asked for it alone, or null. `time` needs its own quorum,
+ * else it is null: nodes may lose block times.
  */
 export async function agreedTransaction(
   pool: NodePool,
@@ -56,7 +55,7 @@ export async function agreedTransaction(
   return { shown: timed === null ? { ...answer, time: null } : answer, nodes };
 }
 
-/** What was shown in the place of an arrival: in its slot and transaction, at its account. */
+/** The arrival in the same slot and transaction at the same account, or null. */
 export function arrivalIn(
   { slot, finding }: Shown,
   sought: Inflow & { readonly slot: bigint },
@@ -65,13 +64,12 @@ export function arrivalIn(
   return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
 }
 
-/** The same in the same slot. */
 function isSameShown(one: Shown | null, other: Shown | null): boolean {
   if (one === null || other === null || one.slot !== other.slot) return false;
   return isSameFinding(one.finding, other.finding);
 }
 
-/** True where both say that the same came and left. Nodes may word an error each as it likes. */
+/** True if both findings have the same transfers. Error texts may differ between nodes. */
 export function isSameFinding(a: BlockFinding, b: BlockFinding): boolean {
   return (
     areSame(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&

@@ -11,16 +11,16 @@ import { isOperational } from '../scan/failure-alerts.ts';
 import type { ScannerDeps } from '../scan/scanner.ts';
 
 const AT_ONCE = 4;
-/** A look reads no more than the newest of these: who is behind announces nothing that is final soon anyway. */
+/** Newest slots that one call reads. A scan further behind skips older ones: they are final soon. */
 const NEWEST_SLOTS = 150n;
 
 /**
- * Tells of deposits in blocks that are confirmed and not final yet: a hint by one node's word, which may be dropped again. No slot that a
- * quorum has not confirmed is told of: the cursor passes every one that is.
+ * Announces deposits in confirmed blocks: a hint from one node, which may be withdrawn. Only slots that a
+ * quorum has confirmed count, so the cursor passes every announced slot.
  */
 export class DepositAnnouncer {
   readonly #deps: ScannerDeps;
-  /** The slots above the cursor whose block was read, on whatever fork it was. */
+  /** Slots above the cursor whose block was read, on any fork. */
   readonly #read = new Set<bigint>();
 
   constructor(deps: ScannerDeps) {
@@ -28,9 +28,10 @@ export class DepositAnnouncer {
   }
 
   /**
-   * Announces what came since the last look. A block that is not listed or shown now is looked for again, until the cursor passes it.
-   * Once `end` is aborted no block is waited for any more. Throws as `NodePool.read` does; and what is no node's fault, once all that
-   * could be read is announced.
+   * Announces deposits since the last call. A missing block is tried again until the cursor passes it. Stops
+   * waiting for blocks once `end` is aborted.
+   * @throws like `NodePool.read`
+   * @throws unexpected errors, after everything readable is announced
    */
   async announce(end?: AbortSignal): Promise<void> {
     const { ledger, pool, matcher } = this.#deps;
@@ -62,7 +63,7 @@ export class DepositAnnouncer {
   }
 }
 
-/** What was found in a block, without its bytes: those of all that one look reads would take more memory than there is. */
+/** Findings without the block's bytes: the bytes of all blocks of one call would not fit in memory. */
 async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
   const { header, listed, candidates, transactions } = await showBlock(
     node,

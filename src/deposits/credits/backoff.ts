@@ -1,7 +1,4 @@
-/**
- * What was asked for in vain, and when to ask for it again: each time after twice as long. Kept in memory: a process that starts anew
- * asks for each once more. Times are milliseconds of one clock.
- */
+/** Exponential back-off per key in milliseconds. In memory only: a new process tries each key once more. */
 export class Backoff<Key> {
   readonly #waits = new Map<Key, { readonly until: number; readonly ms: number }>();
   readonly #firstMs: number;
@@ -12,12 +9,11 @@ export class Backoff<Key> {
     this.#longestMs = longestMs;
   }
 
-  /** All that was asked for in vain. */
   get known(): readonly Key[] {
     return [...this.#waits.keys()];
   }
 
-  /** What is to be asked for again now, what has waited longest for it first. */
+  /** Keys whose wait is over, the longest waiting first. */
   due(now: number, limit: number): readonly Key[] {
     const due = [...this.#waits].filter(([, { until }]) => until <= now);
     return due
@@ -26,7 +22,7 @@ export class Backoff<Key> {
       .map(([key]) => key);
   }
 
-  /** Keys in `failed` back off. If a retry succeeded and nothing failed, the cause is assumed gone and all back-offs are cleared. */
+  /** Backs off the `failed` keys. If a retry succeeded and no key failed, all back-offs are cleared. */
   note(asked: readonly Key[], failed: ReadonlySet<Key>, now: number): void {
     const wasAgain = asked.some((key) => this.#waits.has(key));
     for (const key of asked) {

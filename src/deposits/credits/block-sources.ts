@@ -2,7 +2,6 @@ import type { Inflow } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
 import type { FoundBlock } from '../../ledger/scan/findings.ts';
 
-/** An arrival as one node's block shows it. */
 type Showing = Pick<Inflow, 'signature' | 'account' | 'asset' | 'wallet' | 'amount'> & {
   readonly slot: bigint;
 };
@@ -10,8 +9,8 @@ type Showing = Pick<Inflow, 'signature' | 'account' | 'asset' | 'wallet' | 'amou
 const REMEMBERED = 20_000;
 
 /**
- * Which nodes showed an arrival just so, of the newest arrivals: whoever showed what a quorum denies has lied, whether its block is the
- * one on record or not. Kept in memory: a process that starts anew blames nobody for what was shown before.
+ * Remembers which nodes returned each of the newest arrivals. If a quorum denies one, these nodes have lied, whether
+ * or not their block was stored. Kept in memory, so a new process cannot blame nodes for earlier blocks.
  */
 export class Showings {
   readonly #nodes = new Map<string, ReadonlySet<string>>();
@@ -34,7 +33,6 @@ export class Showings {
     }
   }
 
-  /** The nodes that showed it with this owner and amount, as far as is remembered. */
   by(showing: Showing): readonly string[] {
     return [...(this.#nodes.get(keyOf(showing)) ?? [])];
   }

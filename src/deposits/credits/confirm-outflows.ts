@@ -23,14 +23,13 @@ export interface OutflowDeps {
 
 const PAGE = 100;
 const AT_ONCE = 4;
-/** Nodes that show nothing of a transaction now may do so soon. */
+/** Milliseconds before nodes without the transaction are asked again. */
 const ASKED_AGAIN_MS = 60_000;
 const REMEMBERED = 10_000;
 
 /**
- * The second witness of what left our wallets, as the confirmer is of what came: a quorum of nodes, each asked for the transaction
- * itself. What nobody can tell now counts as the block's node showed it, and is asked for again. A payment of ours that has landed is
- * proved already: nobody is asked for what it was signed to take.
+ * Confirms outflows by a quorum of nodes, each asked for the transaction itself. Without a quorum the amount of the
+ * scanned block counts, and is checked again. A landed payment of ours needs no node: its message proves what it took.
  */
 export class OutflowWitness {
   readonly #deps: OutflowDeps;
@@ -40,7 +39,7 @@ export class OutflowWitness {
     this.#deps = deps;
   }
 
-  /** Judges every outflow that no quorum has shown yet and that was not asked for just now, until `end`. */
+  /** Judges every outflow without a quorum that was not tried recently, until `end`. */
   async witness(end?: AbortSignal): Promise<void> {
     const { outflows } = this.#deps.ledger;
     for (let due = await outflows.unwitnessed(PAGE); due.length > 0 && end?.aborted !== true; ) {
@@ -66,12 +65,12 @@ export class OutflowWitness {
   }
 }
 
-/** True where the payment, which took just that amount of that asset, can have taken it from nowhere else. */
+/** True if only this account can be the source of the payment, which took exactly that amount of the asset. */
 function isTakenBy({ message }: LandedPayment, { account, asset }: OutflowRow): boolean {
   return sourceOf(decodeMessage(base64.decode(message)), asset) === account;
 }
 
-/** What left by one transaction, as one node shows it; null where it cannot tell. */
+/** Outflows of one transaction as one node returns it; null if it cannot tell. */
 type Told = ReadonlyMap<OutflowRow, Left> | null;
 type Left = Pick<WitnessedOutflow, 'amount' | 'ownerSigned'>;
 
@@ -107,7 +106,7 @@ function byTransaction(rows: readonly OutflowRow[]): readonly (readonly OutflowR
   return [...groups.values()];
 }
 
-/** Of the first in a page, where a transaction goes over two. */
+/** Named by the first row of a page, because a transaction may span two pages. */
 function nameOf([first]: readonly OutflowRow[]): string {
   return `${first?.slot}/${first?.signature}/${first?.account}/${first?.asset}`;
 }

@@ -16,7 +16,7 @@ export interface ConfirmDeps {
   readonly ledger: Ledger;
   readonly pool: NodePool;
   readonly matcher: DepositMatcher;
-  /** A deposit that is final for so long and still unconfirmed is an alarm. Default two minutes. */
+  /** Milliseconds after which a finalized, unconfirmed deposit raises an alert. Default two minutes. */
   readonly patienceMs?: number;
 }
 
@@ -25,20 +25,21 @@ interface Heard {
   readonly shown: Shown;
 }
 
-/** Few, so that whoever is new never waits long for those that are asked for in vain. */
+/** Small, so that new deposits never wait long behind retried ones. */
 const PAGE = 128;
 const AT_ONCE = 32;
-/** So many transactions of one slot are read from its block: each node is asked once for all of them. */
+/** From this many transactions of one slot, each node is asked once for the block. */
 const BLOCK_FROM = 4;
-/** A block of mainnet takes megabytes of memory for each node of a quorum. */
+/** A mainnet block takes megabytes of memory for each node of a quorum. */
 const BLOCKS_AT_ONCE = 4;
 const PATIENCE_MS = 120_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * The second witness: a quorum of nodes, each asked for the transaction itself, says what a block brought, and whether it is a user's.
- * The node that showed the block is believed in neither. One for a process: it knows what it has asked for in vain.
+ * Confirms deposits by a quorum of nodes, each asked for the transaction itself: amount, owner and whether it
+ * is credited. The node of the scanned block is trusted in neither. One instance per process, because it
+ * remembers the back-off.
  */
 export class DepositConfirmer {
   readonly #deps: ConfirmDeps;
@@ -48,10 +49,7 @@ export class DepositConfirmer {
     this.#deps = deps;
   }
 
-  /**
-   * Asks about every finalized deposit that is still pending, until `end`: at once about a new one, ever less often about one that no
-   * quorum shows. What a quorum shows is told. Answers how many ended so.
-   */
+  /** Checks pending finalized deposits until `end`: new ones at once, others with back-off. Returns how many ended. */
   async confirm(end?: AbortSignal): Promise<number> {
     let judge: Judge | undefined;
     let confirmed = 0;
@@ -64,7 +62,7 @@ export class DepositConfirmer {
     return confirmed;
   }
 
-  /** The next to ask about, new ones first; those of `asked` that are not among the rows have ended meanwhile. */
+  /** The next deposits, new ones first. Ids in `asked` without a row have ended meanwhile. */
   async #next(): Promise<{ readonly asked: readonly bigint[]; readonly rows: readonly DepositRow[] }> {
     const { deposits } = this.#deps.ledger;
     const fresh = await deposits.unconfirmed(PAGE, this.#backoff.known);
@@ -127,7 +125,7 @@ export class DepositConfirmer {
     return confirmations;
   }
 
-  /** Nodes whose blocks showed what a quorum denies are asked last from now on. */
+  /** Distrusts nodes whose blocks returned an arrival that a quorum denies. */
   #blame(rows: readonly DepositRow[], { shown, nodes }: Agreed): void {
     const { pool, matcher } = this.#deps;
     for (const row of rows.filter((one) => !isShownAs(one, shown)))
@@ -136,8 +134,8 @@ export class DepositConfirmer {
   }
 
   /**
-   * What nodes show of the transaction of these rows: no more of them than agree in all, where a quorum does. Those that show nothing are
-   * not among them. Where blocks show no agreement, each node is asked for the transaction alone.
+   * Node answers that have the transaction of these rows; if a quorum agrees, only its answer. Without
+   * agreement in blocks, each node is asked for the transaction alone.
    */
   async #ask(
     judge: Judge,
@@ -160,9 +158,7 @@ export class DepositConfirmer {
   }
 }
 
-/**
- * True where the chain has an arrival of this amount in its place, to the same wallet: in whatever else they differ, our own record may.
- */
+/** True if the chain has this amount for this wallet. Any other difference may be an error of our own row. */
 function isShownAs(row: DepositRow, shown: Shown): boolean {
   const arrival = arrivalIn(shown, row);
   return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;

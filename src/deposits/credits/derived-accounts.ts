@@ -3,7 +3,7 @@ import { deriveAta } from '../../solana/tokens/ata.ts';
 
 type Listed = readonly Pick<AssetTerms, 'asset' | 'program'>[];
 
-/** The associated token accounts of a wallet for all listed mints, whether they exist or not. */
+/** The wallet's associated token accounts for all listed mints, existing or not. */
 export function derivedAccountsOf(listed: Listed, wallet: string): readonly string[] {
   return listed.flatMap(({ asset, program }) =>
     program === null ? [] : [deriveAta(wallet, asset, program)],
@@ -11,8 +11,8 @@ export function derivedAccountsOf(listed: Listed, wallet: string): readonly stri
 }
 
 /**
- * The token accounts that a sender's wallet makes where it takes a token account of ours for a wallet, each with the token account of ours
- * that owns it. Of the same mint alone: one more account for each listed mint is read with the others.
+ * Token accounts of our token accounts, each with its owner. A sender's wallet creates one if it takes our
+ * token account for a wallet. Only of the same mint, which adds one account per listed mint.
  */
 export function nestedAccountsOf(listed: Listed, wallet: string): ReadonlyMap<string, string> {
   const nested = listed.flatMap(({ asset, program }) => {

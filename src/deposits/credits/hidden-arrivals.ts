@@ -4,8 +4,8 @@ import { type AuditDeps, putOnRecord } from '../backfill/audit-one-address.ts';
 import type { Shown } from './agreed-transaction.ts';
 
 /**
- * Adds the arrivals of a transaction that a quorum shows and the database lacks: the node whose block was scanned has hidden them. What came
- * to a wallet before it was watched is left to its audit. Each that was missing raises `deposit_missed`.
+ * Stores arrivals of a transaction that the scanned node hid and a quorum shows. Each raises
+ * `deposit_missed`. Arrivals from before the wallet was watched are left to its audit.
  */
 export async function addHiddenArrivals(
   deps: Pick<AuditDeps, 'ledger' | 'matcher'>,

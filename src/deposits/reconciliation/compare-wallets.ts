@@ -18,34 +18,33 @@ import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts
 import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-balances.ts';
 
 export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
-  /** Whether a scan keeps the record of what comes and goes. Default: it does. */
+  /** True if a scan runs, so that the database has the movements. Default true. */
   readonly scans?: boolean;
-  /** How long the scan may take to come to what the nodes show. Default one hour: a round of many wallets is not ended by a short halt. */
+  /** Milliseconds to wait for the scan. Default one hour: a short stop must not end a long round. */
   readonly patienceMs?: number;
 }
 
-/** What a quorum says of wallets, and the wallets of which none says anything. */
 export interface Looks {
   readonly looks: readonly Look[];
   readonly unread: readonly UnreadWallet[];
 }
 
-/** The scan did not come to what the nodes show. */
+/** The scan did not reach the slot of the nodes' answers in time. */
 export class ScanBehind extends Error {}
 
 const AT_ONCE = 8;
 const WAIT_MS = 500;
 const PATIENCE_MS = 3_600_000;
-/** Honest nodes are not so far apart: what one shows at a slot beyond is not waited for. */
+/** Honest nodes are at most this many slots apart; answers from further ahead are ignored. */
 const APART_SLOTS = 128n;
 
 /**
- * Compares what wallets hold, as a quorum of nodes shows it, with the record.
+ * Compares wallet balances, as a quorum of nodes returns them, with the recorded movements.
  *
- * One node lists their token accounts; every node is asked what is in these, in each that is derived, and in each on record. Where the
- * nodes that answer first contradict each other, all are waited for.
+ * One node lists the token accounts. Each node is then asked for the listed, derived and recorded ones. If
+ * the first answers differ, all nodes are awaited.
  *
- * Returns a look for each wallet, or why no quorum shows it. Throws ScanBehind.
+ * Returns a result for each wallet, or why there is no quorum. Throws ScanBehind.
  */
 export async function lookAt(deps: LookDeps, wallets: readonly string[]): Promise<Looks> {
   const { named, unread } = await accountsOf(deps, wallets);
@@ -55,7 +54,7 @@ export async function lookAt(deps: LookDeps, wallets: readonly string[]): Promis
   return { looks: [...first.looks, ...second.looks], unread: [...unread, ...second.unread] };
 }
 
-/** Where tokens of the wallets may be, of all for which a node lists it now. */
+/** Token accounts to compare for each wallet: derived, recorded, and listed by one node. */
 async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]) {
   const assets = await ledger.assets.list();
   const known = await ledger.movements.accountsOf(wallets);
@@ -77,7 +76,7 @@ async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]
   return { named: named.flat(), unread };
 }
 
-/** The looks that a quorum has alike, of the nodes that answer when a quorum does, or of all. */
+/** Results that a quorum agrees on, among the first nodes to answer or among all. */
 async function agreedBy(
   deps: LookDeps,
   who: 'most' | 'all',
@@ -109,7 +108,6 @@ function whyNot(tooFew: boolean): string {
     : 'the nodes contradict each other about what it holds';
 }
 
-/** What each of the nodes shows of each of the wallets. */
 async function shownBy(
   pool: NodePool,
   who: 'most' | 'all',
@@ -121,7 +119,7 @@ async function shownBy(
   return answers.flat().flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
 }
 
-/** Without those at a slot far above what a quorum has reached: nobody is to be waited for who claims what he likes. */
+/** Drops answers far above the quorum's slot, so that one node cannot stop the comparison. */
 function believable(quorum: number, shown: readonly WalletHoldings[]): readonly WalletHoldings[] {
   return [...grouped(shown).values()].flatMap((ofWallet) => {
     const reached = reachedBy(
@@ -142,7 +140,7 @@ function grouped<T extends WalletHoldings>(shown: readonly T[]): ReadonlyMap<str
   return byWallet;
 }
 
-/** Returns once the cursor has passed every slot at which something was shown: only then the record can say the same. */
+/** Waits until the cursor has passed the slot of every answer; before that the movements are incomplete. */
 async function waitUntilScanned(
   { ledger, patienceMs = PATIENCE_MS }: LookDeps,
   shown: readonly WalletHoldings[],

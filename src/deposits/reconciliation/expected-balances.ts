@@ -9,17 +9,16 @@ import { derivedAccountsOf } from '../credits/derived-accounts.ts';
 
 export interface ExpectationDeps extends HistoryDeps {
   readonly ledger: Ledger;
-  /** The slot to which blocks were scanned before the chain was asked; null where no scan keeps the record. */
+  /** Scanned slot before the nodes were asked. Null if no scan runs. */
   readonly scannedTo: bigint | null;
 }
 
-/** What a node shows of a wallet, held against what had come and gone by then. */
+/** A node's balances of a wallet, compared with the movements up to their slot. */
 export interface Look extends WalletHoldings, View {
-  /** What a hot wallet is compared from on, null where that was not taken yet; deposit addresses begin with nothing, and have none. */
+  /** Where a hot wallet's comparison starts; null if not taken yet. Absent for deposit addresses: they start at 0. */
   readonly baseline?: Baseline | null;
 }
 
-/** The looks at those of which something can be said at the slot at which they were shown. */
 export async function heldAgainstRecord(
   deps: ExpectationDeps,
   shown: readonly WalletHoldings[],
@@ -34,7 +33,7 @@ export async function heldAgainstRecord(
   return looks;
 }
 
-/** All that had come to deposit addresses and left them: one question for all that were shown at one slot. */
+/** Compares deposit addresses with one query per slot. */
 async function depositLooks(
   { ledger }: ExpectationDeps,
   shown: readonly WalletHoldings[],
@@ -51,7 +50,7 @@ async function depositLooks(
   return looks;
 }
 
-/** Null where nothing can be said of its slot, or nodes do not list now what moved. */
+/** Null if the slot cannot be compared, or too few nodes list the movements. */
 async function hotLook(deps: ExpectationDeps, shown: WalletHoldings): Promise<Look | null> {
   const baseline = await deps.ledger.baselines.of(shown.wallet);
   const record = await expectedOf(deps, baseline, shown).catch(unlisted);
@@ -64,8 +63,8 @@ function unlisted(error: unknown): null {
 }
 
 /**
- * What a hot wallet should hold: its baseline, and what moved since. Without one all that is known to have moved, so that what differs
- * is what it held before: that is the same at every slot, and can be agreed on.
+ * Expected balances: baseline plus movements since. Without a baseline only the movements: the difference is
+ * the initial balance, on which nodes can agree at any slot.
  */
 async function expectedOf(
   deps: ExpectationDeps,
@@ -76,7 +75,7 @@ async function expectedOf(
   const { wallet, slot } = shown;
   if (baseline === null) {
     if (scannedTo === null) return [];
-    // Every block behind the baseline must be one that is scanned.
+    // Every block after the baseline must be one that the scan reads.
     return slot < scannedTo ? null : ledger.movements.balancesOf([wallet], slot);
   }
   if (slot < baseline.slot) return null;
@@ -85,7 +84,7 @@ async function expectedOf(
   return [...baseline.balances, ...moved];
 }
 
-/** By what nodes list for the wallet since its baseline, null where they do not show all of it. */
+/** Expected balances by the transactions that nodes list since the baseline. Null if these are incomplete. */
 async function expectedByHistory(
   deps: ExpectationDeps,
   baseline: Baseline,
@@ -106,10 +105,9 @@ async function expectedByHistory(
 }
 
 /**
- * Takes the baseline of a hot wallet from what a quorum agreed on: the first one, and a newer one where the one before explains all, so
- * that the next look sums up, or lists, only what moved since. A deposit address has none.
- *
- * Returns the look as it counts: the first one differs in nothing. Null where that cannot be taken now.
+ * Stores a hot wallet's baseline from a quorum's balances: first once, then after each match, so that the
+ * next comparison reads only later movements. The first comparison has no differences. Null if it cannot be
+ * stored now. Deposit addresses have no baseline.
  */
 export async function takeBaseline(
   { ledger }: Pick<ExpectationDeps, 'ledger'>,

@@ -7,12 +7,12 @@ import type { LookDeps } from './compare-wallets.ts';
 import type { Look } from './expected-balances.ts';
 
 const LISTED = 1_000;
-/** For one wallet in one pass. Dust that a stranger sends to such an account takes more passes, and no more time in each. */
+/** Transactions read per wallet and pass. A stranger's dust only takes more passes. */
 const MOST_READ = 100;
 
 /**
- * Puts on record what came to token accounts that a token account of the wallet owns. Nodes list the transactions; each counts as a quorum
- * shows it. What is on record is not read again.
+ * Stores arrivals at token accounts that are owned by the wallet's token accounts, as a quorum agrees. Stored
+ * transactions are not read again.
  */
 export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Look): Promise<void> {
   if (nested.length === 0) return;
@@ -35,7 +35,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
   await putOnRecord(deps, found);
 }
 
-/** All else that these transactions brought is for the scan to find. */
+/** The scan finds all other movements of these transactions. */
 function onlyNested({ finding, ...shown }: Shown): Shown {
   const inflows = finding.inflows.filter(({ reason }) => reason === 'nested_token_account');
   return { ...shown, finding: { inflows, outflows: [], spends: [] } };

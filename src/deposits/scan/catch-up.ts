@@ -16,28 +16,27 @@ import { cursorOrStart, openReader, type ScannerDeps } from './scanner.ts';
 import { meanwhile, type SlowLook, slowStand } from './slow-read-alert.ts';
 
 export interface RangeDeps extends ScannerDeps, SlowLook {
-  /** A scan that is so many slots behind reads ranges at once. Default 500. */
+  /** Lag in slots above which ranges are read in parallel. Default 500. */
   readonly catchUpSlots?: bigint;
-  /** Blocks of one range. Default 256. */
+  /** Blocks per range. Default 256. */
   readonly rangeBlocks?: number;
 }
 
 const CATCH_UP_SLOTS = 500n;
 const RANGE_BLOCKS = 256;
-/** Slots of one plan: the next one is made when these are joined. */
+/** Slots per plan. The next plan starts after these are joined. */
 const PLAN_SLOTS = 8_000n;
-/** Ranges that one process reads at once, and the bytes that each holds. */
+/** Ranges that one process reads at once, and bytes per range. */
 const RANGES_AT_ONCE = 2;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
 /**
- * Catches up from far behind: ranges are read and staged by any workers, then joined to the cursor in their order. What nodes, the
- * chain or the database do not allow is an answer, with its reason: the tail meets the same, and raises the alarm.
+ * Catches up in parallel: any worker stages ranges, which are joined to the cursor in order. Operational
+ * errors are returned as a reason: the tail scan meets them too and raises the alert.
  */
 export function createDepositRanges(deps: RangeDeps) {
   const turn = pLimit(RANGES_AT_ONCE);
   return {
-    /** The ranges that are to be read ahead. */
     planCatchUp(): Promise<CatchUpPlan> {
       return unlessStill(
         () => plan(deps),
@@ -45,7 +44,7 @@ export function createDepositRanges(deps: RangeDeps) {
       );
     },
 
-    /** Stages the blocks of a range as far as they link; what is missing is left to the tail, which proves a gap. May be repeated. */
+    /** Stages the blocks of a range as far as they link. The tail scan proves missing ones a gap. Idempotent. */
     scanRange(range: CatchUpRange): Promise<RangeEnd> {
       return unlessStill<RangeEnd>(
         async () => {
@@ -57,7 +56,6 @@ export function createDepositRanges(deps: RangeDeps) {
       );
     },
 
-    /** Commits what is staged after the cursor, in order. */
     joinRanges(): Promise<JoinEnd> {
       return unlessStill(
         () => joinStaged(deps),
@@ -88,7 +86,7 @@ async function plan(deps: RangeDeps): Promise<CatchUpPlan> {
   return { behind, ranges, why: null };
 }
 
-/** On record from now on, also while the scan is paused: how far it is behind matters to whoever is given an address. */
+/** Stored also while the scan is paused: API clients see the lag. */
 async function tipSeen({ ledger, pool }: RangeDeps): Promise<bigint> {
   const tip = await finalizedTip(pool);
   await ledger.scan.seen(tip);
@@ -140,13 +138,13 @@ function rangeAfter(after: BlockName | undefined, to: bigint): readonly CatchUpR
   return [{ after: { slot: slot.toString(), blockhash, height: height.toString() }, to: to.toString() }];
 }
 
-/** Those that no earlier catch-up has read to their end. */
+/** Ranges that no earlier catch-up has staged completely. */
 async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promise<readonly CatchUpRange[]> {
   const staged = new Set((await ledger.stagedRanges.list()).map(({ toSlot }) => toSlot.toString()));
   return ranges.filter(({ to }) => !staged.has(to));
 }
 
-/** True where it is staged to its end before `over` is aborted. */
+/** True if the range is staged completely before `over` is aborted. */
 async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: AbortSignal): Promise<boolean> {
   const { ledger, matcher } = deps;
   const reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, over);
@@ -172,7 +170,7 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: Ab
   return cursor.slot >= last;
 }
 
-/** All others wait for the range that begins at the cursor: where that takes long, it is the scan that stands still. */
+/** Reports a slow first range: all others wait for the range at the cursor, so the scan is stalled. */
 async function tellWaiting(deps: RangeDeps, begin: bigint, waitedMs: number): Promise<void> {
   const { ledger, pool, slowMs } = deps;
   try {
@@ -182,7 +180,7 @@ async function tellWaiting(deps: RangeDeps, begin: bigint, waitedMs: number): Pr
     const now = new Date();
     await new ScanAlarms(ledger, slowMs).note(stand, new Date(now.getTime() - waitedMs), now);
   } catch (error) {
-    // It is told again, and what is read fails by the same, or does not need it.
+    // The report is repeated, so its error is ignored.
     if (!isOperational(error)) log.error('telling of a slow range failed', { error });
   }
 }

@@ -9,15 +9,15 @@ import type { Halt, Stand } from './progress-view.ts';
 const KINDS = ['scan_gap', 'scan_stopped', 'scan_behind'] as const;
 /** Ten minutes at 400 ms a slot, six at 250. */
 const BEHIND_SLOTS = 1_500n;
-/** What stands still for so long without a word is an alarm, too. */
+/** Milliseconds after which a silent stop raises an alert. */
 export const STALLED_MS = 60_000;
 const REPEATED_MS = 60_000;
 
-/** Keeps the alerts about a scan that stands still, or is far behind, in step with how it stands. */
+/** Keeps the alerts about a stopped or lagging scan up to date. */
 export class ScanAlarms {
   readonly #ledger: Ledger;
   readonly #stalledMs: number;
-  /** What is to be open; null where the scan has only waited so far. */
+  /** Alerts that must be open. Null if the scan has only waited so far. */
   #wanted: readonly Alarm[] | null = null;
   #shown: string | null = null;
   #raisedAt = Number.NEGATIVE_INFINITY;
@@ -27,7 +27,7 @@ export class ScanAlarms {
     this.#stalledMs = stalledMs;
   }
 
-  /** `since`: when it stopped, whichever worker or run saw it first; null where it goes on. A pause tells nothing new: people made it. */
+  /** `since`: when any worker first saw the scan stopped; null if it runs. A pause changes no alert. */
   async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
     if (stand.state === 'paused') return;
     const isStill = 'why' in stand && since !== null;
@@ -60,9 +60,9 @@ function lagAlarms({ cursor, tip }: Stand): readonly Alarm[] {
 }
 
 /**
- * How a scan stands that could not go on: until nodes or the database answer again (`waiting`), or until people act (`paused`,
- * `stopped`): a block of a version that this build cannot read is never skipped. A defect is waited for, too: another try, or another
- * worker, may get over it, and the alert of a long wait tells people what it is.
+ * State of a scan after an error: `waiting` for nodes or the database, or `paused` or `stopped` until an
+ * operator acts. A block of an unknown version is never skipped. A defect is waited for too: another try or
+ * worker may succeed, and the alert of a long wait describes it.
  */
 export function haltAfter(error: unknown): Halt {
   if (error instanceof ScanPaused) {
@@ -79,13 +79,12 @@ export function haltAfter(error: unknown): Halt {
   return { state: 'waiting', why: defectInWords(error) };
 }
 
-/** What people are told of an error that is not {@link isOperational}. */
 export function defectInWords(error: unknown): string {
   const what = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
   return `unexpected error, probably a bug in Sluice: ${what}; it is tried again, report it if it stays`;
 }
 
-/** True for what a scan meets in its life: people, nodes, the chain or the database keep it from going on. All else is a defect. */
+/** True for expected errors of operators, nodes, the chain or the database. Any other error is a defect. */
 export function isOperational(error: unknown): boolean {
   return error instanceof RpcError || isDomainError(error) || isDatabaseAway(error);
 }

@@ -20,28 +20,26 @@ export interface MatcherOptions {
   /** See `Ours.ownerChangeAllowed`. */
   readonly ownerChangeAllowed: boolean;
   readonly maxTransactionVersion: number;
-  /** The least deposit of SOL where no operator has said another, in lamports. */
+  /** Minimum SOL deposit in lamports, unless an operator has set another. */
   readonly minimumLamports: () => Promise<bigint>;
-  /** How long the watch set in memory is matched with before the record is asked what came in; a commit always is. Default 1,000. */
+  /** Milliseconds before the watch set in memory is refreshed; a commit always refreshes. Default 1,000. */
   readonly freshMs?: number;
-  /** How often the transactions of one commit may name wallets of ours: what comes and goes is no more than that. Default 2,000. */
+  /** Limit on mentions of our wallets per commit, which bounds its deposits and outflows. Default 2,000. */
   readonly mostMentions?: number;
 }
 
-/** A watch set in memory and the version of the record up to which it holds every wallet, at least. */
+/** A watch set in memory. It contains at least every wallet up to `version` of the database. */
 export interface Watch {
   readonly set: WatchSet;
   readonly version: bigint;
 }
 
-/** A block and the watch set that it was searched with. */
 export interface WatchedBlock extends SearchedBlock {
   readonly watch: Watch;
-  /** The same block as a node shows it now, searched with another set. */
+  /** Reads the same block from a node again and searches it with another set. */
   readonly readAgain: (watch: Watch) => Promise<WatchedBlock>;
 }
 
-/** A search and the node whose answer was searched. */
 type ShownSearch = Search & Pick<SearchedBlock, 'node'>;
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type Found<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
@@ -49,12 +47,12 @@ type Terms = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
 /**
- * What a transaction brought to us; `nestedOf`: wallets of ours whose token accounts count as owners of other token accounts. Such a
- * transaction need not name the wallet.
+ * Finds a transaction's movements of our wallets. `nestedOf`: wallets whose token accounts may own other
+ * token accounts. The transaction need not name these wallets.
  */
 export type Judge = (transaction: ScannedTransaction, nestedOf?: readonly string[]) => Promise<BlockFinding>;
 
-/** The judge for transactions in token accounts that may be nested in those of these wallets. */
+/** A judge that also finds token accounts owned by token accounts of these wallets. */
 export function withNested(judge: Judge, nestedOf: readonly string[]): Judge {
   return (transaction) => judge(transaction, nestedOf);
 }
@@ -63,15 +61,15 @@ const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
 const MOST_MENTIONS = 2_000;
 
-/** Says what blocks mean for the wallets on record. One for a process: it holds the watch set. */
+/** Finds the deposits, outflows and spends in blocks. One instance per process, because it keeps the watch set. */
 export class DepositMatcher {
-  /** Which nodes showed what the blocks brought. */
+  /** Nodes that returned each arrival. */
   readonly showings = new Showings();
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
   readonly #fresh: TtlCache<Watch>;
   readonly #record: RecordView;
-  /** Each is the one before with what came in since, so that a version is never said of another set than it was read for. */
+  /** Each value extends the previous set, so that a version always belongs to the set it was read for. */
   #current: Promise<Watch> | null = null;
 
   constructor(ledger: Ledger, options: MatcherOptions) {
@@ -84,7 +82,7 @@ export class DepositMatcher {
     };
   }
 
-  /** The watch set, at most `freshMs` behind the record; the first call reads it whole. */
+  /** The watch set, at most `freshMs` old. The first call reads all of it. */
   watch(): Promise<Watch> {
     return this.#fresh.get('', () => this.#refresh());
   }
@@ -106,23 +104,22 @@ export class DepositMatcher {
   }
 
   async #load(): Promise<Watch> {
-    // What comes in while the rows are read is asked for after that: it may be among them, or not.
+    // The version is read first: wallets added while the rows are read are read again later.
     const version = await this.#ledger.watched.version();
     const set = new WatchSet(EXPECTED_AT_FIRST);
     for await (const address of this.#ledger.watched.stream()) set.add(address);
     return { set, version };
   }
 
-  /** Forgets the watch set: the record is not the one that it was read from. */
+  /** Drops the watch set, because the database is not the one that it was read from. */
   forget(): void {
     this.#fresh.clear();
     this.#current = null;
   }
 
   /**
-   * What the first of these blocks brought, ready to be committed: as many of them as one commit may bring, at least one. Wallets that
-   * come in meanwhile are searched for then. Nodes and other connections are asked now: the transaction that commits holds locks that
-   * everybody waits for.
+   * Matches as many of the first blocks as fit in one commit, at least one. Nodes and other connections are used only
+   * here: the commit holds locks that all writers wait for. `rematch` adds wallets watched since, without any request.
    */
   async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
     const watch = await this.watch();
@@ -147,8 +144,8 @@ export class DepositMatcher {
   }
 
   /**
-   * These blocks searched for the same wallets, so that in what they differ nodes differ: those on record when the first of them was
-   * asked for. One too long to be held was searched while it came, perhaps before a wallet came in: whoever matches it asks for that.
+   * Searches the blocks for the same wallets, so that any difference is a difference between nodes. A block too large
+   * to keep was searched on arrival, perhaps before a wallet was added, so newer wallets are excluded.
    */
   async searchedAlike(blocks: readonly WatchedBlock[]): Promise<readonly WatchedBlock[]> {
     const watch = await this.watch();
@@ -158,7 +155,7 @@ export class DepositMatcher {
       return { ...block, candidates, transactions, watch };
     });
     const version = lowest([watch.version, ...searched.map((block) => block.watch.version)]);
-    // After all searches: whatever they found beyond that version is on record by now.
+    // Read after all searches: every wallet they used beyond that version is in the database by now.
     const { wallets } = await this.#ledger.watched.since(version);
     const newer = new Set(wallets.map(({ address }) => address));
     return searched.map((block) => ({
@@ -168,15 +165,13 @@ export class DepositMatcher {
     }));
   }
 
-  /** Each of these with what it brought to the wallets that are on record now. */
+  /** Adds to each search its movements of the wallets watched now. */
   async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly Found<Asked>[]> {
     const isEmpty = searches.every(({ candidates }) => candidates.length === 0);
     return find(searches, this.#record, this.#rules(isEmpty ? new Map() : await this.#terms()));
   }
 
-  /**
-   * Judges transactions one by one, all by the terms of now: what each brought to the wallets that are on record when it is judged.
-   */
+  /** A judge with the current asset terms. It looks up wallets at each call. */
   async judge(): Promise<Judge> {
     const terms = await this.#terms();
     return async (transaction, nestedOf = []) => {
@@ -190,7 +185,7 @@ export class DepositMatcher {
     for (const one of found) this.showings.note(one.node, one);
   }
 
-  /** A block that was searched before the set was forgotten tells nothing of this record: it is searched again. */
+  /** Searches a block again if its watch set was dropped: such a search belongs to another database. */
   async #searchedWith(watch: Watch, block: WatchedBlock): Promise<WatchedBlock> {
     if (block.watch.set === watch.set) return block;
     const { kept } = block;
@@ -201,7 +196,7 @@ export class DepositMatcher {
     return { ...again, header: block.header };
   }
 
-  /** Throws Unavailable for one that must be read again: nobody may be asked for it now, and whoever matches it next asks. */
+  /** Throws Unavailable if the block must be read again: a commit must not wait for a node. */
   #withAdded(block: WatchedBlock, added: readonly WatchedWallet[], set: WatchSet): ShownSearch {
     const { kept, header } = block;
     if (kept.kind === 'bytes') return { ...this.#search(block, kept.bytes, set), header };
@@ -221,7 +216,6 @@ export class DepositMatcher {
     return { ataOf: ataOrNone, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
 
-  /** SOL is among them from the first day. */
   async #terms(): Promise<Terms> {
     const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
     const terms = new Map(rows.map((row) => [row.asset, row]));
@@ -229,7 +223,7 @@ export class DepositMatcher {
   }
 }
 
-/** The first of these as long as they name our wallets no oftener than `most`; the first block whatever it holds. */
+/** The first blocks within `most` mentions of our wallets; the first block always. */
 function forOneCommit<Asked extends Searched>(searches: readonly Asked[], most: number): readonly Asked[] {
   let mentions = 0;
   const end = searches.findIndex((search, index) => {
@@ -256,7 +250,7 @@ function nestedRule(terms: Terms, wallets: readonly string[]): Pick<Ours, 'neste
   return { nestedIn: (owner) => owners.get(owner) };
 }
 
-/** Empty where there is none: a node may show anything as a mint. */
+/** Empty if there is none: a node may return anything as a mint. */
 function ataOrNone(wallet: string, mint: string, program: string): string {
   try {
     return deriveAta(wallet, mint, program);
@@ -269,7 +263,6 @@ function matchedBlock({ header, finding }: Found<Search>): MatchedBlock {
   return { header, finding };
 }
 
-/** Each search with what its transactions brought to those of its candidates that are ours by the record. */
 async function find<Asked extends Searched>(
   searches: readonly Asked[],
   record: RecordView,
@@ -279,7 +272,6 @@ async function find<Asked extends Searched>(
   return searches.map((search) => ({ ...search, finding: findingOf(search, ours) }));
 }
 
-/** What the record says of all that these searches name. */
 async function oursAmong(searches: readonly Searched[], record: RecordView, rules: Rules): Promise<Ours> {
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
   const kinds = candidates.length === 0 ? new Map<string, WatchKind>() : await record.among(candidates);

@@ -3,15 +3,15 @@ import type { GivenUpRescan } from '../../domain/rescan.ts';
 import { slotsOf } from '../../domain/slots.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 
-/** What runs put on record of orders to the scan: that decides, for this run and for all that come after it. */
+/** Stores orders to the scan. The database decides, for this run and all later ones. */
 export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
   return {
-    /** Nothing is committed after this. */
+    /** After this nothing is committed. */
     recordPause: (order: Word) => ledger.scanPauses.begin(order),
 
     recordResume: (order: Word) => ledger.scanPauses.end(order),
 
-    /** Nobody reads it any more, and its headers may go. */
+    /** Ends the rescan, so that its headers may be pruned. */
     recordRescanGivenUp: ({ reason, ...range }: GivenUpRescan) =>
       ledger.rescans.giveUp(slotsOf(range), reason),
   };

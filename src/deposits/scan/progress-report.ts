@@ -3,17 +3,18 @@ import { SCAN_REPORT, type ScanStatus } from '../../domain/scan.ts';
 import { parseScanStatus } from '../../domain/scan-status-parse.ts';
 import { TIMEOUTS } from '../../domain/timeouts.ts';
 
-/** A signal costs the run about five history events. */
+/** Milliseconds between signals: each adds about five history events. */
 const SIGNAL_EVERY_MS = 10_000;
 
 /**
- * Shows how the scan stands: always in the heartbeat, and to the run by a signal where its state changes, else now and then as it or the
- * chain goes on. A signal that fails is made up for by the next. Made inside the activity that scans.
+ * Reports the scan's status: in each heartbeat, and by a signal to the workflow. It signals each change of
+ * state at once, and progress at intervals. The next signal makes up for a failed one. Construct it inside
+ * the scanning activity.
  */
 export class ScanReporter {
   readonly #context = Context.current();
   readonly #timer: NodeJS.Timeout;
-  /** What a try before this one, which ended with its worker, had shown last; null where none had. */
+  /** Last status of an earlier try whose worker died, or null. */
   readonly resumed: ScanStatus | null;
   #status: ScanStatus | null;
   #told: ScanStatus | null = null;

@@ -2,28 +2,27 @@ import type { BlockName } from '../../domain/block-link.ts';
 import type { GOING_ON, ScanPosition, ScanRange, ScanStatus, STANDING_STILL } from '../../domain/scan.ts';
 import type { Pace } from './block-rate.ts';
 
-/** A worker that reads says so again each minute. */
+/** Milliseconds; a worker that reads reports every minute. */
 const OUTDATED_MS = 300_000;
 
-/** What keeps the scan where it is; `why` is one sentence for people. */
+/** Why the scan does not move. `why` is one sentence for operators. */
 export type Halt =
   | { readonly state: (typeof STANDING_STILL)[number]; readonly why: string }
   | { readonly state: 'gap'; readonly gap: ScanRange; readonly why: string }
   | { readonly state: 'paused'; readonly who: string; readonly why: string; readonly since: Date };
 
-/** How the scan stands, without what is reckoned over time. */
+/** State of the scan, without values measured over time. */
 export type Stand = { readonly cursor: BlockName | null; readonly tip: bigint | null } & (
   | { readonly state: (typeof GOING_ON)[number] }
   | Halt
 );
 
-/** When the scan stopped. `before`: when an earlier look first saw it stopped; null if it runs. A pause has its own time. */
+/** When the scan stopped; null if it runs. `before`: when an earlier check first saw it stopped. */
 export function standsSince(stand: Stand, before: Date | null, now: Date): Date | null {
   if (!('why' in stand)) return null;
   return stand.state === 'paused' ? stand.since : (before ?? now);
 }
 
-/** What people and programs see of it. */
 export function statusOf(stand: Stand, pace: Pace, since: Date | null, at: Date): ScanStatus {
   const { cursor, tip, ...still } = stand;
   const hasPace = pace.seconds > 0 && !('why' in still);
@@ -33,12 +32,11 @@ export function statusOf(stand: Stand, pace: Pace, since: Date | null, at: Date)
   return { ...position, ...still, since: (since ?? at).toISOString() };
 }
 
-/** The cursor and the tip as they are shown, and what lies between. */
 export function positionOf(
   cursor: BlockName | null,
   tip: bigint | null,
 ): Pick<ScanPosition, 'cursor' | 'tip' | 'lag'> {
-  // The tip was asked for before the newest blocks were read.
+  // The tip was read before the newest blocks, so it may be behind the cursor.
   const highest = cursor !== null && tip !== null && tip < cursor.slot ? cursor.slot : tip;
   const lag = cursor === null || highest === null ? null : highest - cursor.slot;
   return {
@@ -51,10 +49,7 @@ export function positionOf(
   };
 }
 
-/**
- * True where a run has heard of no worker for so long that what it heard says nothing of now. One that catches up hears only of whole
- * ranges.
- */
+/** True if the last report is too old to describe the scan now. A catch-up reports only whole ranges. */
 export function isOutdated({ state, at }: ScanStatus, now: Date): boolean {
   return state !== 'catch-up' && at !== null && now.getTime() - Date.parse(at) > OUTDATED_MS;
 }

@@ -13,7 +13,6 @@ function parentInWords({ child, nodes }: BrokenLink): string {
   return `block ${blockhash} of slot ${slot} (from ${nodes.join(', ')}) names block ${previousBlockhash} (height ${height - 1n}) in slot ${parentSlot} as its parent`;
 }
 
-/** How the scan stands after a step. */
 export function standOf(step: Step): Stand {
   const { cursor, tip } = step;
   const still = { cursor, tip };
@@ -45,7 +44,7 @@ export function standOf(step: Step): Stand {
   }
 }
 
-/** Blocks are read on; but what is left undone beside them is told as loudly as if they were not. */
+/** Shows failed side tasks as a waiting scan, although blocks are still read. */
 export function withDefects(stand: Stand, defects: ReadonlyMap<string, string>): Stand {
   const [first] = defects;
   if (first === undefined || 'why' in stand) return stand;
@@ -53,7 +52,7 @@ export function withDefects(stand: Stand, defects: ReadonlyMap<string, string>):
   return { cursor, tip, state: 'waiting', why: first.join(': ') };
 }
 
-/** What a quorum has finalized; null where none answers: what was known before says nothing of how far the scan is behind. */
+/** Finalized slot of a quorum, or null. An earlier tip would give a wrong lag. */
 export function tipOrNull(pool: NodePool): Promise<bigint | null> {
   return finalizedTip(pool).catch(() => null);
 }

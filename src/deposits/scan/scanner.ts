@@ -17,41 +17,40 @@ export interface ScannerDeps {
   readonly ledger: Ledger;
   readonly pool: NodePool;
   readonly matcher: DepositMatcher;
-  /** Where a scan that was never begun begins; the newest finalized block where it is not set. */
+  /** First slot of a new scan. Default: the newest finalized block. */
   readonly startSlot?: bigint | undefined;
-  /** Bytes of answers that one reader holds or asks for. Default 64 MiB for the scan, 16 MiB for a range of a catch-up. */
+  /** Bytes of answers in memory per reader. Default 64 MiB for the tail, 16 MiB for a range. */
   readonly budgetBytes?: number;
 }
 
 export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
-/** How far one step brought the scan. `lost`: the chain of the nodes does not hold our cursor. */
+/** Result of one step. `lost`: the nodes' chain does not contain our cursor. */
 export type Step = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
   | { readonly stand: 'goes on' | 'idle' }
   | { readonly stand: 'lost'; readonly link: BrokenLink }
   | { readonly stand: 'gap'; readonly gap: ScanRange; readonly link: BrokenLink }
 );
 
-/** Blocks of one reading, and requests for blocks at once. */
+/** Blocks per read, and concurrent block requests. */
 const BATCH = 32;
 const AT_ONCE = 8;
-/** Of the answers that one reader holds. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
 
-/** Moves the cursor over proved blocks, each committed with what it brought. */
+/** Moves the cursor over linked blocks. Each block is committed together with its findings. */
 export class DepositScanner {
   readonly #deps: ScannerDeps;
   readonly #reader: ChainReader<WatchedBlock>;
 
-  /** Blocks that nodes are asked for are given up once `end` is aborted. */
+  /** Block requests are cancelled once `end` is aborted. */
   constructor(deps: ScannerDeps, end?: AbortSignal) {
     this.#deps = deps;
     this.#reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, end);
   }
 
   /**
-   * Reads what follows the cursor and commits it. Where another scanner was faster nothing is lost: the next step begins at its
-   * cursor. Throws ScanPaused, and as `NodePool.read` does where nodes are away or contradict each other.
+   * Reads the blocks after the cursor and commits them. If another scanner was faster, the next step starts
+   * at its cursor. Throws ScanPaused, and like `NodePool.read`.
    */
   async step(): Promise<Step> {
     const { ledger, pool, matcher } = this.#deps;
@@ -86,7 +85,6 @@ export class DepositScanner {
   }
 }
 
-/** A reader of blocks that are searched as they come, until `end` is aborted. */
 export function openReader(
   deps: BlockDeps,
   budgetBytes: number,
@@ -95,7 +93,7 @@ export function openReader(
   return new ChainReader(deps.pool, openBlocks(deps), { batch: BATCH, atOnce: AT_ONCE, budgetBytes, end });
 }
 
-/** Finalized blocks from any node, searched for all wallets that are on record. */
+/** Finalized blocks from any node, searched for all watched wallets. */
 export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
@@ -113,7 +111,7 @@ export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock
   return async (slot, end, expected) => read(slot, await matcher.watch(), end, expected);
 }
 
-/** The cursor to read on from; before the first block, the one behind which the scan begins. Throws ScanPaused. */
+/** The cursor; before the first block, the block before the scan's start. Throws ScanPaused. */
 export async function cursorOrStart({ ledger, pool, startSlot }: ScannerDeps): Promise<Cursor> {
   await ledger.scanPauses.assertNone();
   return (await ledger.scan.cursor()) ?? ledger.scan.start(await startBlock(pool, startSlot));

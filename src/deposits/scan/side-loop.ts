@@ -5,20 +5,17 @@ import { haltAfter, isOperational } from './failure-alerts.ts';
 
 interface BesideDeps {
   readonly ledger: Ledger;
-  /** Time between two looks. Default 400. */
+  /** Milliseconds between two rounds. Default 400. */
   readonly pollMs?: number;
 }
 
-/** The defect by which each step fails, by the step's name; a step that succeeds leaves the map. */
+/** Current defects by step name. A step that succeeds removes its entry. */
 export type Defects = Map<string, string>;
 
-/** Time between two looks for a new block, in ms. */
+/** Milliseconds between two checks for a new block. */
 export const POLL_MS = 400;
 
-/**
- * What is done beside the scan: nothing of it ends the scan, nor holds it up; at the end of a turn the scan stands still until all of it
- * has ended, too.
- */
+/** Runs side tasks next to the scan. Their errors neither end nor delay it, but a turn ends only after all of them. */
 export class BesideScan {
   readonly defects: Defects;
   readonly #deps: BesideDeps;
@@ -30,7 +27,7 @@ export class BesideScan {
     this.#end = end;
   }
 
-  /** Does this again and again, unless the scan is paused. */
+  /** Repeats the task, except while the scan is paused. */
   async keepLooking(
     name: string,
     work: () => Promise<unknown>,
@@ -42,7 +39,7 @@ export class BesideScan {
     }
   }
 
-  /** Does this unless the scan is paused. */
+  /** Runs the task unless the scan is paused. */
   look(name: string, work: () => Promise<unknown>): Promise<void> {
     return this.attend(name, async () => {
       await this.#deps.ledger.scanPauses.assertNone();
@@ -50,7 +47,7 @@ export class BesideScan {
     });
   }
 
-  /** Does this; where it fails it is left to the next time. */
+  /** Runs the task once. A failure is left to the next round. */
   async attend(name: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -64,7 +61,6 @@ export class BesideScan {
   }
 }
 
-/** Waits, until `end` at most. */
 export async function rest(ms: number, end: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: end }).catch(() => undefined);
 }

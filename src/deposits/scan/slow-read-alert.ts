@@ -3,11 +3,11 @@ import type { Halt, Stand } from './progress-view.ts';
 import { rest } from './side-loop.ts';
 
 export interface SlowLook {
-  /** How long a look may take before it is told that it does, and the scan stand still before that is an alarm. Default 60,000. */
+  /** Milliseconds after which a slow read is reported, and a stopped scan raises an alert. Default 60,000. */
   readonly slowMs?: number;
 }
 
-/** The outcome of `work`; while that is not there, it is told again and again for how long. */
+/** Awaits `work`. Until it settles, calls `tell` every `slowMs` with the time waited. */
 export async function meanwhile<T>(
   work: Promise<T>,
   { slowMs = STALLED_MS }: SlowLook,
@@ -29,7 +29,6 @@ export async function meanwhile<T>(
   }
 }
 
-/** How a scan stands whose look has taken so long. */
 export function slowStand({ cursor, tip }: Pick<Stand, 'cursor' | 'tip'>, waitedMs: number): Stand & Halt {
   const why = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
   return { cursor, tip, state: 'waiting', why };

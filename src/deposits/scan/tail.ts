@@ -14,36 +14,34 @@ import { BesideScan, type Defects, POLL_MS, rest } from './side-loop.ts';
 import { meanwhile, type SlowLook, slowStand } from './slow-read-alert.ts';
 
 export interface DepositScanDeps extends ScannerDeps, SlowLook {
-  /** Time between two looks for a new block. Default 400. */
+  /** Milliseconds between two checks for a new block. Default 400. */
   readonly pollMs?: number;
-  /** Time between two tries while the scan cannot go on. Default 2,000. */
+  /** Milliseconds between two tries while the scan is blocked. Default 2,000. */
   readonly waitMs?: number;
-  /** Whether deposits are told as soon as their block is confirmed. Default: no. */
+  /** True to announce deposits in confirmed blocks. Default false. */
   readonly announces?: boolean;
-  /** Slots behind the cursor whose headers are kept. Default: as {@link KeptBlocks} says. */
+  /** Slots behind the cursor whose headers are kept. Default: see {@link KeptBlocks}. */
   readonly keptSlots?: bigint;
-  /** Told how the scan stands after each look. */
   readonly onStatus?: (status: ScanStatus) => void;
-  /** Aborted when this process is to end: the scan is then left to others at once. */
+  /** Aborted at shutdown: other processes then continue the scan at once. */
   readonly stop?: AbortSignal;
 }
 
 const WAIT_MS = 2_000;
-/** Nobody waits for it as users do for a deposit. */
+/** Milliseconds. Users wait for deposits, not for outflows. */
 const OUTFLOWS_EVERY_MS = 2_000;
 
-/** Reads blocks as they become final. */
 export function createDepositScan(deps: DepositScanDeps) {
   const paces: Paces = { last: NO_PACE };
-  // A turn lasts no longer than a defect must before it raises an alert: the next turn needs to know of it.
+  // Kept across turns, because a defect must last longer than one turn before it raises an alert.
   const defects: Defects = new Map();
   const confirmer = new DepositConfirmer(deps);
   const outflows = new OutflowWitness(deps);
   return {
     /**
-     * Moves the cursor along with the chain for `seconds`, has a second witness confirm what arrived, and prunes old headers. Where it
-     * cannot go on it says so and tries again; while it is paused it tells how far the chain goes on without it, and does nothing else.
-     * Any number may run at once: each block is committed by one. Answers how the scan stands at the end.
+     * Follows the chain for `seconds`: moves the cursor, confirms deposits and outflows, prunes old headers.
+     * Returns the last status. A blocked scan reports its reason and retries. A paused scan only reports the
+     * chain's tip. Several may run at once, because each block is committed once.
      */
     async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
       const reporter = new ScanReporter();
@@ -73,7 +71,7 @@ export function createDepositScan(deps: DepositScanDeps) {
   };
 }
 
-/** A turn goes on at the pace of the one before: it would begin with none. */
+/** Block rate kept across turns, so that a new turn does not start without one. */
 interface Paces {
   last: Pace;
 }
@@ -82,7 +80,7 @@ interface Scanning {
   readonly deps: DepositScanDeps;
   readonly beside: BesideScan;
   readonly turnEnd: AbortSignal;
-  /** Aborted when nobody waits for blocks any more. At the end of a turn the block that is read is still read, however long it is. */
+  /** Aborted once blocks are no longer needed. At the end of a turn the current block is still read. */
   readonly abandoned: AbortSignal;
   readonly paces: Paces;
 }
@@ -147,7 +145,7 @@ async function attempt(
   }
 }
 
-/** The cursor on record, or the one that was known where the record cannot be read. */
+/** The stored cursor, or the known one while PostgreSQL is unavailable. */
 function cursorOr({ ledger }: DepositScanDeps, known: Stand['cursor']): Promise<Stand['cursor']> {
   return ledger.scan.cursor().catch(() => known);
 }

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { SluiceClient } from '../client/client.ts';
-import type { Word } from '../domain/operator-note.ts';
+import type { OperatorNote } from '../domain/operator-note.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Connection, connect } from './connection.ts';
 import { UsageError } from './exit.ts';
@@ -26,9 +26,9 @@ export async function byApiOrDatabase<Answer>(
 }
 
 /** The reason of an order that goes to the database, in the name of the user of this machine. */
-export function operatorNote(reason: string): Word {
+export function operatorNote(reason: string): OperatorNote {
   if (reason.trim() === '') throw new UsageError('--reason must not be empty');
-  return { who: userInfo().username, why: reason.trim() };
+  return { actor: userInfo().username, reason: reason.trim() };
 }
 
 /** Positions of alerts, such as `17,18`. */

@@ -19,7 +19,7 @@ export interface Audit extends Required<AuditQuestion> {
   /** Result; null while the audit runs and after a failure. */
   readonly report: AuditReport | null;
   /** One sentence for people where it failed. */
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 /** Calls that look again at what came to an address, past the blocks: through what nodes list for it. */

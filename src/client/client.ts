@@ -222,8 +222,8 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotCancellable` (409), also where no alert and no restored record says that it may be paid.
    */
-  async endAsPaid(id: string, why: string, options?: CallOptions): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { why } }, options);
+  async endAsPaid(id: string, reason: string, options?: CallOptions): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { reason } }, options);
   }
 
   /**

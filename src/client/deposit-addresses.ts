@@ -114,8 +114,8 @@ export class DepositAddressCalls {
    * Lets the addresses be given out again that are `doubtful` since the record was restored. Only for who knows that no user was given
    * one after the backup: else two users get the same.
    */
-  release(why: string, options?: CallOptions): Promise<AddressRelease> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } }, options);
+  release(reason: string, options?: CallOptions): Promise<AddressRelease> {
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { reason } }, options);
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) for what is no mint. */

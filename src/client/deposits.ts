@@ -134,12 +134,12 @@ export class DepositCalls {
    *
    * @throws SluiceError `NotFound` (404) where it does not wait for a quorum, `NotRejectable` (409) where no quorum denies it now
    */
-  async reject(id: string, why: string, options?: CallOptions): Promise<Deposit> {
+  async reject(id: string, reason: string, options?: CallOptions): Promise<Deposit> {
     return this.#transport.call(
       {
         method: 'POST',
         path: `/v1/deposits/${pathPart(id)}/reject`,
-        body: { why },
+        body: { reason },
       },
       options,
     );

@@ -89,7 +89,7 @@ export interface ExplainedAttempt {
   /** Current verdict. Only `dead` and some `failed` attempts are followed by another. */
   readonly verdict: 'landed' | 'failed' | 'alive' | 'dead' | 'unknown';
   /** Why the verdict is `unknown`, or the error of a `failed` transaction; else null. */
-  readonly why: string | null;
+  readonly reason: string | null;
   /** What a verdict that ends it still lacks, and from which node; null where no single node can tell. */
   readonly missing: readonly { readonly node: string | null; readonly what: string }[];
   /** Null where no node could be asked, or where nothing readable is on record of one that has ended. */

@@ -27,7 +27,7 @@ export interface OpenReconciliation extends ReconciledWallets {
 /** A wallet of which no quorum of nodes shows what it holds: it is asked for again in each round. */
 export interface UnreadWallet {
   readonly wallet: string;
-  readonly why: string;
+  readonly reason: string;
   /** Time since which the wallet could not be compared. */
   readonly since: string;
   /** Time of the last try. */

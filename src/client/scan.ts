@@ -34,13 +34,13 @@ export class ScanCalls {
   }
 
   /** No block is committed until {@link resume}, also where no worker or no Temporal answers. Who, why and since when stay on record. */
-  pause(why: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('pause', { why }, options);
+  pause(reason: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('pause', { reason }, options);
   }
 
   /** Ends the pause, where there is one. */
-  resume(why: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('resume', { why }, options);
+  resume(reason: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('resume', { reason }, options);
   }
 
   /**
@@ -49,9 +49,9 @@ export class ScanCalls {
    *
    * @throws SluiceError `SlotsNotRecorded` (409) above the cursor, or below the first header on record
    */
-  rescan(range: ScanRange, why: string, options?: CallOptions): Promise<Rescan> {
+  rescan(range: ScanRange, reason: string, options?: CallOptions): Promise<Rescan> {
     return this.#transport.call(
-      { method: 'POST', path: '/v1/scan/rescan', body: { ...range, why } },
+      { method: 'POST', path: '/v1/scan/rescan', body: { ...range, reason } },
       options,
     );
   }
@@ -73,8 +73,8 @@ export class ScanCalls {
    *
    * @throws SluiceError `NotFound` (404) where exactly this gap is not open.
    */
-  closeGap(range: ScanRange, why: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('close-gap', { ...range, why }, options);
+  closeGap(range: ScanRange, reason: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('close-gap', { ...range, reason }, options);
   }
 
   #order(

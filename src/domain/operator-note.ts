@@ -1,9 +1,9 @@
 import { type Fields, isFields } from './fields.ts';
 
 /** Who does something, and why: kept on record. */
-export interface Word {
-  readonly who: string;
-  readonly why: string;
+export interface OperatorNote {
+  readonly actor: string;
+  readonly reason: string;
 }
 
 const LONGEST = 500;
@@ -11,9 +11,9 @@ const LONGEST = 500;
 /**
  * What somebody gave as a word, whatever it is, as it can be kept on record: a signal may carry anything, and its order must not be lost.
  */
-export function wordOf(given: unknown): Word {
-  const { who, why }: Fields = isFields(given) ? given : {};
-  return { who: textOf(who, 'a signal'), why: textOf(why, 'no reason given') };
+export function operatorNoteOf(given: unknown): OperatorNote {
+  const { actor, reason }: Fields = isFields(given) ? given : {};
+  return { actor: textOf(actor, 'a signal'), reason: textOf(reason, 'no reason given') };
 }
 
 /** PostgreSQL holds every text but one with a NUL. */

@@ -1,9 +1,9 @@
 import { isFields } from './fields.ts';
-import { type Word, wordOf } from './operator-note.ts';
+import { type OperatorNote, operatorNoteOf } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
 
 /** Read committed blocks again: what was missed is added, nothing is ever taken back. */
-export interface RescanOrder extends Word, ScanRange {}
+export interface RescanOrder extends OperatorNote, ScanRange {}
 
 /**
  * What a rescan came to: how many blocks it has read, how many deposits in them that were not on record, and slots of closed gaps whose
@@ -17,7 +17,7 @@ export interface RescanResult {
 
 /** A rescan whose run has ended before all was read, and by what. */
 export interface GivenUpRescan extends ScanRange {
-  readonly reason: string;
+  readonly trouble: string;
 }
 
 export const RESCAN_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
@@ -48,7 +48,7 @@ export function rescanOrderOf(given: unknown): RescanOrder | null {
   if (!isFields(given)) return null;
   const { from, to } = given;
   if (!isSlot(from) || !isSlot(to) || BigInt(from) > BigInt(to)) return null;
-  return { from, to, ...wordOf(given) };
+  return { from, to, ...operatorNoteOf(given) };
 }
 
 function isSlot(given: unknown): given is string {
@@ -66,7 +66,7 @@ export function rescanRun(order: RescanOrder) {
     workflowId: rescanWorkflowId(order),
     args: [order] as [RescanOrder],
     summary: `read slots ${order.from} to ${order.to} again`,
-    details: `asked for by ${order.who}: ${order.why}`,
+    details: `asked for by ${order.actor}: ${order.reason}`,
   };
 }
 

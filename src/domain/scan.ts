@@ -20,25 +20,25 @@ export interface CatchUpRange {
 }
 
 /**
- * What is to be read ahead; `behind` is false, and nothing is, where the scan is near the tip or where `why` says what stands in the way.
+ * What is to be read ahead; `behind` is false, and nothing is, where the scan is near the tip or where `reason` says what stands in the way.
  */
 export interface CatchUpPlan {
   readonly behind: boolean;
   readonly ranges: readonly CatchUpRange[];
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 /** Whether a range is staged to its end; else, where that is known, why not. */
 export interface RangeEnd {
   readonly complete: boolean;
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
-/** How many blocks were joined to the cursor, and how the scan stands then; `status` is null where `why` says what stands in the way. */
+/** How many blocks were joined to the cursor, and how the scan stands then; `status` is null where `reason` says what stands in the way. */
 export interface JoinEnd {
   readonly joined: number;
   readonly status: ScanStatus | null;
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 /** How long to follow the chain, and since when the scan stands still, as its last status said; null where it goes on. */
@@ -70,7 +70,7 @@ export interface ScanPosition {
 
 /** Why the scan stands still: one sentence for people, and since when, ISO-8601. */
 interface Standstill {
-  readonly why: string;
+  readonly reason: string;
   readonly since: string;
 }
 
@@ -88,7 +88,7 @@ export type ScanStatus = ScanPosition &
   (
     | { readonly state: (typeof GOING_ON)[number] }
     | ({ readonly state: (typeof STANDING_STILL)[number] } & Standstill)
-    | ({ readonly state: 'paused'; readonly who: string } & Standstill)
+    | ({ readonly state: 'paused'; readonly actor: string } & Standstill)
     | ({ readonly state: 'gap'; readonly gap: ScanRange } & Standstill)
     | { readonly state: (typeof UNTOLD)[number] }
   );
@@ -105,8 +105,8 @@ export interface ScanGap extends ScanRange {
   readonly state: (typeof GAP_STATES)[number];
   readonly openedAt: string;
   readonly endedAt: string | null;
-  readonly who: string | null;
-  readonly why: string | null;
+  readonly actor: string | null;
+  readonly reason: string | null;
   /** When every address had been audited over it; null before, and for one that was filled. */
   readonly auditedAt: string | null;
   /** Since when audits of it settle nothing, as no quorum of nodes has shown its blocks; null where that is not so. */

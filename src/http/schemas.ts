@@ -56,7 +56,7 @@ export const positions = z.array(position).max(MOST_POSITIONS);
 export const POSITIONS_BODY_LIMIT = MOST_POSITIONS * POSITION_BYTES;
 
 /** The reason for an operator's action. */
-export const why = z
+export const reason = z
   .string()
   .trim()
   .min(1)

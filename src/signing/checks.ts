@@ -75,6 +75,6 @@ export function checkLimits(
 }
 
 /** The error for a message that may not be signed. */
-export function refused(why: string): DomainError {
-  return new DomainError('SigningRefused', `the message was not signed: ${why}`);
+export function refused(reason: string): DomainError {
+  return new DomainError('SigningRefused', `the message was not signed: ${reason}`);
 }

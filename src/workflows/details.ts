@@ -30,8 +30,8 @@ export function purposeOf(terms: WithdrawalTerms): string {
 /** The card of the scan: its state and what keeps it, how far it is, and when a worker said so. */
 export function scanCard(status: ScanStatus): string {
   const { cursor, lag, blocksPerSecond, at } = status;
-  const by = status.state === 'paused' ? ` by ${status.who}` : '';
-  const still = 'why' in status ? `${by} since ${status.since}: ${status.why}` : '';
+  const by = status.state === 'paused' ? ` by ${status.actor}` : '';
+  const still = 'reason' in status ? `${by} since ${status.since}: ${status.reason}` : '';
   const pace = blocksPerSecond === null ? [] : [`${blocksPerSecond.toFixed(1)} blocks/s`];
   const behind = lag === null ? [] : [`${lag} behind`];
   const place =

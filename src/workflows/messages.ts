@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
-import type { Word } from '../domain/operator-note.ts';
+import type { OperatorNote } from '../domain/operator-note.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
@@ -50,10 +50,10 @@ export const scanStatus = defineQuery<ScanStatus>('scan');
 export const scanReport = defineSignal<[ScanStatus]>(SCAN_REPORT);
 
 /** Puts a pause of the scan on record: nothing is committed until it is resumed, by whichever run. */
-export const pauseScan = defineSignal<[Word]>('pauseScan');
+export const pauseScan = defineSignal<[OperatorNote]>('pauseScan');
 
 /** Ends the pause on record. */
-export const resumeScan = defineSignal<[Word]>('resumeScan');
+export const resumeScan = defineSignal<[OperatorNote]>('resumeScan');
 
 /** Begins a run that reads committed blocks again, both ends included, where none of the same slots goes on. */
 export const rescanRange = defineSignal<[RescanOrder]>('rescanRange');

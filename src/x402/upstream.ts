@@ -22,7 +22,7 @@ export type UpstreamAnswer =
       /** Gives the connection up, where the body is not read to its end. */
       readonly discard: () => void;
     }
-  | { readonly kind: 'none'; readonly why: string };
+  | { readonly kind: 'none'; readonly reason: string };
 
 export interface UpstreamOptions {
   /** From the question to the last byte of an answer that is kept whole. */
@@ -56,7 +56,7 @@ export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes })
     }
     return { kind: 'whole', answer: { ...head, body: read.bytes.toString('base64') } };
   } catch (error) {
-    return { kind: 'none', why: `no answer of the upstream (${codeOf(error)})` };
+    return { kind: 'none', reason: `no answer of the upstream (${codeOf(error)})` };
   } finally {
     clearTimeout(timer);
   }

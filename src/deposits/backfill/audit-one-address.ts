@@ -28,7 +28,7 @@ export interface AuditDeps extends HistoryDeps {
  * alike. `isShown`: false where no quorum has shown the blocks of the slots, there may be more than nodes list.
  */
 export type AddressAudit =
-  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'failed'; readonly reason: string }
   | {
       readonly kind: 'read';
       readonly transactions: number;
@@ -52,9 +52,9 @@ export async function auditAddress(
     return await auditOne(deps, address, order);
   } catch (error) {
     if (await concernsWholePage(deps, order, error)) throw error;
-    if (isOperational(error)) return { kind: 'failed', why: messageOf(error) };
+    if (isOperational(error)) return { kind: 'failed', reason: messageOf(error) };
     log.error('an audit failed', { error });
-    return { kind: 'failed', why: defectInWords(error) };
+    return { kind: 'failed', reason: defectInWords(error) };
   }
 }
 
@@ -74,7 +74,7 @@ export function reportOf(audit: AddressAudit): AuditReport {
 
 /** Why transactions, or all of it, were not read; null where nodes show all that they list. */
 export function whyUnread(audit: AddressAudit): string | null {
-  if (audit.kind === 'failed') return audit.why;
+  if (audit.kind === 'failed') return audit.reason;
   const { unread } = audit;
   return unread.length === 0 ? null : `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`;
 }

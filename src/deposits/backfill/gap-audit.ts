@@ -98,9 +98,9 @@ export async function closeGapAudit(
 ): Promise<void> {
   const audit = await ledger.gapAudits.end(slotsOf(order), order.record);
   if (audit === null) return;
-  const why = whyNotAudited(audit);
-  if (why === null) await ledger.alerts.close('audit_incomplete', subjectOf(order));
-  else await ledger.alerts.raise(incomplete(order, why));
+  const reason = whyNotAudited(audit);
+  if (reason === null) await ledger.alerts.close('audit_incomplete', subjectOf(order));
+  else await ledger.alerts.raise(incomplete(order, reason));
 }
 
 function whyNotAudited({ auditedAt, unshownSince, unread, wallets }: GapAudit): string | null {
@@ -109,9 +109,9 @@ function whyNotAudited({ auditedAt, unshownSince, unread, wallets }: GapAudit): 
   return [...(unshownSince === null ? [] : [UNSHOWN]), ...(unread === 0 ? [] : [hidden])].join('; ');
 }
 
-function incomplete(order: GapAuditOrder, why: string): Alarm {
+function incomplete(order: GapAuditOrder, reason: string): Alarm {
   const { from, to } = order;
-  const message = `the closed gap of slots ${from} to ${to} is not audited whole: ${why}`;
+  const message = `the closed gap of slots ${from} to ${to} is not audited whole: ${reason}`;
   return { kind: 'audit_incomplete', subject: subjectOf(order), message, details: { from, to } };
 }
 

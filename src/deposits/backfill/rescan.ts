@@ -33,8 +33,8 @@ export function createDepositRescan(deps: ScannerDeps) {
      * Goes on from where the record says that a try before it has come to. Throws InvalidRequest as `Rescans.begin` does, and as
      * `blockWitnesses`: the record then says what stands in the way.
      */
-    async rescan({ who, why, ...range }: RescanOrder): Promise<RescanResult> {
-      const order = { ...slotsOf(range), who, why };
+    async rescan({ actor, reason, ...range }: RescanOrder): Promise<RescanResult> {
+      const order = { ...slotsOf(range), actor, reason };
       const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
       // A try before put its end on record, and nobody heard of it.
       if (run.endedAt !== null) return resultOf(run);
@@ -43,7 +43,7 @@ export function createDepositRescan(deps: ScannerDeps) {
       } catch (error) {
         // What this try failed by counts, also where the record cannot be told.
         if (!(error instanceof CancelledFailure))
-          await rescans.note(run, haltAfter(error).why).catch(() => undefined);
+          await rescans.note(run, haltAfter(error).reason).catch(() => undefined);
         throw error;
       }
     },

@@ -71,8 +71,8 @@ export class AddressPool {
   }
 
   /** Lets those be assigned again that a restored record kept back, for whoever knows that no user has one. */
-  async release(who: string, why: string): Promise<Released> {
-    const released = await this.#addresses.release(who, why);
+  async release(actor: string, reason: string): Promise<Released> {
+    const released = await this.#addresses.release(actor, reason);
     const free = await this.#free();
     await this.#watch(free);
     return { released, free };

@@ -144,8 +144,8 @@ export class DepositAddresses {
   }
 
   /** An operator knows that no user has what is kept back since the record was restored, and says why; see {@link releaseDoubtful}. */
-  async release(who: string, why: string): Promise<number> {
-    return releaseDoubtful(this.#db, who, why);
+  async release(actor: string, reason: string): Promise<number> {
+    return releaseDoubtful(this.#db, actor, reason);
   }
 }
 

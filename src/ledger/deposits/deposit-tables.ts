@@ -87,8 +87,8 @@ interface ScanGapTable {
   state: ScanGap['state'];
   openedAt: Generated<Date>;
   endedAt: Date | null;
-  who: string | null;
-  why: string | null;
+  actor: string | null;
+  reason: string | null;
   /** Every wallet has been asked for over the gap; the wallets of which nodes did not show all are in `gapUnreadWallet`. */
   walkedAt: Date | null;
   /** Since when the walk, or the newest look after it, found no quorum of nodes that shows the blocks of these slots. */
@@ -106,12 +106,12 @@ interface GapUnreadWalletTable {
 
 interface ScanPauseTable {
   position: Generated<bigint>;
-  who: string;
-  why: string;
+  actor: string;
+  reason: string;
   since: Generated<Date>;
   endedAt: Date | null;
   endedBy: string | null;
-  endedWhy: string | null;
+  endedReason: string | null;
 }
 
 /** Committed blocks that are read again: until it has ended their headers are kept. */
@@ -119,8 +119,8 @@ export interface RescanTable {
   position: Generated<bigint>;
   fromSlot: bigint;
   toSlot: bigint;
-  who: string;
-  why: string;
+  actor: string;
+  reason: string;
   begunAt: Generated<Date>;
   /** The run of a workflow that took it up last; null before. */
   run: string | null;
@@ -172,8 +172,8 @@ interface DepositTable {
 interface DepositRejectionTable {
   position: Generated<bigint>;
   depositId: bigint;
-  who: string;
-  why: string;
+  actor: string;
+  reason: string;
   deniedBy: string;
   at: Generated<Date>;
 }
@@ -256,7 +256,7 @@ interface ReconciledPassTable extends PassCounts {
 
 interface UnreadWalletTable {
   wallet: string;
-  why: string;
+  reason: string;
   since: Generated<Date>;
   askedAt: Generated<Date>;
 }

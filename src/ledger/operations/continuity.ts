@@ -7,7 +7,7 @@ import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-
 
 /** A gap in the record: what it was, and the finalized block height above which every attempt of before has landed or can never land. */
 export interface Gap {
-  readonly why: string;
+  readonly reason: string;
   /** Null until somebody has asked the chain. */
   readonly quarantineHeight: bigint | null;
   /** True where no attempt of before can use a durable nonce any more, and the height was set after that was known. */
@@ -172,7 +172,11 @@ export async function gapOf(db: Database): Promise<Gap | null> {
     .executeTakeFirst();
   if (row === undefined || row.unbroken) return null;
   const { quarantineHeight, noncesSettled } = row;
-  return { why: whyBroken(row), quarantineHeight, noncesSettled: quarantineHeight !== null && noncesSettled };
+  return {
+    reason: whyBroken(row),
+    quarantineHeight,
+    noncesSettled: quarantineHeight !== null && noncesSettled,
+  };
 }
 
 function whyBroken(row: {

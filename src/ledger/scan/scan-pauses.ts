@@ -1,6 +1,6 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Database, Tables } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
@@ -12,7 +12,9 @@ export class ScanPaused extends DomainError {
   readonly pause: ScanPauseRow;
 
   constructor(pause: ScanPauseRow) {
-    super('ScanPaused', `${pause.who} paused the scan: ${pause.why}`, { since: pause.since.toISOString() });
+    super('ScanPaused', `${pause.actor} paused the scan: ${pause.reason}`, {
+      since: pause.since.toISOString(),
+    });
     this.pause = pause;
   }
 }
@@ -30,22 +32,22 @@ export class ScanPauses {
   }
 
   /** After this commits no block is committed, and no deposit confirmed or announced, any more. An open pause stays as it is. */
-  async begin({ who, why }: Word): Promise<void> {
+  async begin({ actor, reason }: OperatorNote): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       await lockCursor(trx);
       await trx
         .insertInto('scanPause')
-        .values({ who, why })
+        .values({ actor, reason })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
     });
   }
 
   /** Ends the open pause, where there is one. */
-  async end({ who, why }: Word): Promise<void> {
+  async end({ actor, reason }: OperatorNote): Promise<void> {
     await this.#db
       .updateTable('scanPause')
-      .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
+      .set({ endedAt: sql<Date>`now()`, endedBy: actor, endedReason: reason })
       .where('endedAt', 'is', null)
       .execute();
   }

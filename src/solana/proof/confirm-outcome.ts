@@ -187,8 +187,8 @@ async function checkFailure(
   const claimants = new Set([...claiming, ...shown.filter(isSuccess)].map(({ node }) => node));
   const failing = agreed?.shownBy ?? (claimants.size === 1 ? asRecorded(shown, failure, claimants) : []);
   if (failing.length === 0) return null;
-  const why = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
-  for (const node of claimants) pool.distrust(node, why);
+  const reason = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
+  for (const node of claimants) pool.distrust(node, reason);
   return 'failed';
 }
 

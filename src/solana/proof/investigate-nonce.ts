@@ -108,7 +108,7 @@ function isSuccess({ answer }: NodeTestimony<Sighting>): boolean {
 
 function unreadable(statuses: readonly NodeTestimony<Sighting>[]): string[] {
   return statuses.flatMap(({ node, answer }) =>
-    answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.why}`] : [],
+    answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
   );
 }
 

@@ -50,7 +50,7 @@ function judgeUnfinalized(
   const [first] = seen;
   if (first === undefined) return null;
   const sighting = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
-  if (refuting !== null) return unknown(`${sighting}, ${refuting.why}`);
+  if (refuting !== null) return unknown(`${sighting}, ${refuting.reason}`);
   if (firstGone(attempt, evidence).size >= evidence.quorum)
     return unknown(`${sighting}, but its nonce is used up, and no node reports it finalized`);
   return {
@@ -87,7 +87,7 @@ function judgeOutcome(
   const seen = evidence.statuses.flatMap(seenBy);
   const shown = judgeFinalized(seen, evidence, null);
   if (shown?.kind !== 'failed' || evidence.chargedBy.length > 0)
-    return judgeFinalized(seen, evidence, refuting?.why ?? null);
+    return judgeFinalized(seen, evidence, refuting?.reason ?? null);
   if (refuting !== null) return shown;
   // The same bytes may have run in an earlier slot: that is what its nonce may be gone by.
   return firstGone(attempt, evidence).size < evidence.quorum
@@ -97,7 +97,7 @@ function judgeOutcome(
 
 /** Proof that the attempt did not use up its nonce, by the nodes that show what ended it. */
 interface Refutation {
-  readonly why: string;
+  readonly reason: string;
   readonly shownBy: readonly string[];
   readonly sequence: number;
   /** Where its nonce ended: earlier nulls mean nothing. */
@@ -144,8 +144,8 @@ function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence):
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
   const { signature, shownBy, sequence, slot } = use;
-  const why = `but ${signature} used up its nonce`;
-  return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence, slot } : null;
+  const reason = `but ${signature} used up its nonce`;
+  return same && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, slot } : null;
 }
 
 /** The advance past the nonce, where a quorum shows it and the linked blocks prove that the attempt did not run before it. */
@@ -159,9 +159,9 @@ function fruitlessBypass(
   const isShown =
     bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
   const isWhole = witnesses >= quorum && first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
-  const why = 'but the linked blocks up to the end of its nonce lack it';
+  const reason = 'but the linked blocks up to the end of its nonce lack it';
   return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
-    ? { why, shownBy, sequence, slot }
+    ? { reason, shownBy, sequence, slot }
     : null;
 }
 

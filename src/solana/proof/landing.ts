@@ -55,7 +55,7 @@ const YOUNG_POLLS = 5;
 const YOUNG = 0.8;
 const POLLS_AT_ONCE = 16;
 
-const SENDING: Outlook = { status: 'sending', why: null };
+const SENDING: Outlook = { status: 'sending', reason: null };
 
 /**
  * Watches every attempt of this process in one loop: one status question for all, one rebroadcast of the same bytes
@@ -212,21 +212,21 @@ export class LandingWatcher {
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN);
-    const why = this.#settle(watch, finding);
+    const reason = this.#settle(watch, finding);
     if (outcome !== null && finding.verdict.kind === 'alive' && evidence.outcomeConfirmedBy.length > 0) {
       watch.inertIn = outcome.slot;
       return;
     }
     watch.unseconded += 1;
-    if (why !== null) return watch.doubt(why);
+    if (reason !== null) return watch.doubt(reason);
     if (watch.unseconded < this.#options.secondTries) return;
     const alone = whyUnseconded(this.#chain, witness, outcome);
     if (isDenied) this.#distrust(watch, witness.node, alone);
     watch.doubt(alone);
   }
 
-  #distrust(watch: Watch, node: string, why: string): void {
-    this.#chain.pool.distrust(node, why);
+  #distrust(watch: Watch, node: string, reason: string): void {
+    this.#chain.pool.distrust(node, reason);
     watch.unseconded = 0;
     watch.see(null, false);
   }
@@ -264,7 +264,8 @@ export class LandingWatcher {
   /** Ends the watch where the evidence is enough; else answers why nothing can be told, or null where the attempt is alive. */
   #settle(watch: Watch, { verdict, evidence, times, spending, obstacle }: Finding): string | null {
     if (verdict.kind === 'alive') return null;
-    if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
+    if (verdict.kind === 'unknown')
+      return obstacle === null ? verdict.reason : `${verdict.reason}: ${obstacle}`;
     if (watch.open) watch.finish({ verdict, evidence, times, spending });
     return null;
   }

@@ -14,10 +14,10 @@ export interface LandingOutcome {
   readonly spending: Spending;
 }
 
-/** How an attempt looks before it has ended. `held`: nothing can be told of it now, for the reason in `why`; nothing may be signed. */
+/** How an attempt looks before it has ended. `held`: nothing can be told of it now, for the reason in `reason`; nothing may be signed. */
 export type Outlook =
-  | { readonly status: 'sending' | 'confirmed'; readonly why: null }
-  | { readonly status: 'held'; readonly why: string };
+  | { readonly status: 'sending' | 'confirmed'; readonly reason: null }
+  | { readonly status: 'held'; readonly reason: string };
 
 /** What a caller hears while it waits: each change, in order, one at a time. A hook that fails ends the wait with its error. */
 export interface LandingHooks {
@@ -69,7 +69,7 @@ export class Watch {
     this.attempt = attempt;
     this.#hooks = hooks;
     this.#seen = start.status === 'confirmed' ? 'confirmed' : null;
-    this.#doubt = start.why;
+    this.#doubt = start.reason;
     this.#told = start;
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -116,8 +116,8 @@ export class Watch {
   }
 
   /** Why nothing can be told; null where the last judgement found the attempt alive. */
-  doubt(why: string | null): void {
-    this.#doubt = why;
+  doubt(reason: string | null): void {
+    this.#doubt = reason;
     this.#tell();
   }
 
@@ -148,14 +148,14 @@ export class Watch {
   }
 
   #outlook(): Outlook {
-    if (this.#doubt !== null) return { status: 'held', why: this.#doubt };
-    if (!this.isIncluded && this.#refusal !== null) return { status: 'held', why: this.#refusal };
-    return { status: this.isIncluded && !this.#hasFailed ? 'confirmed' : 'sending', why: null };
+    if (this.#doubt !== null) return { status: 'held', reason: this.#doubt };
+    if (!this.isIncluded && this.#refusal !== null) return { status: 'held', reason: this.#refusal };
+    return { status: this.isIncluded && !this.#hasFailed ? 'confirmed' : 'sending', reason: null };
   }
 
   #tell(): void {
     const outlook = this.#outlook();
-    if (outlook.status === this.#told.status && outlook.why === this.#told.why) return;
+    if (outlook.status === this.#told.status && outlook.reason === this.#told.reason) return;
     this.#told = outlook;
     this.#words = this.#words
       .then(() => (this.#open ? this.#hooks.onOutlook(outlook) : undefined))

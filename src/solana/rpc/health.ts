@@ -18,25 +18,25 @@ export interface Health {
 /** Until when a node is asked last that has shown what a quorum denies. */
 export interface FalseWord {
   readonly until: number;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Until when a node is avoided. One that `asked` for it (Retry-After) is not asked at all, others are asked last. */
 export interface Pause {
   readonly until: number;
-  readonly why: string;
+  readonly reason: string;
   readonly asked: boolean;
 }
 
 /** Why a node is not among the first to be asked. */
 export interface Demotion {
   readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'false' | 'silent' | 'refused';
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** A fault as it counts here. */
 export interface Fault {
-  readonly why: string;
+  readonly reason: string;
   readonly retryAfterMs: number | null;
 }
 
@@ -72,9 +72,9 @@ export function afterAnswer(health: Health): Health {
 }
 
 /** After a fault: avoided for as long as the node asked, else twice as long with each fault in a row. */
-export function afterFault(health: Health, { why, retryAfterMs }: Fault, now: number): Health {
+export function afterFault(health: Health, { reason, retryAfterMs }: Fault, now: number): Health {
   const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** health.faultsInARow);
-  const fresh = { until: now + (retryAfterMs ?? backoff), why, asked: retryAfterMs !== null };
+  const fresh = { until: now + (retryAfterMs ?? backoff), reason, asked: retryAfterMs !== null };
   const older = health.pause;
   return {
     ...health,
@@ -90,8 +90,8 @@ export function afterOvertaking(health: Health, now: number): Health {
 }
 
 /** After a quorum has denied what it showed: whatever it answers meanwhile. */
-export function afterFalseWord(health: Health, why: string, now: number): Health {
-  return { ...health, falseWord: { until: now + FALSE_MS, why } };
+export function afterFalseWord(health: Health, reason: string, now: number): Health {
+  return { ...health, falseWord: { until: now + FALSE_MS, reason } };
 }
 
 /** After a probe that took so long. */
@@ -114,17 +114,17 @@ export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
 /** Why a node is asked last, or not at all, now; null where nothing speaks against it. */
 export function demotionOf({ pause, lagSlots, slowUntil, falseWord }: Health, now: number): Demotion | null {
   const paused = pause !== null && pause.until > now ? pause : null;
-  if (paused?.asked === true) return { cause: 'retry-after', why: paused.why };
-  if (falseWord !== null && falseWord.until > now) return { cause: 'false', why: falseWord.why };
-  if (paused !== null) return { cause: 'fault', why: paused.why };
+  if (paused?.asked === true) return { cause: 'retry-after', reason: paused.reason };
+  if (falseWord !== null && falseWord.until > now) return { cause: 'false', reason: falseWord.reason };
+  if (paused !== null) return { cause: 'fault', reason: paused.reason };
   if (lagSlots !== null && lagSlots > DEMOTING_LAG_SLOTS) {
-    return { cause: 'lag', why: `lags ${lagSlots} slots behind` };
+    return { cause: 'lag', reason: `lags ${lagSlots} slots behind` };
   }
   if (lagSlots !== null && lagSlots < -DEMOTING_LAG_SLOTS) {
-    return { cause: 'ahead', why: `claims to be ${-lagSlots} slots ahead of the others` };
+    return { cause: 'ahead', reason: `claims to be ${-lagSlots} slots ahead of the others` };
   }
   if (slowUntil !== null && slowUntil > now) {
-    return { cause: 'slow', why: 'answers later than another one that is asked a second after it' };
+    return { cause: 'slow', reason: 'answers later than another one that is asked a second after it' };
   }
   return null;
 }

@@ -41,7 +41,7 @@ export class Member {
   readonly #now: Clock;
   #membership: Membership = 'silent';
   /** Why it has not joined. */
-  #why = 'not asked yet';
+  #reason = 'not asked yet';
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
   #progress: Progress | null = null;
@@ -80,7 +80,7 @@ export class Member {
 
   get demoted(): Demotion | null {
     if (this.#membership === 'joined') return demotionOf(this.#health, this.#now());
-    return { cause: this.#membership, why: this.#why };
+    return { cause: this.#membership, reason: this.#reason };
   }
 
   /** True where it may be asked: it serves, and does not want to be left alone. */
@@ -101,8 +101,8 @@ export class Member {
   async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
     const { demoted } = this;
     if (!this.askable && demoted !== null) {
-      const why = demoted.cause === 'retry-after' ? `is left alone: ${demoted.why}` : demoted.why;
-      throw new NodeFault(this.node.name, why);
+      const reason = demoted.cause === 'retry-after' ? `is left alone: ${demoted.reason}` : demoted.reason;
+      throw new NodeFault(this.node.name, reason);
     }
     const answer = this.#observed(() => question(this.node));
     return demoted?.cause === 'fault' ? this.#soon(answer) : answer;
@@ -114,7 +114,7 @@ export class Member {
     try {
       this.#facts = await this.#observed(() => probeFacts(this.node));
     } catch (error) {
-      if (this.#membership === 'silent') this.#why = reasonOf(error);
+      if (this.#membership === 'silent') this.#reason = reasonOf(error);
       return;
     }
     // Only another version has other methods.
@@ -148,19 +148,19 @@ export class Member {
   /** For good: no later answer brings it back. */
   refuseAs(shown: string, cluster: string): void {
     this.#membership = 'refused';
-    this.#why = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
+    this.#reason = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
   }
 
   /** For good: it must not be its own second witness. */
   refuseAsSame(name: string): void {
     this.#membership = 'refused';
     this.#sameAs = name;
-    this.#why = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
+    this.#reason = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
   }
 
   /** Let an answer count against it that other nodes have shown to be wrong. */
   blame(error: unknown): void {
-    const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
+    const fault = { reason: reasonOf(error), retryAfterMs: retryAfterMs(error) };
     this.#health = afterFault(this.#health, fault, this.#now());
   }
 
@@ -170,8 +170,8 @@ export class Member {
   }
 
   /** Let it count against it that a quorum has denied what it showed. */
-  contradicted(why: string): void {
-    this.#health = afterFalseWord(this.#health, why, this.#now());
+  contradicted(reason: string): void {
+    this.#health = afterFalseWord(this.#health, reason, this.#now());
   }
 
   /** How many slots it is behind the others; negative: ahead of them. */
@@ -235,6 +235,6 @@ export class Member {
 
 /** Why it failed, without the node's name: where it is shown, that stands beside it. */
 function reasonOf(error: unknown): string {
-  if (error instanceof NodeFault) return error.why;
+  if (error instanceof NodeFault) return error.reason;
   return messageOf(error);
 }

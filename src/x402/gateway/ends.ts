@@ -7,8 +7,8 @@ type Records = Pick<PurchaseDeps, 'ledger'>;
 
 /** The outcome of a payment that moved no money. */
 export async function voided({ ledger }: Records, payment: PaymentRow): Promise<Outcome> {
-  const why = await voidReason(ledger, payment.id);
-  return { kind: 'void', ...why, signature: await signatureOf(ledger, payment), payer: payment.payer };
+  const cause = await voidReason(ledger, payment.id);
+  return { kind: 'void', ...cause, signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
 /** The outcome of one that is undecided. */

@@ -14,7 +14,7 @@ import type { Terms } from '../terms.ts';
 /** What a route asks for now, and before that what buyers may still pay; or why nothing can be sold there now. */
 export type Offer =
   | { readonly kind: 'open'; readonly current: Terms; readonly valid: readonly Terms[] }
-  | { readonly kind: 'closed'; readonly why: string };
+  | { readonly kind: 'closed'; readonly reason: string };
 
 export interface OffersDeps {
   readonly offers: OfferRows;
@@ -41,7 +41,7 @@ export class RouteOffers {
   }
 
   of(routeId: string): Offer {
-    return this.#offers.get(routeId) ?? { kind: 'closed', why: 'its terms are not read yet' };
+    return this.#offers.get(routeId) ?? { kind: 'closed', reason: 'its terms are not read yet' };
   }
 
   /** What a route has asked for within a day and an hour: buyers may have paid it, and it buys nothing any more. */
@@ -51,10 +51,10 @@ export class RouteOffers {
   }
 
   /** The routes that cannot be sold now. */
-  closed(): readonly { readonly routeId: string; readonly why: string }[] {
+  closed(): readonly { readonly routeId: string; readonly reason: string }[] {
     return this.#routes.flatMap(({ id: routeId }) => {
       const offer = this.of(routeId);
-      return offer.kind === 'closed' ? [{ routeId, why: offer.why }] : [];
+      return offer.kind === 'closed' ? [{ routeId, reason: offer.reason }] : [];
     });
   }
 
@@ -72,14 +72,17 @@ export class RouteOffers {
   async #lookAt(route: PricedRoute): Promise<Offer> {
     const { offers, network, validMs } = this.#deps;
     const feePayer = this.#feePayerOf(route.id);
-    if (feePayer === undefined) return { kind: 'closed', why: 'no fee payer is set: SLUICE_FEE_PAYERS' };
+    if (feePayer === undefined) return { kind: 'closed', reason: 'no fee payer is set: SLUICE_FEE_PAYERS' };
     try {
       const mint = await this.#mintOf(route.asset);
       if (route.decimals !== null && route.decimals !== mint.decimals)
-        return { kind: 'closed', why: `${route.asset} has ${mint.decimals} decimals, not ${route.decimals}` };
+        return {
+          kind: 'closed',
+          reason: `${route.asset} has ${mint.decimals} decimals, not ${route.decimals}`,
+        };
       const tokenAccount = deriveAta(route.payTo, route.asset, mint.program);
-      const why = await this.#refusal(route, mint, tokenAccount);
-      if (why !== null) return { kind: 'closed', why };
+      const reason = await this.#refusal(route, mint, tokenAccount);
+      if (reason !== null) return { kind: 'closed', reason };
       const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
       const { program: tokenProgram, decimals } = mint;
       const current: Terms = {
@@ -101,7 +104,7 @@ export class RouteOffers {
       // What was known before stays good while the nodes or the record do not answer.
       const known = this.#offers.get(route.id);
       if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
-      return { kind: 'closed', why: messageOf(error) };
+      return { kind: 'closed', reason: messageOf(error) };
     }
   }
 

@@ -30,7 +30,7 @@ export type Outcome =
       readonly kind: 'owed';
       readonly payment: PaymentRow;
       readonly signature: string;
-      readonly why: string;
+      readonly reason: string;
     }
   /** It is paid, and no node shows yet what arrived. The obligation goes on. */
   | { readonly kind: 'unread'; readonly payment: PaymentRow; readonly signature: string }
@@ -46,7 +46,7 @@ export type Outcome =
       readonly kind: 'unservable';
       readonly payment: PaymentRow;
       readonly signature: string | null;
-      readonly why: string;
+      readonly reason: string;
       readonly answer: Delivered | null;
     }
   /** It did not move any money, and never will: the buyer may pay again. */
@@ -60,11 +60,11 @@ export type Outcome =
   /** The payment identifier was used for another payment. */
   | { readonly kind: 'conflict'; readonly message: string }
   /** The upstream was asked first, and its answer is not sold: the payment is not settled. */
-  | { readonly kind: 'unsettled'; readonly why: string; readonly answer: Delivered | null }
+  | { readonly kind: 'unsettled'; readonly reason: string; readonly answer: Delivered | null }
   /** No node could simulate it. Nothing was done with it: it may be shown again. */
-  | { readonly kind: 'untried'; readonly why: string }
+  | { readonly kind: 'untried'; readonly reason: string }
   /** Nothing was done with it: it may be shown again. */
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | { readonly kind: 'unavailable'; readonly reason: string };
 
 /** A stored answer as one that is delivered. */
 export function whole(answer: StoredAnswer): Delivered {

@@ -52,7 +52,7 @@ export function reconciliationCard(report: ReconciliationReport): string {
   return lines.join(LINE_BREAK);
 }
 
-const WHY_AUDITED = {
+const AUDIT_REASONS = {
   operator: 'asked for by an operator',
   import: 'imported with a past',
   gap: 'a gap was closed by hand',
@@ -63,7 +63,7 @@ export function auditCard(order: AuditOrder, report: AuditReport, stand: 'goes o
   const { addresses, transactions, unread } = report;
   const again = order.cause === 'operator' ? '' : 'asked again by itself; ';
   const lines = [
-    `${WHY_AUDITED[order.cause]}: ${stand}`,
+    `${AUDIT_REASONS[order.cause]}: ${stand}`,
     `${counted(addresses, 'address', 'es')} and ${counted(transactions, 'transaction', 's')} read: ${verdictOf(report)}`,
     ...(unread === 0
       ? []

@@ -9,7 +9,13 @@ import {
   UNSHOWN,
 } from '../../domain/audit.ts';
 import { slotsOf } from '../../domain/slots.ts';
-import { type AddressAudit, type AuditDeps, auditAddress, reportOf, whyUnread } from './audit-one-address.ts';
+import {
+  type AddressAudit,
+  type AuditDeps,
+  auditAddress,
+  reportOf,
+  unreadReason,
+} from './audit-one-address.ts';
 import { auditGapPage, closeGapAudit } from './gap-audit.ts';
 
 type AuditOfOne = ImportAuditOrder | OperatorAuditOrder;
@@ -51,7 +57,7 @@ export function createAddressAudit(deps: AuditDeps) {
 async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudit): Promise<void> {
   const { alerts } = ledger;
   const { address } = order;
-  const reason = whyUnread(audit);
+  const reason = unreadReason(audit);
   const subjectOfBlocks = order.cause === 'import' ? importsSubject(order.from) : address;
   const reasons = new Map<string, readonly string[]>([[address, reason === null ? [] : [reason]]]);
   if (audit.kind === 'read' && !audit.isShown)

@@ -73,7 +73,7 @@ export function reportOf(audit: AddressAudit): AuditReport {
 }
 
 /** Why transactions, or all of it, were not read; null where nodes show all that they list. */
-export function whyUnread(audit: AddressAudit): string | null {
+export function unreadReason(audit: AddressAudit): string | null {
   if (audit.kind === 'failed') return audit.reason;
   const { unread } = audit;
   return unread.length === 0 ? null : `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`;

@@ -5,7 +5,7 @@ import { type AuditedPage, allOf, type GapAuditOrder, UNSHOWN } from '../../doma
 import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
 import { type Slots, slotsOf } from '../../domain/slots.ts';
 import type { GapAudit, Walk } from '../../ledger/scan/gap-audits.ts';
-import { type AuditDeps, auditAddress, reportOf, whyUnread } from './audit-one-address.ts';
+import { type AuditDeps, auditAddress, reportOf, unreadReason } from './audit-one-address.ts';
 
 const WALLETS_AT_ONCE = 4;
 const WALLETS_OF_A_PAGE = 20;
@@ -43,7 +43,7 @@ async function auditWallets(
   const parts = await pLimit(WALLETS_AT_ONCE).map(wallets, async (wallet) => {
     const audit = await auditAddress(deps, wallet, order);
     const isEnough = audit.kind === 'read' && (audit.isShown || walk === 'in vain');
-    return { wallet, report: reportOf(audit), isRead: isEnough && whyUnread(audit) === null };
+    return { wallet, report: reportOf(audit), isRead: isEnough && unreadReason(audit) === null };
   });
   const named = (isMeant: boolean) =>
     parts.filter(({ isRead }) => isRead === isMeant).map(({ wallet }) => wallet);
@@ -98,12 +98,12 @@ export async function closeGapAudit(
 ): Promise<void> {
   const audit = await ledger.gapAudits.end(slotsOf(order), order.record);
   if (audit === null) return;
-  const reason = whyNotAudited(audit);
+  const reason = incompleteReason(audit);
   if (reason === null) await ledger.alerts.close('audit_incomplete', subjectOf(order));
   else await ledger.alerts.raise(incomplete(order, reason));
 }
 
-function whyNotAudited({ auditedAt, unshownSince, unread, wallets }: GapAudit): string | null {
+function incompleteReason({ auditedAt, unshownSince, unread, wallets }: GapAudit): string | null {
   if (auditedAt !== null) return null;
   const hidden = `nodes do not show all of ${unread} wallets (${wallets.join(', ')})`;
   return [...(unshownSince === null ? [] : [UNSHOWN]), ...(unread === 0 ? [] : [hidden])].join('; ');

@@ -98,12 +98,12 @@ async function agreedBy(
     const agreed = agreedOn(pool.quorum, views);
     const look = agreed === null ? null : await takeBaseline(deps, agreed);
     if (look !== null) looks.push(look);
-    else unread.push({ wallet, reason: whyNot(views.length < pool.quorum) });
+    else unread.push({ wallet, reason: unreadReason(views.length < pool.quorum) });
   }
   return { looks, unread };
 }
 
-function whyNot(tooFew: boolean): string {
+function unreadReason(tooFew: boolean): string {
   return tooFew
     ? 'no quorum of the nodes shows what it holds, and what moved'
     : 'the nodes contradict each other about what it holds';

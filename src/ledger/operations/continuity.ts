@@ -173,13 +173,13 @@ export async function gapOf(db: Database): Promise<Gap | null> {
   if (row === undefined || row.unbroken) return null;
   const { quarantineHeight, noncesSettled } = row;
   return {
-    reason: whyBroken(row),
+    reason: brokenReason(row),
     quarantineHeight,
     noncesSettled: quarantineHeight !== null && noncesSettled,
   };
 }
 
-function whyBroken(row: {
+function brokenReason(row: {
   readonly same: boolean;
   readonly disowned: boolean;
   readonly seenAt: Date;

@@ -42,7 +42,7 @@ function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
 }
 
 /** Why a finalized sighting does not count yet, with the nodes named. */
-export function whyUnseconded(
+export function unsecondedReason(
   chain: Chain,
   { node, answer }: NodeTestimony<Sighting>,
   outcome: Outcome | null,

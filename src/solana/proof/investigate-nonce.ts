@@ -85,7 +85,7 @@ export async function investigateNonces(
     const isUsed = (ending.use?.shownBy.length ?? 0) >= chain.pool.quorum || ending.coverage !== null;
     // A block may include it without running it: only a success contradicts the use of its nonce by another transaction.
     if (isLacking && isUsed && found.outcomeConfirmedBy.length === 0)
-      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature, whyUsed(ending));
+      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature, useReason(ending));
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
     return {
@@ -96,7 +96,7 @@ export async function investigateNonces(
   });
 }
 
-function whyUsed({ use }: Pick<Ending, 'use'>): string {
+function useReason({ use }: Pick<Ending, 'use'>): string {
   return use === null
     ? "a quorum's blocks lack it"
     : `a quorum shows that ${use.signature} used up its nonce`;
@@ -130,7 +130,7 @@ async function readEnding(
     end = await findNonceEnd(pool, attempt, sequence, walk, cache.history.pageSize);
     const { use, bypass } = end;
     if (bypass === null || bypass.shownBy.length < pool.quorum)
-      return { ...end, coverage: null, obstacle: use === null ? whyUnknown(nonceAccount, bypass) : null };
+      return { ...end, coverage: null, obstacle: use === null ? unknownReason(nonceAccount, bypass) : null };
     const coverage = await coverageBetween(pool, nonceSlot, bypass.slot, signature, cache);
     return { ...end, coverage: { ...coverage, sequence }, obstacle: null };
   } catch (error) {
@@ -138,7 +138,7 @@ async function readEnding(
   }
 }
 
-function whyUnknown(nonceAccount: string, bypass: NonceBypass | null): string {
+function unknownReason(nonceAccount: string, bypass: NonceBypass | null): string {
   return bypass === null
     ? `no node lists the transaction that used up ${nonceAccount}`
     : `only ${bypass.shownBy.join(', ')} shows ${bypass.signature}, which advanced ${nonceAccount}`;

@@ -74,7 +74,7 @@ export function judgeUnsignedNonce(
   if (firstGone(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
   if (usedBy === attempt.messageHash) return unknown('its message has used up its own nonce');
   return usedBy === null || foreignUse(attempt, evidence) === null
-    ? unknown(whyOpen(evidence))
+    ? unknown(openReason(evidence))
     : { kind: 'dead' };
 }
 
@@ -116,7 +116,7 @@ function judgeNonce(
   if (goneAt === undefined) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
     return unknown('it used up its own nonce, and no node shows its outcome yet');
-  if (refuting === null) return unknown(whyOpen(evidence));
+  if (refuting === null) return unknown(openReason(evidence));
   const after = Math.max(goneAt, refuting.sequence);
   // A null counts only from a node that no longer had the nonce and shows what ended it, whose every later answer is null too, and
   // whose history holds the whole life.
@@ -133,7 +133,7 @@ function judgeNonce(
     : { kind: 'dead' };
 }
 
-function whyOpen({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
+function openReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
   return bypass === null
     ? 'its nonce is used up, and too few nodes show the transaction that did it'
     : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;

@@ -4,7 +4,7 @@ import type { NodeTestimony, Sighting } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
-import { outcomeEvidence, secondOutcome, whyUnseconded } from './confirm-outcome.ts';
+import { outcomeEvidence, secondOutcome, unsecondedReason } from './confirm-outcome.ts';
 import { examine, type Finding, findDue, findOutcome } from './examine.ts';
 import { Finality } from './finality.ts';
 import { claimedHeight } from './judge.ts';
@@ -220,7 +220,7 @@ export class LandingWatcher {
     watch.unseconded += 1;
     if (reason !== null) return watch.doubt(reason);
     if (watch.unseconded < this.#options.secondTries) return;
-    const alone = whyUnseconded(this.#chain, witness, outcome);
+    const alone = unsecondedReason(this.#chain, witness, outcome);
     if (isDenied) this.#distrust(watch, witness.node, alone);
     watch.doubt(alone);
   }

@@ -5,7 +5,7 @@ import type { NewPayment } from '../../src/ledger/x402/payments.ts';
 import type { Sample } from './reads.ts';
 import { FEE_PAYER, HOT } from './rows.ts';
 
-const WORD = { who: 'the bench', why: 'a measurement' };
+const NOTE = { actor: 'the bench', reason: 'a measurement' };
 const REASON = { code: 'test', message: 'a reason' };
 const hex = () => randomBytes(32).toString('hex');
 
@@ -62,8 +62,8 @@ export async function writeWithdrawals(ledger: Ledger): Promise<void> {
   await settlements.drop(await newWithdrawal(ledger), REASON);
   const maybe = await newWithdrawal(ledger);
   await ledger.alerts.raise({ kind: 'maybe_paid', subject: maybe, message: 'a message' });
-  await settlements.endAsPaid(maybe, WORD);
-  await settlements.continueUnpaid(await newWithdrawal(ledger), WORD);
+  await settlements.endAsPaid(maybe, NOTE);
+  await settlements.continueUnpaid(await newWithdrawal(ledger), NOTE);
 }
 
 /** A payment of x402, from the buyer's request to its end. */
@@ -106,11 +106,11 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await alerts.noteMaybePaid(of.signature, []);
   await alerts.keepOnly(['balance_difference'], []);
   await alerts.close('maybe_paid', of.id);
-  await alerts.endSeen([1n], WORD).catch(() => undefined);
+  await alerts.endSeen([1n], NOTE).catch(() => undefined);
   await ledger.pauses.sound({ kind: 'unknown_spend', subject: of.signature, message: 'a message' }, of.id);
-  await ledger.pauses.begin(WORD);
+  await ledger.pauses.begin(NOTE);
   const { rows } = await alerts.list({ open: true, limit: 200 });
-  await ledger.pauses.end({ ...WORD, seen: rows.map(({ position }) => position) });
+  await ledger.pauses.end({ ...NOTE, seen: rows.map(({ position }) => position) });
   const place = await ledger.reconciliations.begin();
   const page = { next: null, compared: [of.address], alarms: [], unread: [] };
   const tally = { wallets: 1, accounts: 1, differences: 0, slots: null };
@@ -151,7 +151,7 @@ async function writeFindings(ledger: Ledger, { rows, address }: Sample): Promise
   if (row === undefined || other === undefined) throw new Error('nothing waits to be confirmed');
   const { wallet, amount, reason } = row;
   await ledger.deposits.confirm([{ row, verdict: { wallet, amount, reason, by: ['one', 'two'] } }]);
-  await ledger.rejections.reject({ row: other, ...WORD, deniedBy: ['one', 'two'] }).catch(() => undefined);
+  await ledger.rejections.reject({ row: other, ...NOTE, deniedBy: ['one', 'two'] }).catch(() => undefined);
   const balances = [{ account: HOT, asset: 'SOL', amount: 7n }];
   const baseline = await ledger.baselines.of(HOT);
   await ledger.baselines.take({ wallet: HOT, slot, balances, replaces: baseline?.slot ?? null });
@@ -172,8 +172,8 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   await ledger.cluster.check('a genesis hash');
   await ledger.nodeLedgers.keep(new Map([['a node', { first: 1n, finalized: 2n, gap: null }]]));
   await ledger.nodeViews.put('a worker', []);
-  await scanPauses.begin(WORD);
-  await scanPauses.end(WORD);
+  await scanPauses.begin(NOTE);
+  await scanPauses.end(NOTE);
   const {
     row: { id },
   } = await webhooks.put(`http://127.0.0.1:9/${hex()}`, ['withdrawal.finalized']);

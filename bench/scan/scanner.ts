@@ -85,8 +85,8 @@ async function readAll(scanner: DepositScanner): Promise<number> {
 }
 
 async function stage(ranges: Scanner['ranges'], range: CatchUpRange): Promise<void> {
-  const { complete, why } = await inActivity(() => ranges.scanRange(range));
-  if (!complete) throw new Error(`the range to ${range.to} is not read to its end: ${why}`);
+  const { complete, reason } = await inActivity(() => ranges.scanRange(range));
+  if (!complete) throw new Error(`the range to ${range.to} is not read to its end: ${reason}`);
 }
 
 function inActivity<T>(work: () => Promise<T>): Promise<T> {

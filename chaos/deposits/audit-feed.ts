@@ -22,9 +22,9 @@ export function feedFindings({ deposits, feed, followed }: Feeds): readonly stri
   ];
 }
 
-function countFindings(who: string, events: readonly DepositEvent[]): readonly string[] {
+function countFindings(follower: string, events: readonly DepositEvent[]): readonly string[] {
   const at = events.findIndex(({ sequence }, index) => sequence !== String(index + 1));
-  return at === -1 ? [] : [`${who} has ${events[at]?.sequence} where ${at + 1} is due`];
+  return at === -1 ? [] : [`${follower} has ${events[at]?.sequence} where ${at + 1} is due`];
 }
 
 function isSame(a: DepositEvent, b: DepositEvent): boolean {

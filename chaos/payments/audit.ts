@@ -103,7 +103,7 @@ function buyerFindings(bought: Bought): readonly string[] {
       return [`${nameOf(bought)} has no decision after ${signatures.length} payments: ${last}`];
     case 'refused':
     case 'wrong':
-      return [`${nameOf(bought)} did not get its item: ${end.why}`];
+      return [`${nameOf(bought)} did not get its item: ${end.reason}`];
   }
 }
 

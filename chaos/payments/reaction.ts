@@ -9,9 +9,9 @@ export type Reaction =
   /** The payment never lands: the buyer may sign another one. */
   | { readonly kind: 'pay-again' }
   /** The gateway does not serve this payment, and says why. */
-  | { readonly kind: 'refused'; readonly why: string }
+  | { readonly kind: 'refused'; readonly reason: string }
   /** An answer that no buyer may get. */
-  | { readonly kind: 'wrong'; readonly why: string };
+  | { readonly kind: 'wrong'; readonly reason: string };
 
 interface Refusal {
   readonly error?: string;
@@ -24,17 +24,17 @@ export function reactionTo(status: number, body: string, item: number): Reaction
   if (status === 200)
     return body.includes(contentOf(item))
       ? { kind: 'answered' }
-      : { kind: 'wrong', why: 'the content is not that of the item' };
+      : { kind: 'wrong', reason: 'the content is not that of the item' };
   const { error = '', details = '', accepts } = refusalOf(body);
   if (details.startsWith('the payment is on record as'))
-    return { kind: 'refused', why: `${error}: ${details}` };
+    return { kind: 'refused', reason: `${error}: ${details}` };
   if (status === 402) return reactionTo402(error, accepts !== undefined);
   if (status >= 500) return { kind: 'undecided' };
-  return { kind: 'wrong', why: `status ${status}: ${error}` };
+  return { kind: 'wrong', reason: `status ${status}: ${error}` };
 }
 
 function reactionTo402(error: string, hasTerms: boolean): Reaction {
-  if (error.includes('duplicate_settlement')) return { kind: 'refused', why: error };
+  if (error.includes('duplicate_settlement')) return { kind: 'refused', reason: error };
   return hasTerms ? { kind: 'pay-again' } : { kind: 'undecided' };
 }
 

@@ -75,11 +75,11 @@ async function waitUntilScanned(
   for (;;) {
     const status = await sluice.scan.status();
     const { cursor } = status;
-    const why = 'why' in status ? status.why : null;
+    const reason = 'reason' in status ? status.reason : null;
     const passed = cursor !== null && BigInt(cursor.slot) >= BigInt(last);
     if (passed && (await sluice.deposits.list({ state: 'pending' }).next()).done === true) return;
-    if (why !== null && why !== shown) say(`the scan stands: ${why}`);
-    shown = why;
+    if (reason !== null && reason !== shown) say(`the scan stands: ${reason}`);
+    shown = reason;
     await sleep(PAUSE_MS, undefined, { signal });
   }
 }

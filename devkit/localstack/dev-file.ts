@@ -17,7 +17,7 @@ export interface DevFacts extends DevSetUp {
   readonly apiUrl: string;
   readonly openapiUrl: string;
   readonly apiKey: string;
-  /** What `who` says of orders by that key. */
+  /** What `actor` says of orders by that key. */
   readonly apiKeyName: string;
   /** The Web UI at the list of all withdrawals, without the workflows that keep house. */
   readonly temporalUi: string | null;

@@ -50,7 +50,7 @@ export interface Stack {
   readonly signerKeyFile: string;
   readonly apiUrl: string;
   readonly apiKey: string;
-  /** Who gave an order by that key, as records and answers say it: `who`. */
+  /** Who gave an order by that key, as records and answers say it: `actor`. */
   readonly apiKeyName: string;
   readonly logDir: string;
   /** Null where the server is not of this stack. */

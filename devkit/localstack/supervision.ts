@@ -65,8 +65,8 @@ async function revive(
       return;
     } catch (error) {
       if (signal.aborted) return;
-      const [why = ''] = String(error instanceof Error ? error.message : error).split('\n');
-      say(`${why} It is tried again`);
+      const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
+      say(`${reason} It is tried again`);
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
   }

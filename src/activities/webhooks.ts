@@ -30,8 +30,8 @@ export interface WebhookDeps {
 type Outcome =
   | { readonly kind: 'heard' }
   | { readonly kind: 'gone' }
-  | { readonly kind: 'missed'; readonly why: string; readonly retryAfterMs: number | null }
-  | { readonly kind: 'unsent'; readonly why: string };
+  | { readonly kind: 'missed'; readonly reason: string; readonly retryAfterMs: number | null }
+  | { readonly kind: 'unsent'; readonly reason: string };
 
 const GONE = 410;
 const GONE_TEXT = 'the receiver answered 410 Gone';
@@ -79,33 +79,33 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
   const { webhooks, deliveries, alerts } = deps.ledger;
   const due = await deliveries.due(key);
   if (due === null) return null;
-  const giveUp = async (tries: number, why: string): Promise<string> => {
-    await deliveries.giveUp(key, why);
-    return givenUpText(due, key.endpoint, tries, why);
+  const giveUp = async (tries: number, reason: string): Promise<string> => {
+    await deliveries.giveUp(key, reason);
+    return givenUpText(due, key.endpoint, tries, reason);
   };
   if (due.disabledBecause !== null) return giveUp(due.attempts, due.disabledBecause);
   const outcome = await tell(deps, key.endpoint, due);
-  if (outcome.kind === 'unsent') return unsent(deps, key, outcome.why);
+  if (outcome.kind === 'unsent') return unsent(deps, key, outcome.reason);
   await alerts.close(UNSENT, key.endpoint);
   if (outcome.kind === 'heard') {
     await deliveries.delivered(key);
     return deliveredText(due);
   }
-  const why = outcome.kind === 'gone' ? GONE_TEXT : outcome.why;
-  const tries = await deliveries.failed(key, why);
-  if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, why);
+  const reason = outcome.kind === 'gone' ? GONE_TEXT : outcome.reason;
+  const tries = await deliveries.failed(key, reason);
+  if (outcome.kind === 'gone') await webhooks.disable(key.endpoint, reason);
   if (tries === null) return null;
-  if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, why);
+  if (outcome.kind === 'gone' || tries >= patience.attempts) return giveUp(tries, reason);
   // A receiver cannot ask for a sooner try, which would use up all tries at once.
   const asked = Math.min(outcome.retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
-  throw notYet('WebhookNotDelivered', why, Math.max(asked, waitAfter(tries, patience)));
+  throw notYet('WebhookNotDelivered', reason, Math.max(asked, waitAfter(tries, patience)));
 }
 
-async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, why: string): Promise<never> {
+async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
   const { endpoint: subject, event } = key;
-  const message = `nothing can be sent to a webhook by a fault of our own: ${why}`;
+  const message = `nothing can be sent to a webhook by a fault of our own: ${reason}`;
   await ledger.alerts.raise({ kind: UNSENT, subject, message, details: { event } });
-  throw notYet('WebhookNotSent', why, OWN_RETRY_MS);
+  throw notYet('WebhookNotSent', reason, OWN_RETRY_MS);
 }
 
 /** Sends one request. Throws NotFound if the endpoint was deleted. */
@@ -121,13 +121,15 @@ async function tell(
     headers = signedHeaders(id, at, body, await webhooks.secretsOf(endpoint));
   } catch (error) {
     if (isDomainError(error)) throw error;
-    return { kind: 'unsent', why: messageOf(error) };
+    return { kind: 'unsent', reason: messageOf(error) };
   }
   try {
     return judge(await sender.post(url, headers, body), at);
   } catch (error) {
-    const why = messageOf(error);
-    return error instanceof OwnFault ? { kind: 'unsent', why } : { kind: 'missed', why, retryAfterMs: null };
+    const reason = messageOf(error);
+    return error instanceof OwnFault
+      ? { kind: 'unsent', reason }
+      : { kind: 'missed', reason, retryAfterMs: null };
   }
 }
 
@@ -135,11 +137,14 @@ async function tell(
 function judge({ status, retryAfterMs, date }: Answer, at: Date): Outcome {
   if (status >= 200 && status < 300) return { kind: 'heard' };
   if (status === GONE) return { kind: 'gone' };
-  const why = `the receiver answered ${status}`;
+  const reason = `the receiver answered ${status}`;
   const apartMs = date === null ? 0 : Math.abs(date.getTime() - at.getTime());
   if (status < 400 || status >= 500 || apartMs <= CLOCK_TOLERANCE_MS)
-    return { kind: 'missed', why, retryAfterMs };
-  return { kind: 'unsent', why: `${why}, and its clock and ours are ${Math.round(apartMs / 1_000)} s apart` };
+    return { kind: 'missed', reason, retryAfterMs };
+  return {
+    kind: 'unsent',
+    reason: `${reason}, and its clock and ours are ${Math.round(apartMs / 1_000)} s apart`,
+  };
 }
 
 export type DeliverySteps = ReturnType<typeof createDeliverySteps>;

@@ -48,8 +48,12 @@ export function createX402Activities(deps: X402Deps) {
       if (outcome.kind === 'answered' && outcome.answer.kind === 'large') outcome.answer.discard();
       if (outcome.kind !== 'unanswered') return;
       if (Date.now() - (payment.paidAt?.getTime() ?? 0) > GIVEN_UP_MS)
-        await ledger.obligations.refused(id, `the upstream has not answered for a day: ${outcome.why}`, null);
-      else throw new DomainError('Unavailable', outcome.why);
+        await ledger.obligations.refused(
+          id,
+          `the upstream has not answered for a day: ${outcome.reason}`,
+          null,
+        );
+      else throw new DomainError('Unavailable', outcome.reason);
     },
   };
 }

@@ -97,8 +97,8 @@ const COLUMNS: Columns<Alert> = {
   message: (alert) => renderMessage(alert),
 };
 
-function renderPause({ since, who, scope, reason }: Pause): string {
-  return `PAUSED (${scope}) since ${since} by ${who}: ${reason}`;
+function renderPause({ since, actor, scope, reason }: Pause): string {
+  return `PAUSED (${scope}) since ${since} by ${actor}: ${reason}`;
 }
 
 function renderAlerts(alerts: readonly Alert[]): string {

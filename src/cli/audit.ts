@@ -47,8 +47,8 @@ function exitOf({ report }: Audit): number {
   return report.unread > 0 ? EXIT.unavailable : EXIT.ok;
 }
 
-function render({ report, why, from, to }: Audit): string {
-  if (report === null) return `the audit failed: ${why ?? 'no reason is known'}`;
+function render({ report, reason, from, to }: Audit): string {
+  if (report === null) return `the audit failed: ${reason ?? 'no reason is known'}`;
   const looked = `${report.transactions} ${report.transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
   const hidden =
     report.unread === 0

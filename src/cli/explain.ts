@@ -39,7 +39,7 @@ function renderExplained({
   blockhash,
   slot,
   verdict,
-  why,
+  reason,
   missing,
   evidence,
 }: ExplainedAttempt): string[] {
@@ -47,7 +47,7 @@ function renderExplained({
   const label = verdict === 'alive' ? 'for its death' : 'missing';
   return [
     `  attempt ${n}  ${state}  ${signature ?? 'not signed yet'}`,
-    `    verdict  ${why === null ? verdict : `${verdict}: ${why}`}`,
+    `    verdict  ${reason === null ? verdict : `${verdict}: ${reason}`}`,
     ...missing.map(({ node, what }) => `    ${label}  ${node === null ? what : `${node}: ${what}`}`),
     `    blockhash ${blockhash}${block}`,
     ...(evidence === null ? [] : renderEvidence(evidence).map((line) => `    ${line}`)),

@@ -112,6 +112,6 @@ function cells(report: NodeReport): string[] {
     report.history === 'unknown' ? '?' : report.history,
     latencyMs === null ? '?' : `${Math.round(latencyMs)} ms`,
     String(report.score),
-    report.demoted?.why ?? '',
+    report.demoted?.reason ?? '',
   ];
 }

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import type { SluiceClient } from '../client/client.ts';
-import type { Word } from '../domain/operator-note.ts';
+import type { OperatorNote } from '../domain/operator-note.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Connection, connect } from './connection.ts';
 import { UsageError } from './exit.ts';
@@ -26,9 +26,9 @@ export async function byApiOrDatabase<Answer>(
 }
 
 /** The note of an order that goes directly to the database: the reason, and the user of this machine as actor. */
-export function operatorNote(reason: string): Word {
+export function operatorNote(reason: string): OperatorNote {
   if (reason.trim() === '') throw new UsageError('--reason must not be empty');
-  return { who: userInfo().username, why: reason.trim() };
+  return { actor: userInfo().username, reason: reason.trim() };
 }
 
 export function positions(text: string): readonly string[] {

@@ -57,9 +57,9 @@ function comparedLines({ wallets, accounts, differences, slots }: ReconciledWall
 
 function unreadLines({ unread, longestUnread }: Reconciliation): readonly string[] {
   if (unread === 0) return ['every wallet could be compared when it was its turn'];
-  const shown = longestUnread.slice(0, SHOWN).map(({ wallet, since, why }) => [wallet, since, why]);
+  const shown = longestUnread.slice(0, SHOWN).map(({ wallet, since, reason }) => [wallet, since, reason]);
   const more = unread > shown.length ? [`  and ${unread - shown.length} more`] : [];
-  const rows = inColumns([['wallet', 'since', 'why'], ...shown]).map((line) => `  ${line}`);
+  const rows = inColumns([['wallet', 'since', 'reason'], ...shown]).map((line) => `  ${line}`);
   return [
     `${counted(unread, 'wallet')} could not be compared, and will be asked for again each hour:`,
     ...rows,

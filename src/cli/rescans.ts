@@ -20,8 +20,8 @@ const COLUMNS: Columns<Rescan> = {
   state: (rescan) => stateOf(rescan),
   blocks: ({ blocks }) => String(blocks),
   found: ({ found }) => String(found),
-  by: ({ who }) => who,
-  reason: ({ why }) => why,
+  by: ({ actor }) => actor,
+  reason: ({ reason }) => reason,
 };
 
 export function registerRescans(scan: Command): void {
@@ -39,20 +39,20 @@ export function registerRescans(scan: Command): void {
 }
 
 /** The API may return an unfinished earlier rescan of the same slots. */
-function renderStarted({ from, to, who, begunAt }: Rescan): string {
+function renderStarted({ from, to, actor, begunAt }: Rescan): string {
   const workflow = rescanWorkflowId({ from, to });
-  return `rescan of ${from} to ${to} by ${who} since ${begunAt}: workflow ${workflow}; see \`sluice scan list-rescans\``;
+  return `rescan of ${from} to ${to} by ${actor} since ${begunAt}: workflow ${workflow}; see \`sluice scan list-rescans\``;
 }
 
 export function renderOpenRescan(rescan: Rescan): string {
-  const { from, to, who, why, begunAt, blocks, found } = rescan;
-  return `${from} to ${to} by ${who} since ${begunAt}: ${why}; ${stateOf(rescan)}; ${blocks} blocks, ${found} deposits found`;
+  const { from, to, actor, reason, begunAt, blocks, found } = rescan;
+  return `${from} to ${to} by ${actor} since ${begunAt}: ${reason}; ${stateOf(rescan)}; ${blocks} blocks, ${found} deposits found`;
 }
 
 function stateOf({ state, endedAt, readTo, trouble, unread }: Rescan): string {
   const isRead = state === 'done' || state === 'incomplete';
   const reached = readTo === null || isRead ? '' : ` at slot ${readTo}`;
   const when = endedAt === null ? '' : ` ${endedAt}`;
-  const why = state === 'incomplete' ? unreadText(unread) : trouble;
-  return `${state}${reached}${when}${why === null ? '' : `: ${why}`}`;
+  const reason = state === 'incomplete' ? unreadText(unread) : trouble;
+  return `${state}${reached}${when}${reason === null ? '' : `: ${reason}`}`;
 }

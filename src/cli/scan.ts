@@ -82,15 +82,15 @@ const IN_WORDS: Readonly<Partial<Record<ScanStatus['state'], string>>> = {
 };
 
 function headline(status: ScanStatus): string {
-  if (!('why' in status)) return [status.state, IN_WORDS[status.state] ?? []].flat().join(': ');
-  const { state, since, why } = status;
-  if (state !== 'paused') return `${state} since ${since}: ${why}`;
-  return `${state} by ${status.who} since ${since}: ${why}; \`sluice scan resume --reason <text>\` ends the pause`;
+  if (!('reason' in status)) return [status.state, IN_WORDS[status.state] ?? []].flat().join(': ');
+  const { state, since, reason } = status;
+  if (state !== 'paused') return `${state} since ${since}: ${reason}`;
+  return `${state} by ${status.actor} since ${since}: ${reason}; \`sluice scan resume --reason <text>\` ends the pause`;
 }
 
 function renderClosed(gap: ScanGap): string {
-  const { from, to, who, why } = gap;
-  return `  closed  ${from} to ${to} by ${who ?? '?'}: ${why ?? '?'}; ${auditOf(gap)}`;
+  const { from, to, actor, reason } = gap;
+  return `  closed  ${from} to ${to} by ${actor ?? '?'}: ${reason ?? '?'}; ${auditOf(gap)}`;
 }
 
 function auditOf({ auditedAt, unshownSince }: ScanGap): string {

@@ -126,7 +126,7 @@ const PAUSE_COLUMNS: Columns<Pause> = {
   since: ({ since }) => since,
   cause: ({ cause }) => cause,
   scope: ({ scope }) => scope,
-  by: ({ who }) => who,
+  by: ({ actor }) => actor,
   reason: ({ reason }) => reason,
 };
 

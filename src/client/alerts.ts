@@ -64,10 +64,10 @@ export class AlertCalls {
    */
   async acknowledge(
     positions: readonly string[],
-    why: string,
+    reason: string,
     options?: CallOptions,
   ): Promise<readonly Alert[]> {
-    const body = { seen: positions, why };
+    const body = { seen: positions, reason };
     const { alerts } = await this.#transport.call<{ readonly alerts: readonly Alert[] }>(
       { method: 'POST', path: '/v1/alerts/seen', body },
       options,
@@ -79,11 +79,11 @@ export class AlertCalls {
   async close(
     kind: (typeof CLOSED_BY_ORDER)[number],
     subject: string,
-    why: string,
+    reason: string,
     options?: CallOptions,
   ): Promise<boolean> {
     const { closed } = await this.#transport.call<{ readonly closed: boolean }>(
-      { method: 'POST', path: '/v1/alerts/close', body: { kind, subject, why } },
+      { method: 'POST', path: '/v1/alerts/close', body: { kind, subject, reason } },
       options,
     );
     return closed;

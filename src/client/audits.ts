@@ -18,7 +18,7 @@ export interface Audit extends Required<AuditQuestion> {
   /** Result; null while the audit runs and after a failure. */
   readonly report: AuditReport | null;
   /** The error of a failed audit, for display; otherwise null. */
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 /** Calls that compare an address's transactions, as nodes list them, with the recorded deposits. */

@@ -218,8 +218,8 @@ export class SluiceClient {
    *
    * @throws SluiceError `NotCancellable` (409), also if no alert and no database restore suggests that it may be paid.
    */
-  async endAsPaid(id: string, why: string, options?: CallOptions): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { why } }, options);
+  async endAsPaid(id: string, reason: string, options?: CallOptions): Promise<Withdrawal> {
+    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { reason } }, options);
   }
 
   /**

@@ -111,8 +111,8 @@ export class DepositAddressCalls {
    * Makes addresses that are `doubtful` after a database restore assignable again. Use it only if no user received
    * one of them after the backup: otherwise two users get the same address.
    */
-  release(why: string, options?: CallOptions): Promise<AddressRelease> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { why } }, options);
+  release(reason: string, options?: CallOptions): Promise<AddressRelease> {
+    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { reason } }, options);
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) if `mint` is not a mint. */

@@ -128,12 +128,12 @@ export class DepositCalls {
    * @throws SluiceError `NotFound` (404) if it is not waiting for a quorum, `NotRejectable` (409) if no quorum
    * denies it.
    */
-  async reject(id: string, why: string, options?: CallOptions): Promise<Deposit> {
+  async reject(id: string, reason: string, options?: CallOptions): Promise<Deposit> {
     return this.#transport.call(
       {
         method: 'POST',
         path: `/v1/deposits/${pathPart(id)}/reject`,
-        body: { why },
+        body: { reason },
       },
       options,
     );

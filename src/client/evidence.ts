@@ -87,7 +87,7 @@ export interface ExplainedAttempt {
   /** Current verdict. Only `dead` and some `failed` attempts are followed by another. */
   readonly verdict: 'landed' | 'failed' | 'alive' | 'dead' | 'unknown';
   /** Why the verdict is `unknown`, or the error of a `failed` transaction; otherwise null. */
-  readonly why: string | null;
+  readonly reason: string | null;
   /** Evidence still missing for a final verdict, and the node to provide it; null if no single node can. */
   readonly missing: readonly { readonly node: string | null; readonly what: string }[];
   /** Null if no node could be asked, or if an ended attempt has no readable stored evidence. */

@@ -8,7 +8,7 @@ export interface Pause {
   readonly cause: string;
   readonly scope: PauseScope;
   readonly reason: string;
-  readonly who: string;
+  readonly actor: string;
   readonly since: string;
 }
 
@@ -35,8 +35,8 @@ export class PauseCalls {
   }
 
   /** Stops the preparation of attempts. Prepared attempts are still signed and sent. Returns the open pauses. */
-  begin(why: string, { signal, scope }: PauseOptions = {}): Promise<readonly Pause[]> {
-    return this.#call({ method: 'POST', path: '/v1/pause', body: { why, scope } }, { signal });
+  begin(reason: string, { signal, scope }: PauseOptions = {}): Promise<readonly Pause[]> {
+    return this.#call({ method: 'POST', path: '/v1/pause', body: { reason, scope } }, { signal });
   }
 
   /**
@@ -44,8 +44,8 @@ export class PauseCalls {
    *
    * @throws SluiceError `AlertsUnseen` (409) if `seen` lacks one of these alerts; then no pause is ended.
    */
-  end(why: string, { signal, ...body }: ResumeOptions = {}): Promise<readonly Pause[]> {
-    return this.#call({ method: 'POST', path: '/v1/resume', body: { why, ...body } }, { signal });
+  end(reason: string, { signal, ...body }: ResumeOptions = {}): Promise<readonly Pause[]> {
+    return this.#call({ method: 'POST', path: '/v1/resume', body: { reason, ...body } }, { signal });
   }
 
   async #call(request: Parameters<Transport['call']>[0], options?: CallOptions): Promise<readonly Pause[]> {

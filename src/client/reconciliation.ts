@@ -26,7 +26,7 @@ export interface OpenReconciliation extends ReconciledWallets {
 /** A wallet whose balances no quorum of nodes confirms. Each round retries it. */
 export interface UnreadWallet {
   readonly wallet: string;
-  readonly why: string;
+  readonly reason: string;
   /** Time since which the wallet could not be compared. */
   readonly since: string;
   readonly askedAt: string;

@@ -33,12 +33,12 @@ export class ScanCalls {
   }
 
   /** Stops commits until {@link resume}, even without workers or Temporal. Actor, reason and time are stored. */
-  pause(why: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('pause', { why }, options);
+  pause(reason: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('pause', { reason }, options);
   }
 
-  resume(why: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('resume', { why }, options);
+  resume(reason: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('resume', { reason }, options);
   }
 
   /**
@@ -47,9 +47,9 @@ export class ScanCalls {
    *
    * @throws SluiceError `SlotsNotRecorded` (409) above the cursor, or below the first stored header.
    */
-  rescan(range: ScanRange, why: string, options?: CallOptions): Promise<Rescan> {
+  rescan(range: ScanRange, reason: string, options?: CallOptions): Promise<Rescan> {
     return this.#transport.call(
-      { method: 'POST', path: '/v1/scan/rescan', body: { ...range, why } },
+      { method: 'POST', path: '/v1/scan/rescan', body: { ...range, reason } },
       options,
     );
   }
@@ -71,8 +71,8 @@ export class ScanCalls {
    *
    * @throws SluiceError `NotFound` (404) unless exactly this gap is open.
    */
-  closeGap(range: ScanRange, why: string, options?: CallOptions): Promise<ScanOverview> {
-    return this.#order('close-gap', { ...range, why }, options);
+  closeGap(range: ScanRange, reason: string, options?: CallOptions): Promise<ScanOverview> {
+    return this.#order('close-gap', { ...range, reason }, options);
   }
 
   #order(

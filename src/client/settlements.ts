@@ -103,8 +103,8 @@ export class SettlementCalls {
    * @throws SluiceError `NotFound` (404), `NotCancellable` (409), also if no alert and no database restore suggests
    * that it may be paid.
    */
-  endAsPaid(id: string, why: string, options?: CallOptions): Promise<SettlementView> {
+  endAsPaid(id: string, reason: string, options?: CallOptions): Promise<SettlementView> {
     const path = `/v1/settlements/paid${queryOf({ id })}`;
-    return this.#transport.call({ method: 'POST', path, body: { why } }, options);
+    return this.#transport.call({ method: 'POST', path, body: { reason } }, options);
   }
 }

@@ -59,6 +59,6 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(isBase64 ? atob(base64) : '', (character) => character.charCodeAt(0));
 }
 
-function refuse(why: string): never {
-  throw new SluiceError('WebhookRefused', 401, why);
+function refuse(reason: string): never {
+  throw new SluiceError('WebhookRefused', 401, reason);
 }

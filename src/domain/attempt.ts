@@ -48,7 +48,7 @@ export type Sighting =
       readonly error: string | null;
       readonly atSlot: bigint | null;
     }
-  | { readonly kind: 'unreadable'; readonly why: string };
+  | { readonly kind: 'unreadable'; readonly reason: string };
 
 /** One node's answer. `sequence` grows with every request of one investigation. */
 export interface NodeTestimony<T> {
@@ -163,4 +163,4 @@ export type Verdict =
   | { readonly kind: 'failed'; readonly slot: bigint; readonly error: string }
   | { readonly kind: 'alive'; readonly seen: 'processed' | 'confirmed' | null }
   | { readonly kind: 'dead' }
-  | { readonly kind: 'unknown'; readonly why: string };
+  | { readonly kind: 'unknown'; readonly reason: string };

@@ -22,11 +22,11 @@ export function keepsFailing(failures: number): boolean {
 }
 
 /** The reason of a settlement that waits for its next attempt. `why`: how attempt `n` failed. */
-export function attemptFailed(n: number, why: string): StatusReason {
-  return { code: ATTEMPT_FAILED, message: `attempt ${n} failed, and the next one follows: ${why}` };
+export function attemptFailed(n: number, reason: string): StatusReason {
+  return { code: ATTEMPT_FAILED, message: `attempt ${n} failed, and the next one follows: ${reason}` };
 }
 
-export function paymentKeepsFailing(failures: number, why: string): StatusReason {
-  const message = `${failures} attempts failed on chain, the last one because ${why}; find the cause, then close this alert with a reason: ${FAILURES_PER_REVIEW} more attempts follow`;
+export function paymentKeepsFailing(failures: number, reason: string): StatusReason {
+  const message = `${failures} attempts failed on chain, the last one because ${reason}; find the cause, then close this alert with a reason: ${FAILURES_PER_REVIEW} more attempts follow`;
   return { code: KEEPS_FAILING, message };
 }

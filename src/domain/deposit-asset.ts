@@ -64,6 +64,6 @@ export function changeTerms<Terms extends AssetTerms>(
   return { ...terms, minimumDeposit, depositsOn };
 }
 
-function rejected(field: keyof AssetChange, why: string): DomainError {
-  return new DomainError('AssetRejected', `${field}: ${why}`, { field });
+function rejected(field: keyof AssetChange, reason: string): DomainError {
+  return new DomainError('AssetRejected', `${field}: ${reason}`, { field });
 }

@@ -1,17 +1,17 @@
 import { type Fields, isFields } from './fields.ts';
 
 /** The stored author and reason of an order. */
-export interface Word {
-  readonly who: string;
-  readonly why: string;
+export interface OperatorNote {
+  readonly actor: string;
+  readonly reason: string;
 }
 
 const LONGEST = 500;
 
 /** Makes any value storable as a note. A signal may carry any payload, and its order must not be lost. */
-export function wordOf(given: unknown): Word {
-  const { who, why }: Fields = isFields(given) ? given : {};
-  return { who: textOf(who, 'a signal'), why: textOf(why, 'no reason given') };
+export function operatorNoteOf(given: unknown): OperatorNote {
+  const { actor, reason }: Fields = isFields(given) ? given : {};
+  return { actor: textOf(actor, 'a signal'), reason: textOf(reason, 'no reason given') };
 }
 
 /** PostgreSQL text cannot contain NUL. */

@@ -126,7 +126,7 @@ export interface Standing {
   readonly after: string | null;
   readonly unread: number;
   /** The wallet that has waited the longest, since when, and why. */
-  readonly longest: { readonly wallet: string; readonly since: Date; readonly why: string } | null;
+  readonly longest: { readonly wallet: string; readonly since: Date; readonly reason: string } | null;
 }
 
 const HOUR_MS = 3_600_000;
@@ -143,8 +143,8 @@ export function behindAlarm({ comparedSince, after, unread, longest }: Standing,
     lacks.push(`${where} compared since the round that began at ${comparedSince.toISOString()}`);
   }
   if (longest !== null && now.getTime() - longest.since.getTime() > LONGEST_UNREAD_MS) {
-    const { wallet, since, why } = longest;
-    lacks.push(`${unread} wallets cannot be compared, ${wallet} since ${since.toISOString()}: ${why}`);
+    const { wallet, since, reason } = longest;
+    lacks.push(`${unread} wallets cannot be compared, ${wallet} since ${since.toISOString()}: ${reason}`);
   }
   if (lacks.length === 0) return null;
   const message = `balances are not held against the record: ${lacks.join('; ')}`;

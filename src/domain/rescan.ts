@@ -1,9 +1,9 @@
 import { isFields } from './fields.ts';
-import { type Word, wordOf } from './operator-note.ts';
+import { type OperatorNote, operatorNoteOf } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
 
 /** Read committed blocks again. Missed deposits are added; no deposit is removed. */
-export interface RescanOrder extends Word, ScanRange {}
+export interface RescanOrder extends OperatorNote, ScanRange {}
 
 /** Blocks read, deposits found that were not recorded, and slots of closed gaps whose blocks no node returned. */
 export interface RescanResult {
@@ -14,7 +14,7 @@ export interface RescanResult {
 
 /** A rescan whose workflow ended before all blocks were read, with the reason. */
 export interface GivenUpRescan extends ScanRange {
-  readonly reason: string;
+  readonly trouble: string;
 }
 
 export const RESCAN_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
@@ -45,7 +45,7 @@ export function rescanOrderOf(given: unknown): RescanOrder | null {
   if (!isFields(given)) return null;
   const { from, to } = given;
   if (!isSlot(from) || !isSlot(to) || BigInt(from) > BigInt(to)) return null;
-  return { from, to, ...wordOf(given) };
+  return { from, to, ...operatorNoteOf(given) };
 }
 
 function isSlot(given: unknown): given is string {
@@ -62,7 +62,7 @@ export function rescanRun(order: RescanOrder) {
     workflowId: rescanWorkflowId(order),
     args: [order] as [RescanOrder],
     summary: `read slots ${order.from} to ${order.to} again`,
-    details: `asked for by ${order.who}: ${order.why}`,
+    details: `asked for by ${order.actor}: ${order.reason}`,
   };
 }
 

@@ -13,12 +13,12 @@ import {
 export function parseScanStatus(report: unknown): ScanStatus | null {
   const position = isFields(report) ? positionIn(report) : null;
   if (!isFields(report) || position === null) return null;
-  const { state, who, why, since, gap } = report;
+  const { state, actor, reason, since, gap } = report;
   if (isOneOf(GOING_ON, state) || isOneOf(UNTOLD, state)) return { ...position, state };
-  if (typeof why !== 'string' || !isTime(since)) return null;
-  const still = { ...position, why, since };
+  if (typeof reason !== 'string' || !isTime(since)) return null;
+  const still = { ...position, reason, since };
   if (isOneOf(STANDING_STILL, state)) return { ...still, state };
-  if (state === 'paused' && typeof who === 'string') return { ...still, state, who };
+  if (state === 'paused' && typeof actor === 'string') return { ...still, state, actor };
   if (state === 'gap' && isRange(gap)) return { ...still, state, gap: { from: gap.from, to: gap.to } };
   return null;
 }

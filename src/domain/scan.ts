@@ -22,20 +22,20 @@ export interface CatchUpRange {
 export interface CatchUpPlan {
   readonly behind: boolean;
   readonly ranges: readonly CatchUpRange[];
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 /** Whether a range is staged to its end; if not, why (null if unknown). */
 export interface RangeEnd {
   readonly complete: boolean;
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 /** Number of blocks joined to the cursor, and the status after it; null if `why` names an obstacle. */
 export interface JoinEnd {
   readonly joined: number;
   readonly status: ScanStatus | null;
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 /** How long to follow the chain. `since`: start of the current standstill by the last status; null if none. */
@@ -65,7 +65,7 @@ export interface ScanPosition {
 
 /** Why the scan makes no progress (one sentence), and since when (ISO-8601). */
 interface Standstill {
-  readonly why: string;
+  readonly reason: string;
   readonly since: string;
 }
 
@@ -84,7 +84,7 @@ export type ScanStatus = ScanPosition &
   (
     | { readonly state: (typeof GOING_ON)[number] }
     | ({ readonly state: (typeof STANDING_STILL)[number] } & Standstill)
-    | ({ readonly state: 'paused'; readonly who: string } & Standstill)
+    | ({ readonly state: 'paused'; readonly actor: string } & Standstill)
     | ({ readonly state: 'gap'; readonly gap: ScanRange } & Standstill)
     | { readonly state: (typeof UNTOLD)[number] }
   );
@@ -101,8 +101,8 @@ export interface ScanGap extends ScanRange {
   readonly state: (typeof GAP_STATES)[number];
   readonly openedAt: string;
   readonly endedAt: string | null;
-  readonly who: string | null;
-  readonly why: string | null;
+  readonly actor: string | null;
+  readonly reason: string | null;
   /** When all addresses were audited over it; null before, and for a filled gap. */
   readonly auditedAt: string | null;
   /** Since when no quorum returns its blocks, so that audits of it stay incomplete; null otherwise. */

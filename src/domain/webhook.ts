@@ -67,9 +67,9 @@ export function deliveredText(told: Told): string {
   return `${wayOf(told)}: delivered`;
 }
 
-export function givenUpText(told: Told, endpoint: string, tries: number, why: string): string {
+export function givenUpText(told: Told, endpoint: string, tries: number, reason: string): string {
   const count = tries === 0 ? 'untried' : `after ${tries} ${tries === 1 ? 'try' : 'tries'}`;
-  return `**${wayOf(told)}: given up** ${count}: ${why}; \`sluice webhooks replay ${endpoint}\` tries it again`;
+  return `**${wayOf(told)}: given up** ${count}: ${reason}; \`sluice webhooks replay ${endpoint}\` tries it again`;
 }
 
 function wayOf({ type, url }: Told): string {

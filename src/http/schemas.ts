@@ -54,7 +54,7 @@ const POSITION_BYTES = 32;
 export const positions = z.array(position).max(MOST_POSITIONS);
 export const POSITIONS_BODY_LIMIT = MOST_POSITIONS * POSITION_BYTES;
 
-export const why = z
+export const reason = z
   .string()
   .trim()
   .min(1)

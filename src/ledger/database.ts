@@ -139,11 +139,11 @@ interface PauseTable {
   /** A `PauseScope`. */
   scope: Generated<string>;
   reason: string;
-  who: string;
+  actor: string;
   since: Generated<Date>;
   endedAt: Date | null;
   endedBy: string | null;
-  endedWhy: string | null;
+  endedReason: string | null;
 }
 
 interface FeePayerTable {

@@ -179,8 +179,8 @@ async function migrated(databaseUrl: string): Promise<Database> {
     return db;
   } catch (error) {
     await db.destroy();
-    const why = messageOf(error);
-    const message = `the database (DATABASE_URL, or that of a running dev) cannot be opened: ${why}`;
+    const reason = messageOf(error);
+    const message = `the database (DATABASE_URL, or that of a running dev) cannot be opened: ${reason}`;
     throw new DomainError('Unavailable', message, {}, error);
   }
 }

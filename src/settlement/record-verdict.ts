@@ -84,7 +84,7 @@ async function judged(
   const outcome = await paid.during(settlementId, watch);
   const word = await wordOnMessage(deps, attempt, outcome);
   if (word.doubt !== null) {
-    await hooks.onOutlook({ status: 'held', why: word.doubt });
+    await hooks.onOutlook({ status: 'held', reason: word.doubt });
     return null;
   }
   await alert(null);
@@ -136,12 +136,12 @@ function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
 
 /** Progress stored by an earlier wait, for example of a worker that died. */
 function outlookOf({ status, reason }: SettlementRow): Outlook {
-  if (status === 'held') return { status, why: reason?.message ?? 'held without a reason' };
-  return { status: status === 'confirmed' ? status : 'sending', why: null };
+  if (status === 'held') return { status, reason: reason?.message ?? 'held without a reason' };
+  return { status: status === 'confirmed' ? status : 'sending', reason: null };
 }
 
-function reportOf(n: number, { status, why }: Outlook): LandingReport {
-  return { n, status, reason: why === null ? null : { code: 'evidence_missing', message: why } };
+function reportOf(n: number, { status, reason }: Outlook): LandingReport {
+  return { n, status, reason: reason === null ? null : { code: 'evidence_missing', message: reason } };
 }
 
 function bytesOf({ message, signatures }: AttemptRow): string {

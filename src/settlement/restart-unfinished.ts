@@ -86,8 +86,8 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
   };
 }
 
-function orderOf({ fromSlot, toSlot, who, why }: RescanRow): RescanOrder {
-  return { ...rangeOf({ from: fromSlot, to: toSlot }), who, why };
+function orderOf({ fromSlot, toSlot, actor, reason }: RescanRow): RescanOrder {
+  return { ...rangeOf({ from: fromSlot, to: toSlot }), actor, reason };
 }
 
 function failedAlarm(subject: string): Alarm {

@@ -70,6 +70,6 @@ export function checkLimits(
   return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
 }
 
-export function refused(why: string): DomainError {
-  return new DomainError('SigningRefused', `the message was not signed: ${why}`);
+export function refused(reason: string): DomainError {
+  return new DomainError('SigningRefused', `the message was not signed: ${reason}`);
 }

@@ -53,6 +53,6 @@ function readKeygen(text: string): Buffer {
 }
 
 // No cause is attached: JSON and file errors may quote the key.
-function unusable(why: string): DomainError {
-  return new DomainError('InvalidRequest', `the signer key cannot be used: ${why}`);
+function unusable(reason: string): DomainError {
+  return new DomainError('InvalidRequest', `the signer key cannot be used: ${reason}`);
 }

@@ -201,8 +201,8 @@ export class Chain {
   }
 }
 
-function unreadable(why: string): Sighting {
-  return { kind: 'unreadable', why };
+function unreadable(reason: string): Sighting {
+  return { kind: 'unreadable', reason };
 }
 
 function sendError(reason: unknown): string {

@@ -3,7 +3,7 @@ import type { Gap } from '../ledger/operations/continuity.ts';
 import type { LostNonceRow } from '../ledger/settlements/restored-nonces.ts';
 
 /** Alert about a restored database. `lost`: nonces that must be used up before payments continue. */
-export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
+export function restoredAlarm({ reason, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
   const until =
     quarantineHeight === null ? '' : `; nothing is prepared before block height ${quarantineHeight} is final`;
   const addresses = lost.map(({ address }) => address);
@@ -14,7 +14,7 @@ export function restoredAlarm({ why, quarantineHeight }: Gap, lost: readonly Los
   return {
     kind: 'record_restored',
     subject: WHOLE,
-    message: `${why}${until}${nonces}`,
+    message: `${reason}${until}${nonces}`,
     details: { nonceAccounts: addresses },
   };
 }
@@ -35,8 +35,8 @@ export function unknownSpendAlarm(
 }
 
 /** Without the fee payer's history, a leak of its key stays undetected. */
-export function unreadAlarm(wallet: string, why: string): Alarm {
-  const message = `what the fee payer ${wallet} signed cannot be judged now: ${why}`;
+export function unreadAlarm(wallet: string, reason: string): Alarm {
+  const message = `what the fee payer ${wallet} signed cannot be judged now: ${reason}`;
   return { kind: 'fee_payer_unread', subject: wallet, message };
 }
 

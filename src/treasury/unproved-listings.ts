@@ -24,8 +24,8 @@ export async function withoutFalse(
     const block = entry === undefined ? null : await witnessedBlock(pool, entry.slot).catch(() => null);
     if (entry === undefined || block === null || block.signatures.has(entry.signature)) continue;
     liars.add(listing);
-    const why = `lists ${entry.signature} in slot ${entry.slot}, but a quorum shows that block without it`;
-    pool.distrust(listing.node, why);
+    const reason = `lists ${entry.signature} in slot ${entry.slot}, but a quorum shows that block without it`;
+    pool.distrust(listing.node, reason);
   }
   return listings.filter((listing) => !liars.has(listing));
 }

@@ -23,7 +23,7 @@ export async function depositRescan(order: RescanOrder): Promise<RescanResult> {
     setCurrentDetails(`${end.blocks} blocks read again: ${foundOf(end)}${unreadOf(end)}`);
     return end;
   } catch (error) {
-    await CancellationScope.nonCancellable(() => recordRescanGivenUp({ ...order, reason: reasonOf(error) }));
+    await CancellationScope.nonCancellable(() => recordRescanGivenUp({ ...order, trouble: reasonOf(error) }));
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { log, ParentClosePolicy, setCurrentDetails, setHandler, startChild } from '@temporalio/workflow';
-import { wordOf } from '../domain/operator-note.ts';
+import { operatorNoteOf } from '../domain/operator-note.ts';
 import { type RescanOrder, rescanOrderOf, rescanRun } from '../domain/rescan.ts';
 import { type ScanStatus, sinceOf } from '../domain/scan.ts';
 import { parseScanStatus } from '../domain/scan-status-parse.ts';
@@ -37,8 +37,8 @@ export class DepositScanProgress {
       const status = parseScanStatus(report);
       if (status !== null) this.note(status);
     });
-    setHandler(pauseScan, (order) => this.#inTurn(() => act.recordPause(wordOf(order))));
-    setHandler(resumeScan, (order) => this.#inTurn(() => act.recordResume(wordOf(order))));
+    setHandler(pauseScan, (order) => this.#inTurn(() => act.recordPause(operatorNoteOf(order))));
+    setHandler(resumeScan, (order) => this.#inTurn(() => act.recordResume(operatorNoteOf(order))));
     setHandler(rescanRange, (given) => this.#inTurn(() => begin(rescanOrderOf(given))));
   }
 
@@ -67,7 +67,7 @@ export class DepositScanProgress {
 
 /** Starts the rescan as an independent run. Throws if the order is invalid or a rescan of the same slots runs. */
 async function begin(order: RescanOrder | null): Promise<void> {
-  if (order === null) throw new Error('a rescan is {from, to, who, why}, with slots as decimal strings');
+  if (order === null) throw new Error('a rescan is {from, to, actor, reason}, with slots as decimal strings');
   const { summary: staticSummary, details: staticDetails, ...run } = rescanRun(order);
   await startChild<typeof depositRescan>('depositRescan', {
     ...run,

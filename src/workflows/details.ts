@@ -28,8 +28,8 @@ export function purposeOf(terms: WithdrawalTerms): string {
 
 export function scanCard(status: ScanStatus): string {
   const { cursor, lag, blocksPerSecond, at } = status;
-  const by = status.state === 'paused' ? ` by ${status.who}` : '';
-  const still = 'why' in status ? `${by} since ${status.since}: ${status.why}` : '';
+  const by = status.state === 'paused' ? ` by ${status.actor}` : '';
+  const still = 'reason' in status ? `${by} since ${status.since}: ${status.reason}` : '';
   const pace = blocksPerSecond === null ? [] : [`${blocksPerSecond.toFixed(1)} blocks/s`];
   const behind = lag === null ? [] : [`${lag} behind`];
   const place =
@@ -49,7 +49,7 @@ export function reconciliationCard(report: ReconciliationReport): string {
   return lines.join(LINE_BREAK);
 }
 
-const WHY_AUDITED = {
+const AUDIT_REASONS = {
   operator: 'asked for by an operator',
   import: 'imported with a past',
   gap: 'a gap was closed by hand',
@@ -59,7 +59,7 @@ export function auditCard(order: AuditOrder, report: AuditReport, stand: 'goes o
   const { addresses, transactions, unread } = report;
   const again = order.cause === 'operator' ? '' : 'asked again by itself; ';
   const lines = [
-    `${WHY_AUDITED[order.cause]}: ${stand}`,
+    `${AUDIT_REASONS[order.cause]}: ${stand}`,
     `${counted(addresses, 'address', 'es')} and ${counted(transactions, 'transaction', 's')} read: ${verdictOf(report)}`,
     ...(unread === 0
       ? []

@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
-import type { Word } from '../domain/operator-note.ts';
+import type { OperatorNote } from '../domain/operator-note.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
@@ -48,10 +48,10 @@ export const scanStatus = defineQuery<ScanStatus>('scan');
 export const scanReport = defineSignal<[ScanStatus]>(SCAN_REPORT);
 
 /** Pauses the scan in the database: no run commits anything until it is resumed. */
-export const pauseScan = defineSignal<[Word]>('pauseScan');
+export const pauseScan = defineSignal<[OperatorNote]>('pauseScan');
 
 /** Ends the stored pause. */
-export const resumeScan = defineSignal<[Word]>('resumeScan');
+export const resumeScan = defineSignal<[OperatorNote]>('resumeScan');
 
 /** Starts a rescan of committed blocks, both ends included, unless one of the same slots runs. */
 export const rescanRange = defineSignal<[RescanOrder]>('rescanRange');

@@ -19,12 +19,12 @@ export type Served =
   | {
       readonly kind: 'answered';
       readonly state: 'served' | 'refundable';
-      readonly why: string;
+      readonly reason: string;
       readonly answer: Exclude<UpstreamAnswer, { kind: 'none' }>;
     }
   /** The upstream may have executed the request already, and must not be called again. */
-  | { readonly kind: 'refundable'; readonly why: string }
-  | { readonly kind: 'unanswered'; readonly why: string };
+  | { readonly kind: 'refundable'; readonly reason: string }
+  | { readonly kind: 'unanswered'; readonly reason: string };
 
 /** Larger responses are streamed and not stored. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -42,19 +42,19 @@ export async function serveOwed(deps: ObligationDeps, id: string): Promise<Serve
   if (taken === null) return { kind: 'taken' };
   const { request, again } = taken;
   if (again && !request.isRepeatable) {
-    const why = `the upstream may have got this ${request.method} before, and its route does not allow it twice`;
-    await obligations.refused(id, why, null);
-    return { kind: 'refundable', why };
+    const reason = `the upstream may have got this ${request.method} before, and its route does not allow it twice`;
+    await obligations.refused(id, reason, null);
+    return { kind: 'refundable', reason };
   }
   const answer = await upstream(askedOf(request, id), bounds);
   if (answer.kind === 'none' || statusOf(answer) >= 500) {
     await obligations.giveBack(id, holder);
-    const why = answer.kind === 'none' ? answer.why : `the upstream answered ${statusOf(answer)}`;
-    return { kind: 'unanswered', why };
+    const reason = answer.kind === 'none' ? answer.reason : `the upstream answered ${statusOf(answer)}`;
+    return { kind: 'unanswered', reason };
   }
-  const why = `the upstream answered ${statusOf(answer)}`;
-  const state = await record(obligations, id, answer, why);
-  return { kind: 'answered', state, why, answer };
+  const reason = `the upstream answered ${statusOf(answer)}`;
+  const state = await record(obligations, id, answer, reason);
+  return { kind: 'answered', state, reason, answer };
 }
 
 /** The upstream request. By its Idempotency-Key, equal for each try, the upstream can recognise a repeated request. */
@@ -67,12 +67,12 @@ async function record(
   obligations: ObligationDeps['obligations'],
   id: string,
   answer: Exclude<UpstreamAnswer, { kind: 'none' }>,
-  why: string,
+  reason: string,
 ): Promise<'served' | 'refundable'> {
   const status = statusOf(answer);
   const kept = answer.kind === 'whole' ? answer.answer : null;
   if (status < 400) await obligations.served(id, status, kept);
-  else await obligations.refused(id, why, kept);
+  else await obligations.refused(id, reason, kept);
   return status < 400 ? 'served' : 'refundable';
 }
 

@@ -10,9 +10,9 @@ import type { CheckedPayment } from './record.ts';
 export type Trial =
   | { readonly kind: 'accepted'; readonly slot: bigint }
   | { readonly kind: 'landed' }
-  | { readonly kind: 'expired'; readonly why: string }
+  | { readonly kind: 'expired'; readonly reason: string }
   | { readonly kind: 'failed'; readonly error: string; readonly logs: readonly string[] }
-  | { readonly kind: 'unanswered'; readonly why: string };
+  | { readonly kind: 'unanswered'; readonly reason: string };
 
 export interface TrialDeps {
   readonly chain: Pick<Chain, 'simulateAsIs' | 'latestBlockhash'>;
@@ -40,13 +40,13 @@ export async function tryPayment(
     if (error?.text === 'BlockhashNotFound')
       return {
         kind: 'expired',
-        why: 'the blockhash of the transaction is expired, or no node knows it yet',
+        reason: 'the blockhash of the transaction is expired, or no node knows it yet',
       };
     if (error !== null) return { kind: 'failed', error: error.text, logs };
     if (left === null || left >= FEWEST_BLOCKS_LEFT) return { kind: 'accepted', slot };
-    const why = `the blockhash of the transaction expires after ${left} blocks; ${FEWEST_BLOCKS_LEFT} are needed: sign with a newer one`;
-    return { kind: 'expired', why };
+    const reason = `the blockhash of the transaction expires after ${left} blocks; ${FEWEST_BLOCKS_LEFT} are needed: sign with a newer one`;
+    return { kind: 'expired', reason };
   } catch (error) {
-    return { kind: 'unanswered', why: messageOf(error) };
+    return { kind: 'unanswered', reason: messageOf(error) };
   }
 }

@@ -21,7 +21,7 @@ export type UpstreamAnswer =
       /** Closes the connection if the body is not read to its end. */
       readonly discard: () => void;
     }
-  | { readonly kind: 'none'; readonly why: string };
+  | { readonly kind: 'none'; readonly reason: string };
 
 export interface UpstreamOptions {
   /** From the request to the last byte of a response that is stored. */
@@ -54,7 +54,7 @@ export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes })
     }
     return { kind: 'whole', answer: { ...head, body: read.bytes.toString('base64') } };
   } catch (error) {
-    return { kind: 'none', why: `no answer of the upstream (${codeOf(error)})` };
+    return { kind: 'none', reason: `no answer of the upstream (${codeOf(error)})` };
   } finally {
     clearTimeout(timer);
   }

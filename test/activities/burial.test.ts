@@ -177,7 +177,7 @@ describe('an attempt that the signer refused', () => {
   it.each([
     ['one of two nodes is silent', 'getBlockHeight'],
     ['a node shows no history of the wallet', 'getSignaturesForAddress'],
-  ])('is not dead while %s', async (_why, method) => {
+  ])('is not dead while %s', async (_title, method) => {
     const { id } = await refused();
     room.localnet.controls.produceSlots(170);
     room.localnet.controls.setFault(1, method, { kind: 'http', status: 503 });

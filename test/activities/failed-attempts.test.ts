@@ -84,7 +84,7 @@ describe('a node that reports a failed attempt as a success', () => {
     reportSuccess(slot, [0, 1]);
     await hot.look(use.ledger);
     expect(await open()).toEqual([['dead_attempt_landed', id]]);
-    await use.ledger.settlements.continueUnpaid(id, { who: 'ops', why: 'both nodes were wrong' });
+    await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'both nodes were wrong' });
   });
 });
 

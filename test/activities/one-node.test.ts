@@ -167,9 +167,9 @@ describe('one node that lies about an account', () => {
     ['a wallet that it gives another owner', 'SOL', () => randomAddress()],
     ['a mint that it does not show', 'token', () => localnet.mint.address],
     ['a mint that it gives another owner', 'token', () => localnet.mint.address],
-  ])('has no withdrawal rejected for good for %s', async (why, asset, addressOf) => {
+  ])('has no withdrawal rejected for good for %s', async (reason, asset, addressOf) => {
     const address = addressOf();
-    await lieAbout(address, () => (why.endsWith('owner') ? owned(randomAddress()) : null));
+    await lieAbout(address, () => (reason.endsWith('owner') ? owned(randomAddress()) : null));
     const paid = asset === 'SOL' ? pay(address, 'SOL') : pay(randomAddress());
     await expect(paid).rejects.toMatchObject({ code: 'NodeFault' });
   });

@@ -145,7 +145,7 @@ describe('a preparation', () => {
     expect(waiting).toMatchObject({ kind: 'waiting', status: 'awaiting_funds' });
     const shown: Shown = { status: 'awaiting_funds', code: 'insufficient_funds' };
     await expect(prepared(poor, shown)).rejects.toMatchObject({ type: 'insufficient_funds' });
-    await use.ledger.pauses.begin({ who: 'test', why: 'to see it' });
+    await use.ledger.pauses.begin({ actor: 'test', reason: 'to see it' });
     const paused = newTerms();
     await use.ledger.withdrawals.reserve(paused);
     expect(await prepared(paused, shown)).toMatchObject({ status: 'held', reason: { code: 'paused' } });

@@ -124,7 +124,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     await sound(id);
     const { end, heartbeats } = landing(id, signature);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
-    await use.ledger.settlements.continueUnpaid(id, { who: 'ops', why: 'no second node shows it' });
+    await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'no second node shows it' });
     expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature });
     expect(await stands(id)).toEqual(['finalized', undefined, 'dead', 'landed']);
     expect(await balanceOf(destination)).toBe(5_000_000n);

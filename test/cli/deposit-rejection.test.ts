@@ -19,9 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => desk?.close());
 
-async function reject({ id }: { readonly id: string }, why = 'in no explorer') {
+async function reject({ id }: { readonly id: string }, reason = 'in no explorer') {
   const env = { SLUICE_API_URL: apiUrl, SLUICE_API_KEY: API_KEY };
-  const ended = await callSluice(['deposits', 'reject', id, '--reason', why, '-o', 'json'], { env });
+  const ended = await callSluice(['deposits', 'reject', id, '--reason', reason, '-o', 'json'], { env });
   return { json: lastWord(ended), code: ended.code };
 }
 
@@ -44,15 +44,17 @@ test('an operator drops what a quorum of nodes denies, with a reason, and nothin
   localnet.controls.produceSlots(120);
   expect((await reject({ id }, ' ')).code).toBe(2);
   const alone = await desk.also({});
-  expect((await desk.call('POST', `/v1/deposits/${id}/reject`, { why: 'why' }, alone)).body).toMatchObject({
+  expect(
+    (await desk.call('POST', `/v1/deposits/${id}/reject`, { reason: 'a test' }, alone)).body,
+  ).toMatchObject({
     status: 503,
     code: 'Unavailable',
   });
   expect((await rowOf(ANN)).state).toBe('pending');
   for (let times = 0; times < 2; times += 1)
     expect(await reject({ id })).toMatchObject({ json: { id, state: 'dropped', reason: null }, code: 0 });
-  expect(await ledger.db.selectFrom('depositRejection').select(['why', 'deniedBy']).execute()).toEqual([
-    { why: 'in no explorer', deniedBy: localnet.rpcUrls.map((url) => new URL(url).host).join(', ') },
+  expect(await ledger.db.selectFrom('depositRejection').select(['reason', 'deniedBy']).execute()).toEqual([
+    { reason: 'in no explorer', deniedBy: localnet.rpcUrls.map((url) => new URL(url).host).join(', ') },
   ]);
   await confirmAll(ledger);
   const final = await rowOf(BEN);

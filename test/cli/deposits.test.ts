@@ -83,7 +83,7 @@ test('the scan is looked at, paused and resumed', async () => {
   await expect.poll(needless, WAIT).toMatch(/^tail: /);
   expect(await asked<ScanOverview>('scan', 'pause', '--reason', 'we look at it')).toMatchObject({
     state: 'paused',
-    why: 'we look at it',
+    reason: 'we look at it',
     gaps: [],
   });
   const paused = await status();

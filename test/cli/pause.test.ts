@@ -9,16 +9,16 @@ const reason = (text: string): readonly string[] => ['--reason', text];
 
 /** By the API in the name of its key; by `--database` without an API, in the name of the user of this machine. */
 const WAYS = [
-  { way: 'the API', who: 'tests', sluice: (...args: readonly string[]) => use.sluice(...args) },
+  { way: 'the API', actor: 'tests', sluice: (...args: readonly string[]) => use.sluice(...args) },
   {
     way: '--database',
-    who: userInfo().username,
+    actor: userInfo().username,
     sluice: (...args: readonly string[]) =>
       callSluice([...args, '--database'], { env: { DATABASE_URL: use.service.databaseUrl } }),
   },
 ] as const;
 
-describe.each(WAYS)('by $way, an operator', ({ who, sluice: call }) => {
+describe.each(WAYS)('by $way, an operator', ({ actor, sluice: call }) => {
   /** What a command prints last on stdout, and its exit code. */
   const sluice = async (...args: readonly string[]): Promise<{ json: unknown; code: number | null }> => {
     const ended = await call(...args, '-o', 'json');
@@ -35,7 +35,7 @@ describe.each(WAYS)('by $way, an operator', ({ who, sluice: call }) => {
 
   it('pauses and resumes', async () => {
     const { ledger } = use.service;
-    const pause = { cause: 'operator', scope: 'all', reason: 'we look at it', who };
+    const pause = { cause: 'operator', scope: 'all', reason: 'we look at it', actor };
     const paused = { json: { pauses: [pause] }, code: 0 };
     expect(await sluice(...pauseArgs, ...reason('we look at it'))).toMatchObject(paused);
     expect(await ledger.pauses.open()).toMatchObject([pause]);
@@ -82,12 +82,14 @@ describe.each(WAYS)('by $way, an operator', ({ who, sluice: call }) => {
   it('acknowledges alerts with a reason', async () => {
     const alarm = { kind: 'deposit_mismatch', message: 'node b was wrong' } as const;
     const { position } = await use.service.ledger.alerts.raise({ ...alarm, subject: 'sig' });
-    const acknowledge = (positions: string, why: string) =>
-      sluice('alerts', 'acknowledge', positions, ...reason(why));
+    const acknowledge = (positions: string, text: string) =>
+      sluice('alerts', 'acknowledge', positions, ...reason(text));
     expect((await acknowledge(`${position}`, ' ')).code).toBe(2);
     expect((await acknowledge('all', 'node b is out')).code).toBe(2);
     expect(await acknowledge(`${position}`, 'node b is out')).toMatchObject({
-      json: { alerts: [{ position: `${position}`, details: { closedBy: who, closedWhy: 'node b is out' } }] },
+      json: {
+        alerts: [{ position: `${position}`, details: { closedBy: actor, closedReason: 'node b is out' } }],
+      },
       code: 0,
     });
     expect((await acknowledge(`${position}`, 'node b is out')).code).toBe(3);

@@ -6,7 +6,7 @@ import { lastWord } from '../support/cli.ts';
 import { useCommands } from './commands.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
-const WHY = 'no quorum of the nodes shows what it holds, and what moved';
+const REASON = 'no quorum of the nodes shows what it holds, and what moved';
 const NOTHING = { compared: [], alarms: [], unread: [] };
 
 const use = useCommands(({ ledger }) => imported(ledger, ANN, BEN));
@@ -26,7 +26,7 @@ test('what was never begun is said to be so', async () => {
 test('a pass under way says how far it is and what keeps it, and which wallets nobody shows', async () => {
   const { reconciliations } = use.service.ledger;
   const tally = { wallets: 1, accounts: 3, differences: 0, slots: { from: 90n, to: 90n } };
-  const unread = [{ wallet: BEN, why: WHY }];
+  const unread = [{ wallet: BEN, reason: REASON }];
   await reconciliations.commit(await reconciliations.begin(), { ...NOTHING, next: ANN, tally, unread });
   await reconciliations.halt(await reconciliations.begin(), 'the scan has not come to slot 95');
   const { code, stdout } = await reconciliation();
@@ -41,7 +41,7 @@ test('a pass under way says how far it is and what keeps it, and which wallets n
     '  halted    the scan has not come to slot 95: the next round goes on',
     '1 wallet could not be compared, and will be asked for again each hour:',
   ]);
-  expect(lines[7]).toMatch(new RegExp(`^  ${BEN} +\\S+Z +${WHY}$`));
+  expect(lines[7]).toMatch(new RegExp(`^  ${BEN} +\\S+Z +${REASON}$`));
 });
 
 test('the last pass says what it compared, when, and whether chain and record agree', async () => {

@@ -9,8 +9,8 @@ const closed: ScanGap = {
   state: 'closed',
   openedAt: '2026-11-22T09:00:00.000Z',
   endedAt: '2026-11-22T09:10:00.000Z',
-  who: 'ops',
-  why: 'pruned everywhere',
+  actor: 'ops',
+  reason: 'pruned everywhere',
   auditedAt: null,
   unshownSince: '2026-11-22T09:20:00.000Z',
 };

@@ -33,7 +33,7 @@ const COMMANDS = [
   ['scan', 'status'],
   ['webhooks', 'list'],
   ['withdrawals', 'get', 'none'],
-  ['settlements', 'pause', '--reason', 'why', '--database'],
+  ['settlements', 'pause', '--reason', 'a test', '--database'],
 ];
 
 it('is a 503 of every route that says so, on connections that were open and on new ones; a command ends with exit code 5 and what to look at', async () => {

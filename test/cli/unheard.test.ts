@@ -16,8 +16,8 @@ test('a command whose reader has gone, as `head` does, ends without a word', asy
 
 test('who waits long for an audit hears that it is not done, and what that can be', async () => {
   const audit = { address: 'a', from: '1', to: '2', repair: false };
-  const running = { status: 200, body: { ...audit, state: 'running', report: null, why: null } };
-  const failed = { status: 200, body: { ...audit, state: 'failed', report: null, why: 'of a test' } };
+  const running = { status: 200, body: { ...audit, state: 'running', report: null, reason: null } };
+  const failed = { status: 200, body: { ...audit, state: 'failed', report: null, reason: 'of a test' } };
   const server = await playServer([...Array.from({ length: 13 }, () => running), failed]);
   onTestFinished(() => server.close());
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };

@@ -10,7 +10,7 @@ test.each(['.', '..'])('the id %s, which no URL can carry, is refused without a 
     sluice.get(id),
     sluice.confirm(id),
     sluice.cancel(id),
-    deposits.reject(id, 'why'),
+    deposits.reject(id, 'a test'),
     depositAddresses.get(id),
     depositAddresses.tokenAccount('wallet', id),
     assets.put(id),
@@ -31,14 +31,14 @@ test('addresses, assets and the scan: each call on its path', async () => {
   await sluice.depositAddresses.assign('user 1');
   await sluice.depositAddresses.ofUser('user&1');
   await sluice.depositAddresses.import(manifest, { since: '7' });
-  await sluice.depositAddresses.release('why');
+  await sluice.depositAddresses.release('a test');
   await sluice.depositAddresses.tokenAccount('wallet', 'mint');
   await sluice.assets.put('mint', { depositsOn: false });
   await sluice.assets.list();
-  await sluice.scan.pause('why');
-  await sluice.scan.rescan({ from: '1', to: '2' }, 'why');
-  await sluice.scan.closeGap({ from: '1', to: '2' }, 'why');
-  const range = { from: '1', to: '2', why: 'why' };
+  await sluice.scan.pause('a test');
+  await sluice.scan.rescan({ from: '1', to: '2' }, 'a test');
+  await sluice.scan.closeGap({ from: '1', to: '2' }, 'a test');
+  const range = { from: '1', to: '2', reason: 'a test' };
   expect(
     server.seen.map(({ method, url, body }) => [
       method,
@@ -49,11 +49,11 @@ test('addresses, assets and the scan: each call on its path', async () => {
     ['POST', '/deposit-addresses', { userRef: 'user 1' }],
     ['GET', '/deposit-addresses?userRef=user%261', null],
     ['POST', '/deposit-addresses/import', { manifest, since: '7' }],
-    ['POST', '/deposit-addresses/release', { why: 'why' }],
+    ['POST', '/deposit-addresses/release', { reason: 'a test' }],
     ['GET', '/deposit-addresses/wallet/assets/mint', null],
     ['PUT', '/assets/mint', { depositsOn: false }],
     ['GET', '/assets', null],
-    ['POST', '/scan/pause', { why: 'why' }],
+    ['POST', '/scan/pause', { reason: 'a test' }],
     ['POST', '/scan/rescan', range],
     ['POST', '/scan/close-gap', range],
   ]);
@@ -75,20 +75,20 @@ test('alerts and pauses: each call on its path', async () => {
   const { server, sluice } = await clientOf(Array<Step>(7).fill({ status: 200, body }));
   await sluice.alerts.page({ open: false }, { limit: 5, cursor: '7' });
   for await (const _ of sluice.alerts.list()) throw new Error('there is none');
-  await sluice.alerts.acknowledge(['17', '18'], 'why');
-  await sluice.alerts.close('maybe_paid', 'order-1', 'why');
+  await sluice.alerts.acknowledge(['17', '18'], 'a test');
+  await sluice.alerts.close('maybe_paid', 'order-1', 'a test');
   await sluice.pauses.open();
-  await sluice.pauses.begin('why');
-  await sluice.pauses.end('why', { scope: 'kind/sweep', seen: ['17'] });
+  await sluice.pauses.begin('a test');
+  await sluice.pauses.end('a test', { scope: 'kind/sweep', seen: ['17'] });
   const seen = server.seen.map(({ method, url, body: sent }) => `${method} ${url} ${sent}`.trim());
   expect(seen).toEqual([
     'GET /v1/alerts?limit=5&open=false&cursor=7',
     'GET /v1/alerts?limit=100',
-    'POST /v1/alerts/seen {"seen":["17","18"],"why":"why"}',
-    'POST /v1/alerts/close {"kind":"maybe_paid","subject":"order-1","why":"why"}',
+    'POST /v1/alerts/seen {"seen":["17","18"],"reason":"a test"}',
+    'POST /v1/alerts/close {"kind":"maybe_paid","subject":"order-1","reason":"a test"}',
     'GET /v1/pause',
-    'POST /v1/pause {"why":"why"}',
-    'POST /v1/resume {"why":"why","scope":"kind/sweep","seen":["17"]}',
+    'POST /v1/pause {"reason":"a test"}',
+    'POST /v1/resume {"reason":"a test","scope":"kind/sweep","seen":["17"]}',
   ]);
 });
 
@@ -133,14 +133,14 @@ const CALLS: Readonly<Record<string, Calls>> = {
     page: (sluice, how) => sluice.page({}, how),
     confirm: (sluice, how) => sluice.confirm('a', how),
     cancel: (sluice, how) => sluice.cancel('a', how),
-    endAsPaid: (sluice, how) => sluice.endAsPaid('a', 'why', how),
+    endAsPaid: (sluice, how) => sluice.endAsPaid('a', 'a test', how),
     waitForFinal: (sluice, how) => sluice.waitForFinal('a', how),
   },
   settlements: {
     list: ({ settlements }, how) => settlements.list({}, how).next(),
     page: ({ settlements }, how) => settlements.page({}, how),
     explain: ({ settlements }, how) => settlements.explain('nonce-create/a', how),
-    endAsPaid: ({ settlements }, how) => settlements.endAsPaid('nonce-create/a', 'why', how),
+    endAsPaid: ({ settlements }, how) => settlements.endAsPaid('nonce-create/a', 'a test', how),
   },
   payments: {
     get: ({ payments }, how) => payments.get('x402/solana:a/b', how),
@@ -152,14 +152,14 @@ const CALLS: Readonly<Record<string, Calls>> = {
     get: ({ depositAddresses }, how) => depositAddresses.get('wallet', how),
     ofUser: ({ depositAddresses }, how) => depositAddresses.ofUser('user', how),
     import: ({ depositAddresses }, how) => depositAddresses.import(manifest, how),
-    release: ({ depositAddresses }, how) => depositAddresses.release('why', how),
+    release: ({ depositAddresses }, how) => depositAddresses.release('a test', how),
     tokenAccount: ({ depositAddresses }, how) => depositAddresses.tokenAccount('wallet', 'mint', how),
   },
   deposits: {
     events: ({ deposits }, how) => deposits.events(how).next(),
     list: ({ deposits }, how) => deposits.list({}, how).next(),
     page: ({ deposits }, how) => deposits.page({}, how),
-    reject: ({ deposits }, how) => deposits.reject('dep', 'why', how),
+    reject: ({ deposits }, how) => deposits.reject('dep', 'a test', how),
   },
   assets: {
     list: ({ assets }, how) => assets.list(how),
@@ -168,12 +168,12 @@ const CALLS: Readonly<Record<string, Calls>> = {
   },
   scan: {
     status: ({ scan }, how) => scan.status(how),
-    pause: ({ scan }, how) => scan.pause('why', how),
-    resume: ({ scan }, how) => scan.resume('why', how),
-    rescan: ({ scan }, how) => scan.rescan(range, 'why', how),
+    pause: ({ scan }, how) => scan.pause('a test', how),
+    resume: ({ scan }, how) => scan.resume('a test', how),
+    rescan: ({ scan }, how) => scan.rescan(range, 'a test', how),
     rescans: ({ scan }, how) => scan.rescans(how).next(),
     rescanPage: ({ scan }, how) => scan.rescanPage(how),
-    closeGap: ({ scan }, how) => scan.closeGap(range, 'why', how),
+    closeGap: ({ scan }, how) => scan.closeGap(range, 'a test', how),
   },
   audits: {
     start: ({ audits }, how) => audits.start({ address: 'wallet', ...range }, how),
@@ -192,13 +192,13 @@ const CALLS: Readonly<Record<string, Calls>> = {
   alerts: {
     list: ({ alerts }, how) => alerts.list({}, how).next(),
     page: ({ alerts }, how) => alerts.page({}, how),
-    acknowledge: ({ alerts }, how) => alerts.acknowledge(['17'], 'why', how),
-    close: ({ alerts }, how) => alerts.close('maybe_paid', 'a', 'why', how),
+    acknowledge: ({ alerts }, how) => alerts.acknowledge(['17'], 'a test', how),
+    close: ({ alerts }, how) => alerts.close('maybe_paid', 'a', 'a test', how),
   },
   pauses: {
     open: ({ pauses }, how) => pauses.open(how),
-    begin: ({ pauses }, how) => pauses.begin('why', how),
-    end: ({ pauses }, how) => pauses.end('why', how),
+    begin: ({ pauses }, how) => pauses.begin('a test', how),
+    end: ({ pauses }, how) => pauses.end('a test', how),
   },
 };
 const everyCall = Object.entries(CALLS).flatMap(([room, calls]) =>

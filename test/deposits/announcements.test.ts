@@ -115,7 +115,7 @@ describe('a look that misses a confirmed block', () => {
   it.each([
     ['as no node lists it', 'getBlocks', { kind: 'result', result: [] }],
     ['as no node shows it', 'getBlock', { kind: 'null' }],
-  ] as const)('%s leaves it to the next look', async (_why, method, fault) => {
+  ] as const)('%s leaves it to the next look', async (_title, method, fault) => {
     const { wallet, slot } = await confirmedDeposit();
     const announcer = new DepositAnnouncer(room.deps());
     for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, method, fault);

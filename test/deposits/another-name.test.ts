@@ -112,7 +112,7 @@ describe('one lying node of three, asked first, that shows a true transaction un
         await rejectDeposit(
           { ledger: room.ledger, chain: async () => ({ pool: room.pool }) as never },
           depositId(row),
-          { who: 'ops', why: 'no node but one has it' },
+          { actor: 'ops', reason: 'no node but one has it' },
         );
     for (let user = 0; user < 20; user += 1) {
       const given = await room.ledger.addresses.assign(`user-${user}`).catch(() => null);

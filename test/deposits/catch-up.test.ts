@@ -57,12 +57,12 @@ describe('a scan that is far behind', () => {
     const [before = 0n] = await payments(wallet, 1);
     room.finalize(20);
     // Nothing is read meanwhile, and how far the chain is gets known all the same.
-    await scanPauses.begin({ who: 'ops', why: 'to fall behind' });
+    await scanPauses.begin({ actor: 'ops', reason: 'to fall behind' });
     await worker().tryToPlan();
     while ((await addresses.byAddress(wallet))?.state === 'free')
       await addresses.assign(`user-${newAddress()}`);
     const userRef = (await addresses.byAddress(wallet))?.userRef;
-    await scanPauses.end({ who: 'ops', why: 'seen' });
+    await scanPauses.end({ actor: 'ops', reason: 'seen' });
     await room.localnet.airdrop(wallet, 9_000_000n);
     room.finalize();
     await room.scanAll(room.scanner());
@@ -150,15 +150,15 @@ describe('a catch-up that cannot go on', () => {
     const [range] = await one.plan();
     if (range === undefined) throw new Error('nothing to read');
     setFault('*', { kind: 'http', status: 503 });
-    const why = expect.stringMatching(/./);
-    expect(await one.tryToPlan()).toEqual({ behind: false, ranges: [], why });
+    const reason = expect.stringMatching(/./);
+    expect(await one.tryToPlan()).toEqual({ behind: false, ranges: [], reason });
     expect(await one.read(range)).toMatchObject({ complete: false });
-    expect(await one.join()).toEqual({ joined: 0, status: null, why });
+    expect(await one.join()).toEqual({ joined: 0, status: null, reason });
     room.localnet.controls.clearFaults();
     setFault('getBlock', refusal);
     expect(await one.read(range)).toMatchObject({ complete: false });
     room.localnet.controls.clearFaults();
-    expect(await one.read(range)).toEqual({ complete: true, why: null });
+    expect(await one.read(range)).toEqual({ complete: true, reason: null });
     await room.scanAll(room.scanner());
     expect(await amountsOf(wallet)).toEqual(amounts);
   });

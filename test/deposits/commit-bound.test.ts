@@ -86,7 +86,7 @@ describe('what one commit brings is bounded', () => {
     await room.scanAll(room.scanner());
     await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
     const { slot: to = 0n } = (await room.ledger.scan.cursor()) ?? {};
-    return { wallet, order: { ...rangeOf({ from, to }), who: 'ops', why: 'to see' } };
+    return { wallet, order: { ...rangeOf({ from, to }), actor: 'ops', reason: 'to see' } };
   }
 
   it('where blocks are read again', async () => {

@@ -72,7 +72,7 @@ describe('a node whose blocks show what a quorum denies', () => {
     await new DepositConfirmer(deps).confirm();
     expect(await room.depositsOf(good)).toMatchObject([{ state: 'final' }]);
     const [proved, ...others] = pool.report();
-    expect(proved?.demoted).toMatchObject({ cause: 'false', why: expect.stringContaining(victim) });
+    expect(proved?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(victim) });
     expect(others.map(({ demoted }) => demoted?.cause)).not.toContain('false');
     expect(pool.warnings()).toContainEqual(
       expect.objectContaining({ rule: 'false-word', node: proved?.node }),

@@ -52,7 +52,7 @@ it.each([falseHash(1), CLEANED_UP])(
     const { stand, slot, parent, child, names } = await standAt(3n, hash);
     expect(stand).toMatchObject({
       state: 'gap',
-      why: expect.stringMatching(
+      reason: expect.stringMatching(
         new RegExp(
           `^block ${child} of slot ${slot} \\(from ${names}\\) names block ${hash} .* in slot ${slot - 1n} as its parent; ` +
             `in slot ${slot - 1n} nodes show another block \\(${names}: block ${parent} .*compare both slots`,
@@ -66,7 +66,7 @@ it('the same above the cursor stops the scan, which says what differs from the b
   const { stand, slot, parent, child, names } = await standAt(1n, falseHash(2));
   expect(stand).toMatchObject({
     state: 'stopped',
-    why: expect.stringMatching(
+    reason: expect.stringMatching(
       new RegExp(
         `does not hold block ${parent} of slot ${slot - 1n}, .*: block ${child} of slot ${slot} ` +
           `\\(from ${names}\\) names block ${falseHash(2)} .*compare both slots`,

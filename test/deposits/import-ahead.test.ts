@@ -6,7 +6,7 @@ import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom();
 
-beforeEach(() => room.ledger.scanPauses.end({ who: 'ops', why: 'a new test' }));
+beforeEach(() => room.ledger.scanPauses.end({ actor: 'ops', reason: 'a new test' }));
 
 const tip = () => BigInt(room.localnet.controls.chain.at('finalized').slot);
 
@@ -18,7 +18,7 @@ async function stateOf(address: string): Promise<string | undefined> {
 async function paidAndImported({ keptBack = false } = {}): Promise<{ paid: string; unpaid: string }> {
   const { ledger, localnet } = room;
   await room.scanAll(room.scanner());
-  await ledger.scanPauses.begin({ who: 'ops', why: 'to see' });
+  await ledger.scanPauses.begin({ actor: 'ops', reason: 'to see' });
   room.finalize();
   const since = tip();
   const [paid, unpaid] = [newAddress(), newAddress()];
@@ -30,7 +30,7 @@ async function paidAndImported({ keptBack = false } = {}): Promise<{ paid: strin
 }
 
 async function resume(): Promise<void> {
-  await room.ledger.scanPauses.end({ who: 'ops', why: 'seen' });
+  await room.ledger.scanPauses.end({ actor: 'ops', reason: 'seen' });
   await room.scanAll(room.scanner());
 }
 
@@ -71,7 +71,7 @@ it('nor one that is known, and imported with its past again, whatever audit of i
   await imported();
   const [order] = await dueAuditsIn(room);
   if (order === undefined) throw new Error('an audit is due');
-  await ledger.scanPauses.begin({ who: 'ops', why: 'to see' });
+  await ledger.scanPauses.begin({ actor: 'ops', reason: 'to see' });
   await localnet.airdrop(address, 9_000_000n);
   room.finalize();
   await imported();

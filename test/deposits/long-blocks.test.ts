@@ -93,7 +93,7 @@ describe('blocks too long to be held bring what others bring', () => {
     const deposits = await room.depositsOf(wallet);
     await room.lose(deposits);
     const slots = deposits.map(({ slot }) => slot).toSorted((a, b) => Number(a - b));
-    const order = { from: String(slots[0]), to: String(slots.at(-1)), who: 'ops', why: 'to see' };
+    const order = { from: String(slots[0]), to: String(slots.at(-1)), actor: 'ops', reason: 'to see' };
     await run(() => createDepositRescan(room.deps(narrow)).rescan(order));
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });

@@ -85,8 +85,8 @@ describe('one node that lies about balances', () => {
     const before = await told();
     expect(await reconcile()).toMatchObject({ wallets: 0, unread: 1, next: null });
     expect(await told()).toEqual(before);
-    const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'why']).execute();
-    expect(unread).toEqual([{ wallet, why: 'the nodes contradict each other about what it holds' }]);
+    const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
+    expect(unread).toEqual([{ wallet, reason: 'the nodes contradict each other about what it holds' }]);
   });
 
   it('beside an honest one that is slow decides nothing: that one is waited for', async () => {

@@ -23,7 +23,7 @@ it('a block of which no node shows what its transactions did is waited for, and 
     };
   for (let looks = 0; looks < 3; looks += 1) {
     const halt = haltAfter(await room.scanAll(scanner).catch((error: unknown) => error));
-    expect(halt).toMatchObject({ state: 'waiting', why: expect.stringContaining('without meta') });
+    expect(halt).toMatchObject({ state: 'waiting', reason: expect.stringContaining('without meta') });
   }
   expect(await room.depositsOf(wallet)).toEqual([]);
   for (const proxy of use.proxies) proxy.beHonest();

@@ -14,7 +14,7 @@ function takeNodesAway(): void {
 it('a paused scan tells how far the chain has gone on without it, and no pace', async () => {
   await room.scanAll(room.scanner());
   expect(await turn('tail')).toMatchObject({ state: 'tail', lag: '0' });
-  await room.ledger.scanPauses.begin({ who: 'ops', why: 'to see' });
+  await room.ledger.scanPauses.begin({ actor: 'ops', reason: 'to see' });
   room.finalize(7);
   const tip = room.localnet.controls.chain.at('finalized').slot.toString();
   expect(await turn('paused')).toMatchObject({ state: 'paused', tip, lag: '7', blocksPerSecond: null });
@@ -22,11 +22,11 @@ it('a paused scan tells how far the chain has gone on without it, and no pace', 
 
 it('a paused scan whose nodes are away stays paused, and makes up no tip', async () => {
   takeNodesAway();
-  expect(await turn('paused')).toMatchObject({ state: 'paused', why: 'to see', tip: null, lag: null });
+  expect(await turn('paused')).toMatchObject({ state: 'paused', reason: 'to see', tip: null, lag: null });
 });
 
 it('a scan that waits for nodes knows no tip, and has no pace', async () => {
-  await room.ledger.scanPauses.end({ who: 'ops', why: 'seen' });
+  await room.ledger.scanPauses.end({ actor: 'ops', reason: 'seen' });
   takeNodesAway();
   const standing = { tip: null, lag: null, blocksPerSecond: null };
   expect(await turn('waiting')).toMatchObject({ state: 'waiting', ...standing });

@@ -9,13 +9,13 @@ import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
-const WORD = { who: 'ops', why: 'seen in no explorer' };
+const NOTE = { actor: 'ops', reason: 'seen in no explorer' };
 
 function reject(row: DepositRow): Promise<DepositRow> {
   return rejectDeposit(
     { ledger: room.ledger, chain: async () => quickChain(room.pool) },
     depositId(row),
-    WORD,
+    NOTE,
   );
 }
 
@@ -68,7 +68,7 @@ describe('a deposit that one node made up', () => {
     expect(await openAlertsIn(room, 'deposit_unconfirmed')).not.toContain(depositId(made));
     const rejections = await room.ledger.db.selectFrom('depositRejection').selectAll().execute();
     const deniedBy = room.pool.nodes.map(({ name }) => name).join(', ');
-    expect(rejections).toMatchObject([{ depositId: id, ...WORD, deniedBy }]);
+    expect(rejections).toMatchObject([{ depositId: id, ...NOTE, deniedBy }]);
     const { slot } = made;
     expect(await room.ledger.movements.arrivalsOf(wallet, slot, slot)).toEqual([]);
     expect(await room.ledger.movements.balancesOf([wallet], slot, slot - 1n)).toEqual([]);
@@ -79,7 +79,7 @@ describe('a deposit that one node made up', () => {
     const { addresses } = room.ledger;
     for (let users = await addresses.freeCount(); users > 0; users -= 1) await addresses.assign(`u${users}`);
     expect(await codeOf(addresses.assign('next'))).toBe('NoFreeAddress');
-    await room.ledger.rejections.reject({ row, ...WORD, deniedBy: ['a', 'b'] });
+    await room.ledger.rejections.reject({ row, ...NOTE, deniedBy: ['a', 'b'] });
     expect(await addresses.assign('next')).toMatchObject({ address: row.wallet });
   });
 });
@@ -144,7 +144,7 @@ describe('the word of an operator', () => {
 
   it('loses to a quorum that was faster, and to what was read otherwise meanwhile', async () => {
     const row = await waiting();
-    const rejection = { row, ...WORD, deniedBy: ['a', 'b'] };
+    const rejection = { row, ...NOTE, deniedBy: ['a', 'b'] };
     const other = { ...rejection, row: { ...row, amount: 1n } };
     expect(await codeOf(room.ledger.rejections.reject(other))).toBe('NotRejectable');
     await room.confirm();
@@ -154,7 +154,7 @@ describe('the word of an operator', () => {
 
   it('and a lying quorum cost nobody a deposit that is seen again: it is credited once, with an alert', async () => {
     const row = await waiting();
-    await room.ledger.rejections.reject({ row, ...WORD, deniedBy: ['a', 'b'] });
+    await room.ledger.rejections.reject({ row, ...NOTE, deniedBy: ['a', 'b'] });
     const slot = row.slot.toString();
     const order = { address: row.wallet, from: slot, to: slot, repair: true, cause: 'operator' } as const;
     expect(await auditIn(room, order)).toMatchObject({ found: 1, remaining: 0 });

@@ -70,7 +70,7 @@ describe('a pass whose process dies', () => {
     const tally = { wallets: 0, accounts: 0, differences: 0, slots: null };
     const page = { next: wallets[0] ?? null, compared: [], tally, alarms: [], unread: [] };
     expect(await room.ledger.reconciliations.commit(place, page)).toBe(true);
-    const late = { ...page, next: null, unread: [{ wallet: wallets[1] ?? '', why: 'late' }] };
+    const late = { ...page, next: null, unread: [{ wallet: wallets[1] ?? '', reason: 'late' }] };
     expect(await room.ledger.reconciliations.commit(place, late)).toBe(false);
     expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[0] });
     expect(await room.ledger.db.selectFrom('unreadWallet').selectAll().execute()).toEqual([]);

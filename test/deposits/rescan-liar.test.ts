@@ -13,7 +13,7 @@ import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);
-const BY = { who: 'ops', why: 'a user misses it' };
+const BY = { actor: 'ops', reason: 'a user misses it' };
 const PAID = 7_000_000n;
 /** More than a block of this room takes. */
 const HELD_BYTES = 100_000;

@@ -39,7 +39,7 @@ async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
   const pool = await openNodePool(urls, { maxBytes });
   open.push(...proxies, pool);
   const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
-  const order = { from: `${from + 1n}`, to: `${to}`, who: 'ops', why: 'to see' };
+  const order = { from: `${from + 1n}`, to: `${to}`, actor: 'ops', reason: 'to see' };
   const rescan = () => createDepositRescan(room.deps(pool)).rescan(order);
   expect(await new MockActivityEnvironment().run(rescan)).toMatchObject({ blocks: Number(to - from) });
   return most;

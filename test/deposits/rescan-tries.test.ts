@@ -8,7 +8,7 @@ import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(2);
-const BY = { who: 'ops', why: 'to see' };
+const BY = { actor: 'ops', reason: 'to see' };
 const PAID = 4_000_000n;
 
 interface Slots {

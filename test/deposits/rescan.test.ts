@@ -10,7 +10,7 @@ import { useScanRoom } from './scan-room.ts';
 
 const room = useScanRoom(3);
 const NODES = [0, 1, 2];
-const BY = { who: 'ops', why: 'to see' };
+const BY = { actor: 'ops', reason: 'to see' };
 
 async function newestRescan(): Promise<RescanRow | undefined> {
   return (await room.ledger.rescans.list({ limit: 1 })).rows[0];

@@ -21,14 +21,14 @@ describe('a scanner that lives through a restore of its record', () => {
     room.finalize();
     await room.scanAll(scanner);
     // While it is paused it asks the record nothing, and the backup is put back.
-    await room.ledger.scanPauses.begin({ who: 'ops', why: 'restore' });
+    await room.ledger.scanPauses.begin({ actor: 'ops', reason: 'restore' });
     await expect(scanner.step()).rejects.toThrow('paused');
     await sql`delete from deposit_address where address = any(${lost}::text[])`.execute(db);
     await sql`delete from watched_wallet where address = any(${lost}::text[])`.execute(db);
     await sql`update watch_version set version = ${backup}`.execute(db);
     const wallets: string[] = [];
     while (wallets.length < fresh) wallets.push(await room.newDepositAddress());
-    await room.ledger.scanPauses.end({ who: 'ops', why: 'restored' });
+    await room.ledger.scanPauses.end({ actor: 'ops', reason: 'restored' });
     for (const wallet of wallets) await room.localnet.airdrop(wallet, 7_000_000n);
     room.finalize();
     // The first step learns that its watch set is of another record.

@@ -166,7 +166,7 @@ export class ScanRoom {
     const gap = await this.openGap();
     if (gap === undefined) throw new Error('the scan stands at no gap');
     const slots = { from: gap.fromSlot, to: gap.toSlot };
-    await this.ledger.gaps.close({ ...slots, who: 'operator', why: 'lost' });
+    await this.ledger.gaps.close({ ...slots, actor: 'operator', reason: 'lost' });
     return slots;
   }
 

@@ -95,7 +95,7 @@ describe('tokens that leave without their owner’s signature', () => {
 
       await take(mint, ours, delegate);
       expect((await seized()).filter((one) => one === account)).toHaveLength(1);
-      await room.ledger.alerts.endSeen([alert?.position ?? 0n], { who: 'test', why: 'a court order' });
+      await room.ledger.alerts.endSeen([alert?.position ?? 0n], { actor: 'test', reason: 'a court order' });
       expect(await seized()).not.toContain(account);
     },
   );

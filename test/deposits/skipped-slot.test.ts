@@ -89,7 +89,7 @@ it('a slot that one node alone has confirmed, and whose block it never ends to s
   });
   await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 3, since: null }));
   expect(asked).toBeGreaterThan(0);
-  expect(statuses.at(-1)).not.toHaveProperty('why');
+  expect(statuses.at(-1)).not.toHaveProperty('reason');
 }, 20_000);
 
 describe.each([
@@ -141,7 +141,7 @@ describe.each([
       await room.scanAll(room.scanner());
       lieAbout(skipped, isOpen);
       const activities = createDepositRescan(room.deps(pool));
-      const order = { ...rangeOf(gap), who: 'ops', why: 'to see' };
+      const order = { ...rangeOf(gap), actor: 'ops', reason: 'to see' };
       expect(await runOf().run(() => activities.rescan(order))).toMatchObject({ found: 1, unread: [] });
     });
   },

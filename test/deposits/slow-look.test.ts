@@ -36,8 +36,8 @@ it('a look that takes long is told while it goes on, and forgotten once the bloc
   room.finalize(1);
   delayBlocks();
   const told = await toldUntilTail(null);
-  const why = expect.stringContaining('reading the next blocks takes');
-  expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', why, blocksPerSecond: null }));
+  const reason = expect.stringContaining('reading the next blocks takes');
+  expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }));
   // Since the look began, not since it was first told: one that ends before it is told again is an alarm, too.
   const first = told.find(({ state }) => state === 'waiting');
   if (first === undefined || !('since' in first)) throw new Error('it was told');

@@ -11,7 +11,7 @@ import { reaches, until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack();
-const OPERATOR = { who: 'test', why: 'to see' };
+const OPERATOR = { actor: 'test', reason: 'to see' };
 let ledger: Ledger;
 
 beforeAll(async () => {

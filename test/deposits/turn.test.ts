@@ -116,7 +116,7 @@ it('a scan that is to end waits for no block, and says what it knew before', asy
   const pool = await openNodePool(urls, { timeoutMs: 600_000 });
   const scan = createDepositScan({ ...room.deps(pool), stop: stop.signal });
   const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600, since: null }));
-  expect(status).not.toHaveProperty('why');
+  expect(status).not.toHaveProperty('reason');
   expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   await pool.close();
   await Promise.all(proxies.map((proxy) => proxy.close()));

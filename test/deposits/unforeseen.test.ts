@@ -25,13 +25,13 @@ async function openAlerts(): Promise<readonly { kind: string; subject: string }[
   return rows.map(({ kind, subject }) => ({ kind, subject }));
 }
 
-async function isAlarmed(why: RegExp): Promise<boolean> {
+async function isAlarmed(reason: RegExp): Promise<boolean> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
-  return rows.some(({ message }) => why.test(message));
+  return rows.some(({ message }) => reason.test(message));
 }
 
-function isStillFor(status: ScanStatus, why: RegExp): boolean {
-  return 'why' in status && why.test(status.why);
+function isStillFor(status: ScanStatus, reason: RegExp): boolean {
+  return 'reason' in status && reason.test(status.reason);
 }
 
 async function newBlocks(): Promise<string> {
@@ -52,7 +52,7 @@ describe('a step that fails by a defect', () => {
     const match = vi.spyOn(deps.matcher, 'match').mockRejectedValue(new TypeError('boom'));
     expect(await turnUntil(deps, standsAs('waiting'))).toMatchObject({
       state: 'waiting',
-      why: expect.stringMatching(note),
+      reason: expect.stringMatching(note),
     });
     expect(await openAlerts()).toEqual([]);
     expect((await turnUntil(deps, standsAs('waiting'), MINUTES_AGO)).state).toBe('waiting');
@@ -108,7 +108,7 @@ describe('a step that fails by a defect', () => {
     const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
     expect(await turnUntil(deps, standsAs('waiting'))).toMatchObject({
       state: 'waiting',
-      why: expect.stringMatching(/^keeping alerts: .*boom/),
+      reason: expect.stringMatching(/^keeping alerts: .*boom/),
     });
     kept.mockRestore();
     expect((await turnUntil(deps, standsAs('tail'))).state).toBe('tail');

@@ -121,7 +121,7 @@ describe('the second witness', () => {
     expect(await openAlerts()).toContainEqual({ kind: 'deposit_missed', subject });
     const { rows } = await room.ledger.alerts.list({ open: true, limit: 9 });
     const seen = rows.filter((row) => row.subject === subject).map(({ position }) => position);
-    await room.ledger.alerts.endSeen(seen, { who: 'ops', why: 'node a is thrown out' });
+    await room.ledger.alerts.endSeen(seen, { actor: 'ops', reason: 'node a is thrown out' });
   });
 
   it('judges the chain, not our terms, which may have changed since', async () => {
@@ -166,16 +166,16 @@ describe('the alerts about a scan that stands still', () => {
   it('are open for as long as it does', async () => {
     const alarms = new ScanAlarms(room.ledger);
     const gap = { from: '8', to: '8' };
-    await note(alarms, { state: 'gap', gap, why: 'no node shows it' });
+    await note(alarms, { state: 'gap', gap, reason: 'no node shows it' });
     expect(await openAlerts()).toEqual([{ kind: 'scan_gap', subject: '8' }]);
-    await note(alarms, { state: 'stopped', why: 'a version that cannot be read' });
+    await note(alarms, { state: 'stopped', reason: 'a version that cannot be read' });
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     await note(alarms, null, null);
     expect(await openAlerts()).toEqual([]);
   });
 
   it('leave nodes a minute to come back, whoever looked at its beginning', async () => {
-    const waiting = { state: 'waiting', why: 'no node answers' } as const;
+    const waiting = { state: 'waiting', reason: 'no node answers' } as const;
     await note(new ScanAlarms(room.ledger), waiting, new Date('2026-01-01T00:01:01Z'));
     expect(await openAlerts()).toEqual([]);
     await note(new ScanAlarms(room.ledger), waiting, new Date('2026-01-01T00:01:00Z'));
@@ -185,10 +185,10 @@ describe('the alerts about a scan that stands still', () => {
 
   it('that could not be kept are kept while it waits for its minute, too', async () => {
     const alarms = new ScanAlarms(room.ledger);
-    await note(alarms, { state: 'stopped', why: 'a version' });
+    await note(alarms, { state: 'stopped', reason: 'a version' });
     const kept = vi.spyOn(room.ledger.alerts, 'keepOnly').mockRejectedValue(new Error('boom'));
     await expect(note(alarms, null, null)).rejects.toThrow('boom');
-    const waiting = { state: 'waiting', why: 'no node answers' } as const;
+    const waiting = { state: 'waiting', reason: 'no node answers' } as const;
     await expect(note(alarms, waiting)).rejects.toThrow('boom');
     kept.mockRestore();
     await note(alarms, waiting);
@@ -208,14 +208,14 @@ describe('the alerts about a scan that stands still', () => {
   });
 
   it('end when another process goes on than the one that raised them', async () => {
-    await note(new ScanAlarms(room.ledger), { state: 'stopped', why: 'a version' });
+    await note(new ScanAlarms(room.ledger), { state: 'stopped', reason: 'a version' });
     await note(new ScanAlarms(room.ledger), null, null);
     expect(await openAlerts()).toEqual([]);
   });
 
   it('stay as they are while the scan is paused, and nothing is read, confirmed or alarmed then', async () => {
     const wallet = await pendingDeposit(7_000_000n);
-    const pause = { who: 'ops', why: 'to see' };
+    const pause = { actor: 'ops', reason: 'to see' };
     await room.ledger.scanPauses.begin(pause);
     const slot = (await room.ledger.scan.cursor())?.slot.toString();
     const paused = await turnUntil(room.deps(), () => sleep(SEVERAL_LOOKS_MS, true));

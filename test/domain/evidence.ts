@@ -25,7 +25,7 @@ export const ATTEMPT: AttemptFacts = {
 
 /** The null of a node that had come far, and whose history reaches back to the beginning. */
 export const ABSENT = { kind: 'absent', atSlot: 4_000n, historyFrom: 0n } as const satisfies Sighting;
-export const UNREADABLE: Sighting = { kind: 'unreadable', why: 'timeout' };
+export const UNREADABLE: Sighting = { kind: 'unreadable', reason: 'timeout' };
 
 export function seen(
   commitment: 'processed' | 'confirmed' | 'finalized',

@@ -125,7 +125,7 @@ describe('the alarm about what was not compared', () => {
     const unreadFor = (hours: number) => ({
       ...well,
       unread: 2,
-      longest: { wallet: 'wallet-3', since: ago(hours), why: 'because' },
+      longest: { wallet: 'wallet-3', since: ago(hours), reason: 'because' },
     });
     expect(behindAlarm(unreadFor(3), NOW)).toBeNull();
     expect(behindAlarm(unreadFor(3.1), NOW)).toMatchObject({

@@ -9,10 +9,10 @@ const STANDS: readonly Stand[] = [
   { state: 'starting', cursor: null, tip: null },
   { ...still, state: 'tail' },
   { ...still, state: 'catch-up' },
-  { ...still, state: 'waiting', why: 'no node answers' },
-  { ...still, state: 'stopped', why: 'another chain' },
-  { ...still, state: 'paused', who: 'ops', why: 'maintenance', since: AT },
-  { ...still, state: 'gap', gap: { from: '8', to: '8' }, why: 'no node shows it' },
+  { ...still, state: 'waiting', reason: 'no node answers' },
+  { ...still, state: 'stopped', reason: 'another chain' },
+  { ...still, state: 'paused', actor: 'ops', reason: 'maintenance', since: AT },
+  { ...still, state: 'gap', gap: { from: '8', to: '8' }, reason: 'no node shows it' },
 ];
 
 /** What a worker reports, as it comes to a run or to the worker after it. */
@@ -44,5 +44,5 @@ describe('a report of the scan', () => {
 
 /** Every text does for these. */
 function isText(field: string, report: Record<string, unknown>): boolean {
-  return ['why', 'who'].includes(field) && report[field] === 'odd';
+  return ['reason', 'actor'].includes(field) && report[field] === 'odd';
 }

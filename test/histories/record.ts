@@ -190,12 +190,12 @@ async function orders(give: (scan: WorkflowHandle) => Promise<void>): Promise<vo
 /** The scan through a pause that is long enough for a catch-up, and what looks after it. */
 async function deposits(): Promise<void> {
   await until(async () => (await sluice.scan.status()).state === 'tail');
-  await orders((scan) => scan.signal(pauseScan, { who: 'recorder', why: 'to fall behind' }));
+  await orders((scan) => scan.signal(pauseScan, { actor: 'recorder', reason: 'to fall behind' }));
   await until(async () => (await sluice.scan.status()).state === 'paused');
   const { cursor } = await sluice.scan.status();
   const behind = BigInt(cursor?.slot ?? '0') + 700n;
   await until(async () => BigInt(await rpc<number>(hand.url, 'getSlot', [{ commitment: 'finalized' }])) > behind, 300_000);
-  await orders((scan) => scan.signal(resumeScan, { who: 'recorder', why: 'far enough' }));
+  await orders((scan) => scan.signal(resumeScan, { actor: 'recorder', reason: 'far enough' }));
   await until(async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0') > behind);
   await until(async () => (await sluice.scan.status()).state === 'tail');
   await save('deposit-scan', depositScanWorkflowId('localnet'), { endless: true });

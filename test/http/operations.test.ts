@@ -97,7 +97,7 @@ const ADDRESS = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 const TERMS = { id: 'formed', asset: 'SOL', amount: '1', destination: ADDRESS };
 /** As many and as long as the schema allows. */
 const MANY = Array.from({ length: 10_000 }, (_, nth) => `${10n ** 17n + BigInt(nth)}`);
-const SEEN = { kind: 'maybe_paid', why: 'paid' };
+const SEEN = { kind: 'maybe_paid', reason: 'paid' };
 
 test.each([
   ['post', '/v1/withdrawals', { ...TERMS, amount: '18446744073709551616' }],
@@ -107,9 +107,9 @@ test.each([
   ['post', '/v1/withdrawals', { ...TERMS, memo: '' }],
   ['post', '/v1/withdrawals', { ...TERMS, memo: 'a\0b' }],
   ['post', '/v1/withdrawals', { ...TERMS, memo: 'x'.repeat(201) }],
-  ['post', '/v1/pause', { why: 'a\0b' }],
-  ['post', '/v1/pause', { why: ' ' }],
-  ['post', '/v1/pause', { why: 'late', scope: 'kind/' }],
+  ['post', '/v1/pause', { reason: 'a\0b' }],
+  ['post', '/v1/pause', { reason: ' ' }],
+  ['post', '/v1/pause', { reason: 'late', scope: 'kind/' }],
   ['post', '/v1/alerts/close', { ...SEEN, subject: 'a\0b' }],
   ['post', '/v1/alerts/close', { ...SEEN, subject: '' }],
   ['put', '/v1/assets/{mint}', { minimumDeposit: '1.5' }],
@@ -126,9 +126,9 @@ test.each([
 test.each([
   ['post', '/v1/withdrawals', { ...TERMS, amount: '18446744073709551615', memo: 'order 7' }],
   ['post', '/v1/webhooks', { url: 'https://a.example:8443/hooks?a=1', events: ['withdrawal.*'] }],
-  ['post', '/v1/pause', { why: ' two\nlines ', scope: `wallet/${ADDRESS}` }],
-  ['post', '/v1/alerts/seen', { seen: MANY, why: 'reviewed' }],
-  ['post', '/v1/resume', { seen: MANY, why: 'reviewed' }],
+  ['post', '/v1/pause', { reason: ' two\nlines ', scope: `wallet/${ADDRESS}` }],
+  ['post', '/v1/alerts/seen', { seen: MANY, reason: 'reviewed' }],
+  ['post', '/v1/resume', { seen: MANY, reason: 'reviewed' }],
 ])('the schema accepts a body that the API accepts: %s %s', async (method, path, payload) => {
   expect((await call(method.toUpperCase(), path, { payload })).statusCode).toBeLessThan(300);
   expect(schemaOf(method, path)(payload)).toBe(true);

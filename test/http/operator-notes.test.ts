@@ -15,17 +15,17 @@ test.each([
   ['GET', '/v1/deposits?limit=1.5', 'limit: must be a whole number'],
   ['GET', '/v1/deposits?state=paid', 'state: must be one of pending, final, dropped, not_credited'],
   ['GET', '/v1/deposits?mint=SOL&to=x', 'mint: is not known here; to: is not known here'],
-  ['POST', '/v1/scan/pause', 'why: must not be empty', { why: ' ' }],
-  ['POST', '/v1/scan/pause', 'why: must have at most 500 characters', { why: 'x'.repeat(501) }],
-  ['POST', '/v1/scan/pause', 'why: is missing', {}],
-  ['POST', '/v1/scan/pause', 'why: must be a string', { why: 7 }],
+  ['POST', '/v1/scan/pause', 'reason: must not be empty', { reason: ' ' }],
+  ['POST', '/v1/scan/pause', 'reason: must have at most 500 characters', { reason: 'x'.repeat(501) }],
+  ['POST', '/v1/scan/pause', 'reason: is missing', {}],
+  ['POST', '/v1/scan/pause', 'reason: must be a string', { reason: 7 }],
   ['POST', '/v1/webhooks', 'url: is missing; events: must not be empty', { events: [] }],
   ['POST', '/v1/webhooks', 'events: must be a list', { url: 'https://a.example/', events: '*' }],
   [
     'POST',
     '/v1/scan/rescan',
     'from: is missing; to: is missing; slots: is not known here',
-    { slots: '1', why: 'x' },
+    { slots: '1', reason: 'x' },
   ],
 ] as const)(
   'what is wrong is said after the name of its field: %s %s: %s',
@@ -50,7 +50,7 @@ test.each([
 test('what is wrong is named for ten fields, and each name is cut: no answer is as long as what was asked', async () => {
   const key = (nth: number) => `${nth}${'x'.repeat(300)}`;
   const payload = {
-    why: 'x',
+    reason: 'x',
     ...Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [key(nth), 1])),
   };
   const answer = await service.app.inject({

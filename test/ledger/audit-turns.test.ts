@@ -42,8 +42,8 @@ async function closedGaps(count: number): Promise<void> {
     height: BigInt(9_000 + n),
     state: 'closed' as const,
     endedAt: new Date(),
-    who: 'operator',
-    why: 'lost',
+    actor: 'operator',
+    reason: 'lost',
   }));
   await use.ledger.db.insertInto('scanGap').values(gaps).execute();
 }

@@ -17,7 +17,7 @@ import { terms } from './terms.ts';
 const use = useLedger();
 const FAILED: AttemptOutcome = { state: 'failed', slot: 510n, error: '"X"', reason: REASON, proof: {} };
 const PASSING: AttemptOutcome = { ...FAILED, mayPass: true };
-const WORD = { who: 'ops', why: 'the issuer has thawed it' };
+const NOTE = { actor: 'ops', reason: 'the issuer has thawed it' };
 
 /** Attempts up to `n` have failed for a cause that can pass; the first is signed already. */
 async function failing(id: string, from: number, n: number): Promise<void> {
@@ -137,10 +137,10 @@ describe('the fifth failure', () => {
     expect(await attempts.prepare(attempt(id, 6), PLENTY)).toMatchObject(stopped);
     const alert = await alertOf(id);
     expect(alert).toMatchObject({ kind: 'payment_keeps_failing', details: { failures: 5 } });
-    await expect(alerts.endSeen([alert?.position ?? 0n], WORD)).rejects.toMatchObject({
+    await expect(alerts.endSeen([alert?.position ?? 0n], NOTE)).rejects.toMatchObject({
       code: 'InvalidRequest',
     });
-    expect(await alerts.close('payment_keeps_failing', id, WORD)).toBe(true);
+    expect(await alerts.close('payment_keeps_failing', id, NOTE)).toBe(true);
     await failing(id, 6, 9);
     expect((await withdrawals.get(id)).status).toBe('preparing');
     await failing(id, 10, 10);
@@ -156,7 +156,7 @@ describe('the fifth failure', () => {
     expect((await withdrawals.get(id)).status).toBe('preparing');
     await failing(id, 6, 6);
     expect((await withdrawals.get(id)).status).toBe('held');
-    expect(await codeOf(settlements.endAsPaid(id, WORD))).toBe('NotCancellable');
+    expect(await codeOf(settlements.endAsPaid(id, NOTE))).toBe('NotCancellable');
     expect(await settlements.cancel(id, REASON)).toMatchObject({ status: 'cancelled' });
     expect(await alertOf(id)).toBeUndefined();
   });

@@ -5,7 +5,7 @@ import { requestSettlements } from '../../src/ledger/settlements/settlement-row.
 import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, useLedger } from './support.ts';
 
 const use = useLedger();
-const OPERATOR = { who: 'ops', why: 'the explorer shows it' };
+const OPERATOR = { actor: 'ops', reason: 'the explorer shows it' };
 
 /** What becomes of an end without payment, in every form of it, for this withdrawal. */
 async function ends(id: string): Promise<readonly string[]> {
@@ -84,7 +84,7 @@ describe('the word of an operator that it is paid', () => {
     const ended = { status: 'cancelled', reason: { code: 'paid_already', message } };
     expect(await settlements.endAsPaid(id, OPERATOR)).toMatchObject(ended);
     expect(await reservations.total()).toBe(before);
-    expect(await settlements.endAsPaid(id, { who: 'other', why: 'again' })).toMatchObject(ended);
+    expect(await settlements.endAsPaid(id, { actor: 'other', reason: 'again' })).toMatchObject(ended);
     expect(await settlements.cancel(id, CANCELLED)).toMatchObject(ended);
     const { kind, subjectId } = await settlements.get(id);
     await requestSettlements(use.ledger.db, kind, [subjectId]);

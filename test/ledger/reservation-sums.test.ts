@@ -42,7 +42,7 @@ async function wrongSums(db: Database): Promise<readonly unknown[]> {
 }
 
 const step = fc.record({
-  who: fc.nat(3),
+  caller: fc.nat(3),
   what: fc.constantFrom('prepare', 'die', 'land', 'fail', 'cancel', 'reject', 'confirm', 'drop', 'crash'),
   wallets: fc.shuffledSubarray(WALLETS, { minLength: 1 }),
   amount: fc.bigInt(0n, 1_000n),
@@ -102,8 +102,8 @@ it('the sums are those of the open reservations after any history, of settlement
       const ids = await Promise.all([0, 1, 2, 3].map(reserved));
       // Each settlement takes its own steps in order, all settlements at once.
       await Promise.all(
-        ids.map(async (id, who) => {
-          for (const one of steps.filter((each) => each.who === who)) await codeOf(take(id, one));
+        ids.map(async (id, caller) => {
+          for (const one of steps.filter((each) => each.caller === caller)) await codeOf(take(id, one));
         }),
       );
       expect(await wrongSums(use.ledger.db)).toEqual([]);

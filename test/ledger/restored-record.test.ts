@@ -92,7 +92,7 @@ describe('in a record that was restored', () => {
     expect(await Promise.all(states)).toEqual(['free', 'auditing']);
     expect(await openAlerts()).toEqual([]);
     const { rows } = await alerts.list({ limit: 1 });
-    expect(rows[0]?.details).toEqual({ released: 2, who: 'ops', why: 'nobody signed up that day' });
+    expect(rows[0]?.details).toEqual({ released: 2, actor: 'ops', reason: 'nobody signed up that day' });
   });
 
   it.each([
@@ -120,7 +120,7 @@ describe('in a record that was restored', () => {
     await heal();
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     await confirmAll(use.ledger);
-    expect(await use.ledger.addresses.release('ops', 'why')).toBe(0);
+    expect(await use.ledger.addresses.release('ops', 'a test')).toBe(0);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 });

@@ -12,7 +12,7 @@ import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
 const ANN = address('ann');
-const WORD = { who: 'ops', why: 'no node has them' };
+const NOTE = { actor: 'ops', reason: 'no node has them' };
 
 async function kinds(): Promise<readonly string[]> {
   const { events } = await use.ledger.depositFeed.events(0n, 10);
@@ -40,8 +40,8 @@ describe('a gap', () => {
     const rest = { fromSlot: 102n, toSlot: 109n, state: 'open' };
     expect(await use.ledger.gaps.list(10)).toMatchObject([rest]);
     await commit(use.ledger, others, first.header);
-    expect(await use.ledger.gaps.list(10)).toMatchObject([{ state: 'filled', who: null }]);
-    expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 109n, ...WORD }))).toBe('NotFound');
+    expect(await use.ledger.gaps.list(10)).toMatchObject([{ state: 'filled', actor: null }]);
+    expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 109n, ...NOTE }))).toBe('NotFound');
     expect(await use.ledger.gaps.open(START, child)).toBeUndefined();
   });
 
@@ -51,11 +51,11 @@ describe('a gap', () => {
       { header: childOf(START), finding: { ...NOTHING, inflows: [inflow(ANN)] } },
     ]);
     await use.ledger.gaps.open(START, child);
-    expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 108n, ...WORD }))).toBe('NotFound');
+    expect(await codeOf(use.ledger.gaps.close({ from: 101n, to: 108n, ...NOTE }))).toBe('NotFound');
     const last = { slot: 109n, blockhash: 'b109', height: 98n };
-    const close = { from: 101n, to: 109n, ...WORD };
+    const close = { from: 101n, to: 109n, ...NOTE };
     expect(await use.ledger.gaps.close(close)).toEqual(last);
-    expect(await use.ledger.gaps.close({ ...close, who: 'another' })).toEqual(last);
+    expect(await use.ledger.gaps.close({ ...close, actor: 'another' })).toEqual(last);
     expect(await use.ledger.scan.cursor()).toEqual(last);
     expect(await kinds()).toEqual(['pending', 'dropped']);
     const next = { header: child, finding: NOTHING };
@@ -68,14 +68,14 @@ describe('a gap', () => {
   it('that was closed is to be audited once; what is found there is put on record without a hash', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.gaps.open(START, child);
-    await use.ledger.gaps.close({ from: 101n, to: 109n, ...WORD });
+    await use.ledger.gaps.close({ from: 101n, to: 109n, ...NOTE });
     await commit(use.ledger, [{ header: child, finding: NOTHING }], {
       ...START,
       slot: 109n,
       blockhash: 'b109',
       height: 98n,
     });
-    expect(await use.ledger.gapAudits.due(10)).toMatchObject([{ fromSlot: 101n, ...WORD }]);
+    expect(await use.ledger.gapAudits.due(10)).toMatchObject([{ fromSlot: 101n, ...NOTE }]);
     const found = {
       header: { slot: 104n, blockhash: null, time: null },
       finding: { ...NOTHING, inflows: [inflow(ANN)] },
@@ -98,7 +98,7 @@ describe('what was announced in a gap that was closed', () => {
     await use.ledger.deposits.announce([{ header: childOf(START), finding }]);
     const child = { ...childOf(START, { skipped: 9 }), parentSlot: 109n, height: 99n };
     await use.ledger.gaps.open(START, child);
-    await use.ledger.gaps.close({ from: 101n, to: 109n, ...WORD });
+    await use.ledger.gaps.close({ from: 101n, to: 109n, ...NOTE });
     const blocks = [{ header: { slot: 101n, blockhash: null, time: null }, finding }];
     const upsert = { blocks, watchVersion: await use.ledger.watched.version(), rematch: mustNotRematch };
     for (let times = 0; times < 2; times += 1) await use.ledger.scan.upsert(upsert);

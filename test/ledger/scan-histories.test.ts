@@ -171,7 +171,7 @@ class Scanner {
     const [row] = await this.#ledger.deposits.unconfirmed(1);
     if (row === undefined) return;
     try {
-      await rejections.reject({ row, who: 'ops', why: 'denied', deniedBy: ['first', 'second'] });
+      await rejections.reject({ row, actor: 'ops', reason: 'denied', deniedBy: ['first', 'second'] });
     } catch (error) {
       if (!isDomainError(error, 'NotRejectable')) throw error;
     }

@@ -46,8 +46,8 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     expect(refused.map(({ settlementId, n }) => `${settlementId} ${n}`)).toContain(`${id} 2`);
     await use.ledger.attempts.settle(id, 2, { ...DEAD, signature: null });
     await stands();
-    const word = { who: 'ops', why: 'the first has paid' };
-    expect(await use.ledger.settlements.endAsPaid(id, word)).toMatchObject({ status: 'cancelled' });
+    const note = { actor: 'ops', reason: 'the first has paid' };
+    expect(await use.ledger.settlements.endAsPaid(id, note)).toMatchObject({ status: 'cancelled' });
   });
 
   it('keeps its reason, whatever is seen of the attempt that is signed', async () => {
@@ -84,12 +84,12 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
       const { settlements, attempts, alerts } = use.ledger;
       if (outcome !== undefined) await attempts.settle(id, 2, outcome);
       await stands();
-      const word = { who: 'ops', why: 'no second node shows it' };
-      expect(await settlements.continueUnpaid(id, word)).toBe(true);
+      const note = { actor: 'ops', reason: 'no second node shows it' };
+      expect(await settlements.continueUnpaid(id, note)).toBe(true);
       expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status });
-      expect(await settlements.continueUnpaid(id, word)).toBe(false);
+      expect(await settlements.continueUnpaid(id, note)).toBe(false);
       const { rows } = await alerts.list({ open: false, limit: 1 });
-      expect(rows).toMatchObject([{ subject: id, details: { closedBy: 'ops', closedWhy: word.why } }]);
+      expect(rows).toMatchObject([{ subject: id, details: { closedBy: 'ops', closedReason: note.reason } }]);
       if (status !== 'preparing') return;
       const next = outcome === undefined ? 2 : 3;
       expect((await attempts.prepare(attempt(id, next), PLENTY)).kind).toBe('prepared');

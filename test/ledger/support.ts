@@ -46,7 +46,7 @@ export function useLedger(): { readonly ledger: Ledger; readonly url: string } {
 export async function resume(ledger: Ledger): Promise<readonly PauseRow[]> {
   const { rows } = await ledger.alerts.list({ open: true, limit: 200 });
   const seen = rows.map(({ position }) => position);
-  return ledger.pauses.end({ who: 'ops', why: 'looked at', seen });
+  return ledger.pauses.end({ actor: 'ops', reason: 'looked at', seen });
 }
 
 export function attempt(settlementId: string, n = 1, changes: Partial<NewAttempt> = {}): NewAttempt {

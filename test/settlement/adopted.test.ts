@@ -98,7 +98,7 @@ describe('the life of an adopted message', () => {
 
 describe('an adopted settlement', () => {
   it('that all have signed is on record though payments are paused; one that we are to sign waits', async () => {
-    await use.ledger.pauses.begin({ who: 'ops', why: 'a look' });
+    await use.ledger.pauses.begin({ actor: 'ops', reason: 'a look' });
     const [whole, ours] = [await ordered(null), await ordered(payer())];
     expect([await prepared(whole.id), await prepared(ours.id)]).toEqual(['prepared', 'held']);
     expect(await use.ledger.settlements.get(whole.id)).toMatchObject({ status: 'sending' });
@@ -233,8 +233,8 @@ describe('a message that its buyer has signed twice', () => {
     expect(signature).not.toBe(other.signature);
     const wait: Promise<unknown> = environment.run(() => landing.landAttempt({ id, n: 1, signature }));
     const ended = wait.catch((error: unknown) => error);
-    const why = async () => (await use.ledger.settlements.get(id)).reason?.message;
-    await expect.poll(why, { timeout: 30_000 }).toContain('may have signed it twice');
+    const reason = async () => (await use.ledger.settlements.get(id)).reason?.message;
+    await expect.poll(reason, { timeout: 30_000 }).toContain('may have signed it twice');
     expect(await room.lamportsOf(seller)).toBe(PRICE);
     environment.cancel();
     await ended;

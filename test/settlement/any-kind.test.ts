@@ -189,8 +189,8 @@ async function afterFailure(id: string): Promise<void> {
     .where('settlementId', '=', id)
     .where('state', '=', 'failed')
     .execute();
-  const word = { who: 'ops', why: 'it has lamports again' };
-  await use.ledger.alerts.close('payment_keeps_failing', id, word);
+  const note = { actor: 'ops', reason: 'it has lamports again' };
+  await use.ledger.alerts.close('payment_keeps_failing', id, note);
 }
 
 /** What the workflow does, by a new worker for each turn, until the settlement has ended. Heals sends after the first death. */

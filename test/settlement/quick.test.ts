@@ -160,10 +160,10 @@ describe('where keys sign', () => {
   it('in the worker, a pause keeps what they have signed from the record and from the nodes', async () => {
     const { id } = await bought();
     const send = vi.spyOn(room.chain, 'send');
-    const word = { who: 'ops', why: 'look first' };
-    await ledger.pauses.begin(word);
+    const note = { actor: 'ops', reason: 'look first' };
+    await ledger.pauses.begin(note);
     const standing = await quickly(id);
-    await ledger.pauses.end(word);
+    await ledger.pauses.end(note);
     expect(standing).toMatchObject({ status: 'held', reason: { code: 'paused' }, attempt: null });
     expect(await ledger.attempts.of(id)).toEqual([]);
     expect(send).not.toHaveBeenCalled();

@@ -56,7 +56,7 @@ describe('a round over the orphans', () => {
     const { rescans, scan } = use.ledger;
     await scan.start({ ...START, slot: 1n, parentSlot: 0n });
     await use.ledger.db.updateTable('scanCursor').set({ slot: 4n }).execute();
-    for (const to of [2n, 3n, 4n]) await rescans.begin({ from: 1n, to, who: 'ops', why: 'why' });
+    for (const to of [2n, 3n, 4n]) await rescans.begin({ from: 1n, to, actor: 'ops', reason: 'a test' });
     await rescans.giveUp({ from: 1n, to: 4n }, 'over');
     expect(await round(['deposit-rescan/1-3'], 'none')).toEqual(['deposit-rescan/1-2']);
     for (const to of [2n, 3n]) await rescans.giveUp({ from: 1n, to }, 'over');

@@ -161,7 +161,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
 
   it('waits while payments are paused', async () => {
     const id = await gather(use.ledger, wallet());
-    await use.ledger.pauses.begin({ who: 'ops', why: 'a look' });
+    await use.ledger.pauses.begin({ actor: 'ops', reason: 'a look' });
     await expect(prepared(id)).rejects.toThrow('is held');
     await resume(use.ledger);
     expect((await prepared(id)).n).toBe(1);

@@ -250,7 +250,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     ['no node shows what did it', 'getTransaction', { kind: 'null' }],
     ['no node lists what did it', 'getSignaturesForAddress', { kind: 'result', result: [] }],
     ['no node answers for its status', 'getSignatureStatuses', { kind: 'http', status: 503 }],
-  ])('is not dead while %s', async (_why, method, fault) => {
+  ])('is not dead while %s', async (_title, method, fault) => {
     const { facts } = await attemptNow();
     await newNonce();
     disturb(BOTH, method, fault);
@@ -314,20 +314,20 @@ describe('an attempt whose nonce another transaction used up, which one node of 
     'as a success, %s: it is held for that, the node is distrusted, and it is dead',
     async (seen) => {
       const { used, verdicts, liar } = await twoLooks(sighting(null, seen));
-      const why = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
-      expect(verdicts).toEqual([{ kind: 'unknown', why }, { kind: 'dead' }]);
-      expect(liar?.demoted).toMatchObject({ cause: 'false', why: expect.stringContaining(used) });
+      const reason = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
+      expect(verdicts).toEqual([{ kind: 'unknown', reason }, { kind: 'dead' }]);
+      expect(liar?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(used) });
     },
   );
 
   it('as a failure: it is held with that reason, for a block may include it without running it', async () => {
     const { used, verdicts, liar } = await twoLooks(sighting(FAILED, 'confirmed'));
-    const why = expect.stringContaining(
+    const reason = expect.stringContaining(
       `${liar?.node} reports it confirmed in slot ${10 ** 12}, but ${used}`,
     );
     expect(verdicts).toEqual([
-      { kind: 'unknown', why },
-      { kind: 'unknown', why },
+      { kind: 'unknown', reason },
+      { kind: 'unknown', reason },
     ]);
     expect(liar?.demoted).toBeNull();
   });

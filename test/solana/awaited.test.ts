@@ -81,7 +81,7 @@ describe('a caller that waits for confirmed', () => {
     room.localnet.controls.produceSlots(2);
     const send = vi.spyOn(room.chain, 'send');
     const { hooks, heard } = ears();
-    const wait = room.watcher.watch(sent, hooks, { status: 'confirmed', why: null });
+    const wait = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
     room.localnet.controls.produceSlot();
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(send).not.toHaveBeenCalled();

@@ -44,7 +44,7 @@ describe('an attempt that never arrives', () => {
     ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
     ['a block is null', 'getBlock', { kind: 'null' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
-  ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_why, method, fault) => {
+  ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_title, method, fault) => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
@@ -66,7 +66,7 @@ describe('an attempt that never arrives', () => {
     ],
     ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole life'],
     ['cannot look for the transaction itself', 'getTransaction', { slot: 'none' }, 'result.slot'],
-  ])('is not dead while one of two nodes %s', async (_why, method, result, why) => {
+  ])('is not dead while one of two nodes %s', async (_title, method, result, reason) => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, method, { kind: 'result', result });
@@ -75,7 +75,7 @@ describe('an attempt that never arrives', () => {
     const end = room.watcher.watch(sent, hooks);
     await until(() => heard.length > 0);
     expect(heard[0]).toMatch(/^held: expired, and too few nodes answered null/);
-    expect(heard[0]).toContain(why);
+    expect(heard[0]).toContain(reason);
     room.localnet.controls.clearFaults();
     const { verdict, evidence } = await end;
     expect(verdict).toEqual({ kind: 'dead' });

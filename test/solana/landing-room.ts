@@ -109,7 +109,7 @@ export function ears() {
   const abort = new AbortController();
   const hooks: LandingHooks = {
     signal: abort.signal,
-    onOutlook: ({ status, why }) => heard.push(why === null ? status : `${status}: ${why}`),
+    onOutlook: ({ status, reason }) => heard.push(reason === null ? status : `${status}: ${reason}`),
   };
   return { heard, hooks, abort };
 }

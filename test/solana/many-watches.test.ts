@@ -71,7 +71,7 @@ describe('a watcher of many attempts that no node confirms', () => {
     });
     const count = 130_000;
     const all = Array.from({ length: count }, () => attempt);
-    const [waits, end] = watchAll(watcher, all, { status: 'confirmed', why: null });
+    const [waits, end] = watchAll(watcher, all, { status: 'confirmed', reason: null });
     await until(() => asked >= count);
     expect(most).toBeGreaterThan(1);
     end();

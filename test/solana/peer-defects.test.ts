@@ -187,7 +187,10 @@ describe('an attempt that never landed', () => {
       const end = three.impatient().watch(sent, hooks);
       await until(() => heard.some((word) => word.startsWith('held')));
       const [liar] = three.pool.report();
-      expect(liar?.demoted).toMatchObject({ cause: 'false', why: expect.stringContaining(liar?.node ?? '') });
+      expect(liar?.demoted).toMatchObject({
+        cause: 'false',
+        reason: expect.stringContaining(liar?.node ?? ''),
+      });
       if (blocks === 0) controls.clearFaults(undefined, 'sendTransaction');
       const { verdict } = await (blocks === 0 ? three.withBlocks(end) : end);
       expect(verdict.kind).toBe(blocks === 0 ? 'landed' : 'dead');
@@ -213,7 +216,7 @@ describe('an attempt that never landed', () => {
         const [liar] = three.pool.report();
         expect(liar?.demoted).toMatchObject({
           cause: 'false',
-          why: expect.stringContaining(`${seen} in slot ${slot}, but a quorum's blocks lack it`),
+          reason: expect.stringContaining(`${seen} in slot ${slot}, but a quorum's blocks lack it`),
         });
       } finally {
         await three.close();

@@ -93,7 +93,7 @@ describe('a node that is down when the pool opens', () => {
     expect(memberships(nodes)).toEqual(['joined', 'joined', 'silent']);
     expect(nodes.report()[2]?.demoted).toMatchObject({
       cause: 'silent',
-      why: expect.stringContaining('HTTP 503'),
+      reason: expect.stringContaining('HTTP 503'),
     });
     expect(await askedNames(nodes)).toEqual(names(nodes).slice(0, 2));
     localnet.controls.clearFaults();

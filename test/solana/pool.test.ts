@@ -66,7 +66,7 @@ describe('reading from several nodes', () => {
     const asked = pool.read((node, over) => getBlock(node, 1n, header, over));
     await expect(asked).rejects.toMatchObject({ code: 'NoHealthyNode' });
     expect(pool.report().map(({ demoted }) => demoted)).toMatchObject(
-      Array(2).fill({ cause: 'fault', why: expect.stringContaining(message) }),
+      Array(2).fill({ cause: 'fault', reason: expect.stringContaining(message) }),
     );
   });
 
@@ -106,7 +106,7 @@ describe('reading from several nodes', () => {
     await height();
     await pool.all((node) => node.call('getBlockHeight', [], u64));
     expect(pool.nodes[0]?.callCount).toBe(calls);
-    expect(pool.report()[0]?.demoted?.why).toContain('larger than 65536 bytes');
+    expect(pool.report()[0]?.demoted?.reason).toContain('larger than 65536 bytes');
     now += 1;
     expect(pool.report()[0]?.demoted).toBeNull();
     await pool.all((node) => node.call('getBlockHeight', [], u64));
@@ -184,7 +184,7 @@ describe('reading from several nodes', () => {
       .flatMap(({ result }) => (result.status === 'rejected' ? result.reason : []));
     expect(missed.length).toBeGreaterThan(0);
     for (const fault of missed) expect(fault).toMatchObject({ code: 'NodeFault', asked: false });
-    expect(demoted.every((why) => why === null)).toBe(true);
+    expect(demoted.every((reason) => reason === null)).toBe(true);
   });
 
   it('tells what each node said to a send, and never throws', async () => {

@@ -12,8 +12,8 @@ import {
   UNKNOWN_HEALTH,
 } from '../../src/solana/rpc/health.ts';
 
-const fault = { why: 'HTTP 503', retryAfterMs: null };
-const storm = { why: 'HTTP 429', retryAfterMs: 20_000 };
+const fault = { reason: 'HTTP 503', retryAfterMs: null };
+const storm = { reason: 'HTTP 429', retryAfterMs: 20_000 };
 
 describe('demotion', () => {
   it('grows with each fault in a row, and ends with an answer', () => {
@@ -24,14 +24,14 @@ describe('demotion', () => {
       ends.push(health.pause?.until ?? 0);
     }
     expect(ends).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
-    expect(demotionOf(health, 14_999)).toEqual({ cause: 'fault', why: 'HTTP 503' });
+    expect(demotionOf(health, 14_999)).toEqual({ cause: 'fault', reason: 'HTTP 503' });
     expect(demotionOf(health, 15_000)).toBeNull();
     expect(demotionOf(afterAnswer(health), 0)).toBeNull();
   });
 
   it('lasts as long as the node asked, whatever else it answers meanwhile', () => {
     const health = afterFault(afterAnswer(afterFault(UNKNOWN_HEALTH, storm, 0)), fault, 10);
-    expect(demotionOf(health, 19_999)).toEqual({ cause: 'retry-after', why: 'HTTP 429' });
+    expect(demotionOf(health, 19_999)).toEqual({ cause: 'retry-after', reason: 'HTTP 429' });
     expect(demotionOf(health, 20_000)).toBeNull();
   });
 
@@ -44,7 +44,7 @@ describe('demotion', () => {
 
   it('of one that a quorum denied lasts ten minutes, whatever it answers meanwhile, and says why', () => {
     const health = afterAnswer(afterFalseWord(UNKNOWN_HEALTH, 'showed what was not', 0));
-    const demotion = { cause: 'false', why: 'showed what was not' };
+    const demotion = { cause: 'false', reason: 'showed what was not' };
     expect(demotionOf(health, 599_999)).toEqual(demotion);
     expect(demotionOf(afterFault(health, fault, 0), 0)).toEqual(demotion);
     expect(demotionOf(afterFault(health, storm, 0), 0)?.cause).toBe('retry-after');
@@ -55,7 +55,7 @@ describe('demotion', () => {
     expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 128n }, 0)).toBeNull();
     expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 129n }, 0)).toEqual({
       cause: 'lag',
-      why: 'lags 129 slots behind',
+      reason: 'lags 129 slots behind',
     });
   });
 });

@@ -68,15 +68,19 @@ describe('the rules of node operation', () => {
         rule,
         message,
       ]);
-    const lag = { cause: 'lag', why: 'lags 200 slots behind' } as const;
+    const lag = { cause: 'lag', reason: 'lags 200 slots behind' } as const;
     expect(said({ demoted: lag })).toEqual([['lagging', 'c lags 200 slots behind']]);
-    expect(said({ demoted: { cause: 'fault', why: 'HTTP 503' } })).toEqual([]);
-    const silent = { membership: 'silent', demoted: { cause: 'silent', why: 'HTTP 503' } } as const;
+    expect(said({ demoted: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
+    const silent = { membership: 'silent', demoted: { cause: 'silent', reason: 'HTTP 503' } } as const;
     expect(said(silent)).toEqual([['silent', 'c does not answer: HTTP 503']]);
-    const why = 'belongs to cluster x, not g: refused for good';
-    const refused = { membership: 'refused', demoted: { cause: 'refused', why } } as const;
-    expect(said(refused)).toEqual([['other-cluster', `c ${why}`]]);
-    const twin = { membership: 'refused', sameAs: 'a', demoted: { cause: 'refused', why: 'is a' } } as const;
+    const reason = 'belongs to cluster x, not g: refused for good';
+    const refused = { membership: 'refused', demoted: { cause: 'refused', reason } } as const;
+    expect(said(refused)).toEqual([['other-cluster', `c ${reason}`]]);
+    const twin = {
+      membership: 'refused',
+      sameAs: 'a',
+      demoted: { cause: 'refused', reason: 'is a' },
+    } as const;
     expect(said(twin)).toEqual([['same-node', 'c is a']]);
   });
 

@@ -255,8 +255,8 @@ describe('a look at the history of the hot wallet', () => {
     expect(await causes()).toEqual(['dead_attempt_landed']);
     await look();
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
-    const word = { who: 'ops', why: 'both nodes are of one provider, and lied' };
-    expect(await use.ledger.settlements.continueUnpaid(id, word)).toBe(true);
+    const note = { actor: 'ops', reason: 'both nodes are of one provider, and lied' };
+    expect(await use.ledger.settlements.continueUnpaid(id, note)).toBe(true);
     await look();
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'sending', reason: null });
     expect(await open()).toEqual([]);
@@ -268,9 +268,9 @@ describe('a look at the history of the hot wallet', () => {
     const alarm = { kind: 'dead_attempt_landed', subject: id, message: 'one node alone lists it' } as const;
     await use.ledger.pauses.sound(alarm, id);
     await resume(use.ledger);
-    expect(await use.ledger.settlements.continueUnpaid(id, { who: 'ops', why: 'no other shows it' })).toBe(
-      true,
-    );
+    expect(
+      await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'no other shows it' }),
+    ).toBe(true);
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'preparing' });
     await look();
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);

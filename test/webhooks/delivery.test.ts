@@ -35,8 +35,8 @@ async function detailsOf(entity: string): Promise<string | undefined> {
   return shown.currentDetails;
 }
 
-const givenUp = (kind: string, tries: string, why: string): string =>
-  `**deposit.${kind} to 127.0.0.1:${room.receiver.port}: given up** ${tries}: ${why}; \`sluice webhooks replay ${room.endpoint}\` tries it again`;
+const givenUp = (kind: string, tries: string, reason: string): string =>
+  `**deposit.${kind} to 127.0.0.1:${room.receiver.port}: given up** ${tries}: ${reason}; \`sluice webhooks replay ${room.endpoint}\` tries it again`;
 
 const told = (...kinds: readonly string[]): readonly WebhookEventType[] =>
   kinds.map((kind) => `deposit.${kind}` as WebhookEventType);

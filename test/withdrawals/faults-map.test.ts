@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 const PAGE = new URL('../../docs/faults.md', import.meta.url);
 const OTHERS = '## What others got wrong';
-const ROW = /^\| (?!-|fault |who )(.+) \|$/gm;
+const ROW = /^\| (?!-|fault |program )(.+) \|$/gm;
 const PROOF = /\[([^\]]+)\]\(([^)]+)\) (.+)/;
 
 /** A test that a row names: its file, as the page calls and links it, and its title or the beginning of that. */
@@ -48,7 +48,7 @@ it('each defect of others has a test that is named after whoever had it', () => 
   const rows = rowsOf(page.slice(page.indexOf(OTHERS)));
   expect(rows.length).toBeGreaterThan(0);
   const nameless = rows.flatMap(({ subject, proofs }) =>
-    subject.split(', ').filter((who) => !proofs.some(({ title }) => title.includes(who))),
+    subject.split(', ').filter((name) => !proofs.some(({ title }) => title.includes(name))),
   );
   expect(nameless).toEqual([]);
 });

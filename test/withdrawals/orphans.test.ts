@@ -89,10 +89,10 @@ describe('a withdrawal whose run an operator', () => {
 describe('a pause of all withdrawals', () => {
   it('holds what is new, lands what lives, and ends for all by itself', async () => {
     const living = await onItsWay('lives-through-a-pause');
-    const who = { who: 'the test', why: 'to see it' };
-    await query(use.stack, `insert into pause (cause, reason, who) values ('operator', $1, $2)`, [
-      who.why,
-      who.who,
+    const note = { actor: 'the test', reason: 'to see it' };
+    await query(use.stack, `insert into pause (cause, reason, actor) values ('operator', $1, $2)`, [
+      note.reason,
+      note.actor,
     ]);
     await use.chain.heal();
     const destination = newWallet();
@@ -113,9 +113,9 @@ describe('a pause of all withdrawals', () => {
     const { attempts } = await use.sluice.get('new-in-a-pause');
     expect(attempts).toEqual([]);
 
-    await query(use.stack, `update pause set ended_at = now(), ended_by = $1, ended_why = $2`, [
-      who.who,
-      who.why,
+    await query(use.stack, `update pause set ended_at = now(), ended_by = $1, ended_reason = $2`, [
+      note.actor,
+      note.reason,
     ]);
     expect((await use.sluice.waitForFinal('new-in-a-pause')).status).toBe('finalized');
     expect(await use.chain.paymentsTo(destination)).toHaveLength(1);

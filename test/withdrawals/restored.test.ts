@@ -43,7 +43,7 @@ async function openAlerts(): Promise<readonly (readonly [kind: string, subject: 
 async function resume(): Promise<void> {
   await query(
     use.stack,
-    `update pause set ended_at = now(), ended_by = 'the test', ended_why = 'looked at' where ended_at is null`,
+    `update pause set ended_at = now(), ended_by = 'the test', ended_reason = 'looked at' where ended_at is null`,
   );
 }
 

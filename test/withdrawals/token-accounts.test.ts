@@ -132,12 +132,12 @@ it('a token account of the hot wallet that is frozen after the signature five ti
   expect(held.attempts.map(({ state }) => state)).toEqual(Array.from({ length: 5 }, () => 'failed'));
   const { alerts } = await sluice.settlements.explain(id);
   expect(alerts).toMatchObject([{ kind: 'payment_keeps_failing' }]);
-  const why = 'the issuer leaves it thawed';
+  const reason = 'the issuer leaves it thawed';
   const order = (path: string, body: object) =>
     fetch(`${stack.apiUrl}/v1/alerts/${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${stack.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, why }),
+      body: JSON.stringify({ ...body, reason }),
     });
   expect((await order('seen', { seen: [alerts[0]?.position] })).status).toBe(400);
   const closed = await order('close', { kind: 'payment_keeps_failing', subject: id });

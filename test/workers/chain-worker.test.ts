@@ -89,7 +89,7 @@ describe('a chain worker', () => {
     expect(ended.code).toBe(1);
     expect(fatal(ended)).toEqual([expect.stringContaining(`this record belongs to ${ELSEWHERE}`)]);
     const { attempt } = await use.sluice.explain(terms.id);
-    expect(attempt).toMatchObject({ verdict: 'unknown', why: expect.stringContaining(ELSEWHERE) });
+    expect(attempt).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining(ELSEWHERE) });
   }, 180_000);
 });
 

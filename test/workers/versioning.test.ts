@@ -79,7 +79,7 @@ describe('workers of two versions', () => {
         note('lands', id);
         return { kind: 'finalized', signature, slot: '1' };
       },
-      planCatchUp: async () => ({ behind: false, ranges: [], why: null }),
+      planCatchUp: async () => ({ behind: false, ranges: [], reason: null }),
       scanTail: async () => {
         note('reads', 'scan');
         await (build === 'a' ? scanned.opened : Promise.all(gates.map(({ opened }) => opened)));

@@ -21,7 +21,7 @@ async function forHours(name: string): Promise<void> {
 }
 
 const steps = {
-  planCatchUp: async () => ({ behind: false, ranges: [], why: null }),
+  planCatchUp: async () => ({ behind: false, ranges: [], reason: null }),
   async scanTail() {
     asked.push('tail');
     await setTimeout(50);

@@ -3,7 +3,7 @@ import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
-import type { Word } from '../../src/domain/operator-note.ts';
+import type { OperatorNote } from '../../src/domain/operator-note.ts';
 import type {
   CatchUpPlan,
   CatchUpRange,
@@ -19,8 +19,8 @@ import { startWorkers } from './workers.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const POSITION = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: SINCE };
-const STANDING: ScanStatus = { ...POSITION, state: 'waiting', why: 'no node answers', since: SINCE };
-const NEAR: CatchUpPlan = { behind: false, ranges: [], why: null };
+const STANDING: ScanStatus = { ...POSITION, state: 'waiting', reason: 'no node answers', since: SINCE };
+const NEAR: CatchUpPlan = { behind: false, ranges: [], reason: null };
 const REFUSED = 'refused';
 
 let service: Service;
@@ -49,9 +49,9 @@ const steps = {
   planCatchUp: async (): Promise<CatchUpPlan> => (isOfThisTest() ? plans.shift() : undefined) ?? NEAR,
   async scanRange({ to }: CatchUpRange): Promise<RangeEnd> {
     note(`read ${to}`);
-    if (to === unreadable) return { complete: false, why: 'a version' };
+    if (to === unreadable) return { complete: false, reason: 'a version' };
     staged.push(to);
-    return { complete: true, why: null };
+    return { complete: true, reason: null };
   },
   async joinRanges(): Promise<JoinEnd> {
     const to = ['10', '20', '30']
@@ -62,20 +62,20 @@ const steps = {
     return {
       joined: staged.length,
       status: { ...POSITION, state: 'catch-up', cursor },
-      why: null,
+      reason: null,
     };
   },
   async scanTail({ since }: TailOrder): Promise<ScanStatus> {
     note(`tail ${since}`);
     return STANDING;
   },
-  recordPause: async ({ why }: Word) => {
-    if (why === REFUSED) throw ApplicationFailure.nonRetryable('the record does not take it');
+  recordPause: async ({ reason }: OperatorNote) => {
+    if (reason === REFUSED) throw ApplicationFailure.nonRetryable('the record does not take it');
     // The first is slow: what came later must wait for it.
-    if (why === 'one') await setTimeout(300);
-    note(`pause ${why}`);
+    if (reason === 'one') await setTimeout(300);
+    note(`pause ${reason}`);
   },
-  recordResume: async ({ why }: Word) => note(`resume ${why}`),
+  recordResume: async ({ reason }: OperatorNote) => note(`resume ${reason}`),
   async restartOrphans() {
     throw ApplicationFailure.nonRetryable('Temporal cannot list');
   },
@@ -116,9 +116,9 @@ describe('the run of the scan', () => {
   it('puts pauses on record in the order in which they were signalled', async () => {
     await scansUntil('tail null', 1);
     const run = service.temporal.workflow.getHandle(scanId);
-    await run.signal(pauseScan, { who: 'ops', why: 'one' });
-    await run.signal(resumeScan, { who: 'ops', why: 'two' });
-    await run.signal(pauseScan, { who: 'ops', why: 'three' });
+    await run.signal(pauseScan, { actor: 'ops', reason: 'one' });
+    await run.signal(resumeScan, { actor: 'ops', reason: 'two' });
+    await run.signal(pauseScan, { actor: 'ops', reason: 'three' });
     await until(async () => asked.includes('pause three'));
     const orders = asked.filter((one) => /^(pause|resume)/.test(one));
     expect(orders).toEqual(['pause one', 'resume two', 'pause three']);
@@ -131,10 +131,10 @@ describe('the run of the scan', () => {
       await run.signal('scanReport', report);
     await run.signal('pauseScan');
     await run.signal('pauseScan', null);
-    await run.signal('pauseScan', { who: 5, why: null });
-    await run.signal('pauseScan', { who: 'ops', why: 'a\0 real\0 one' });
-    await run.signal(pauseScan, { who: 'ops', why: REFUSED });
-    await run.signal(resumeScan, { who: 'ops', why: 'two' });
+    await run.signal('pauseScan', { actor: 5, reason: null });
+    await run.signal('pauseScan', { actor: 'ops', reason: 'a\0 real\0 one' });
+    await run.signal(pauseScan, { actor: 'ops', reason: REFUSED });
+    await run.signal(resumeScan, { actor: 'ops', reason: 'two' });
     await until(async () => asked.includes('resume two'));
     const orders = asked.filter((one) => /^(pause|resume)/.test(one));
     const unsaid = 'pause no reason given';
@@ -147,21 +147,21 @@ describe('the run of the scan', () => {
     for (const none of [null, { from: '2', to: '1' }, { from: 1, to: 2 }, { from: '1', to: '1e9' }])
       await run.signal('rescanRange', none);
     for (const order of ['first', 'second'])
-      await run.signal(rescanRange, { from: '1', to: '2', who: 'ops', why: order });
-    await run.signal(resumeScan, { who: 'ops', why: 'after' });
+      await run.signal(rescanRange, { from: '1', to: '2', actor: 'ops', reason: order });
+    await run.signal(resumeScan, { actor: 'ops', reason: 'after' });
     await until(async () => asked.includes('resume after'));
     const rescan = service.temporal.workflow.getHandle('deposit-rescan/1-2');
     const [{ status }, { events }] = [await rescan.describe(), await rescan.fetchHistory()];
     expect(status.name).toBe('RUNNING');
     const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
     const order = Buffer.from(begun?.input?.payloads?.[0]?.data ?? []).toString();
-    expect(JSON.parse(order)).toMatchObject({ why: 'first' });
+    expect(JSON.parse(order)).toMatchObject({ reason: 'first' });
     await expect(service.temporal.workflow.getHandle('deposit-rescan/2-1').describe()).rejects.toThrow();
     await rescan.terminate();
   });
 
   it('joins ranges as they end, and plans anew', async () => {
-    plans = [{ behind: true, ranges, why: null }];
+    plans = [{ behind: true, ranges, reason: null }];
     const all = await scansUntil('tail null', 1);
     expect(all.filter((one) => one.startsWith('read'))).toHaveLength(3);
     expect(all.slice(0, all.indexOf('tail null')).at(-1)).toBe('join 30');
@@ -169,7 +169,7 @@ describe('the run of the scan', () => {
   });
 
   it('leaves a range that cannot be read to the tail, and does not end for it', async () => {
-    plans = [{ behind: true, ranges, why: null }];
+    plans = [{ behind: true, ranges, reason: null }];
     unreadable = '20';
     const all = await scansUntil('tail null', 1);
     expect(all).toContain('join 10');

@@ -14,8 +14,8 @@ let service: Service;
 let stop: () => Promise<void>;
 
 /** Reads nothing: it fails for good, or goes on until it is cancelled. */
-async function rescan({ why }: RescanOrder): Promise<never> {
-  if (why === 'to fail') throw ApplicationFailure.nonRetryable('no node shows them', 'InvalidRequest');
+async function rescan({ reason }: RescanOrder): Promise<never> {
+  if (reason === 'to fail') throw ApplicationFailure.nonRetryable('no node shows them', 'InvalidRequest');
   for (;;) {
     heartbeat();
     await setTimeout(50);
@@ -40,18 +40,18 @@ it.each([
   ['to be cancelled', 'its run was cancelled'],
 ])(
   'a rescan whose run ends before all is read is on record as given up, with the reason: %s',
-  async (why, trouble) => {
+  async (reason, trouble) => {
     const ask = {
       headers: { authorization },
       url: '/v1/scan/rescan',
-      payload: { from: '100', to: '100', why },
+      payload: { from: '100', to: '100', reason },
     };
     expect((await service.app.inject({ method: 'POST', ...ask })).json()).toMatchObject({ state: 'reading' });
     const run = service.temporal.workflow.getHandle('deposit-rescan/100-100');
-    if (why === 'to be cancelled') await run.cancel();
+    if (reason === 'to be cancelled') await run.cancel();
     await expect(run.result()).rejects.toThrow(WorkflowFailedError);
     const list = { headers: { authorization }, url: '/v1/scan/rescans' };
     const { rescans } = (await service.app.inject({ method: 'GET', ...list })).json();
-    expect(rescans[0]).toMatchObject({ why, state: 'given_up', trouble });
+    expect(rescans[0]).toMatchObject({ reason, state: 'given_up', trouble });
   },
 );

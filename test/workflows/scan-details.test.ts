@@ -9,7 +9,7 @@ const POSITION = {
   blocksPerSecond: 2.4,
   at: '2026-01-01T00:00:09.000Z',
 };
-const STILL = { since: '2026-01-01T00:00:00.000Z', why: 'to see' };
+const STILL = { since: '2026-01-01T00:00:00.000Z', reason: 'to see' };
 const linesOf = (status: ScanStatus) => scanCard(status).split('  \n');
 
 describe('the card of the scan in the Web UI', () => {
@@ -22,7 +22,7 @@ describe('the card of the scan in the Web UI', () => {
   });
 
   it('says who paused it, since when and why', () => {
-    const paused = { ...POSITION, ...STILL, blocksPerSecond: null, state: 'paused', who: 'ops' } as const;
+    const paused = { ...POSITION, ...STILL, blocksPerSecond: null, state: 'paused', actor: 'ops' } as const;
     expect(linesOf(paused).slice(0, 2)).toEqual([
       '**paused** by ops since 2026-01-01T00:00:00.000Z: to see',
       'at slot 100, 12 behind',

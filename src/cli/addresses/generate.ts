@@ -84,8 +84,8 @@ async function write(path: string, text: string, mode: number): Promise<void> {
     const code = error instanceof Error && 'code' in error ? error.code : null;
     if (code === 'EEXIST')
       throw new UsageError(`${path} exists and is never overwritten: use it with --mnemonic-file`);
-    const why = UNWRITABLE.find((one) => one === code);
-    if (why !== undefined) throw new UsageError(`${path} cannot be written: ${why}`);
+    const reason = UNWRITABLE.find((one) => one === code);
+    if (reason !== undefined) throw new UsageError(`${path} cannot be written: ${reason}`);
     throw error;
   }
 }

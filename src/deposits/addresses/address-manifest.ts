@@ -95,8 +95,8 @@ function isSigned(manifest: AddressManifest): boolean {
   }
 }
 
-function rejected(field: string, why: string): DomainError {
-  return new DomainError('ManifestRejected', `the manifest of addresses: ${why}`, {
+function rejected(field: string, reason: string): DomainError {
+  return new DomainError('ManifestRejected', `the manifest of addresses: ${reason}`, {
     field: `manifest.${field}`,
   });
 }

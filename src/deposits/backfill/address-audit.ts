@@ -9,7 +9,13 @@ import {
   UNSHOWN,
 } from '../../domain/audit.ts';
 import { slotsOf } from '../../domain/slots.ts';
-import { type AddressAudit, type AuditDeps, auditAddress, reportOf, whyUnread } from './audit-one-address.ts';
+import {
+  type AddressAudit,
+  type AuditDeps,
+  auditAddress,
+  reportOf,
+  unreadReason,
+} from './audit-one-address.ts';
 import { auditGapPage, closeGapAudit } from './gap-audit.ts';
 
 type AuditOfOne = ImportAuditOrder | OperatorAuditOrder;
@@ -51,9 +57,9 @@ export function createAddressAudit(deps: AuditDeps) {
 async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudit): Promise<void> {
   const { alerts } = ledger;
   const { address } = order;
-  const why = whyUnread(audit);
+  const reason = unreadReason(audit);
   const subjectOfBlocks = order.cause === 'import' ? importsSubject(order.from) : address;
-  const reasons = new Map<string, readonly string[]>([[address, why === null ? [] : [why]]]);
+  const reasons = new Map<string, readonly string[]>([[address, reason === null ? [] : [reason]]]);
   if (audit.kind === 'read' && !audit.isShown)
     reasons.set(subjectOfBlocks, [...(reasons.get(subjectOfBlocks) ?? []), UNSHOWN]);
   for (const [subject, all] of reasons)
@@ -61,7 +67,7 @@ async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudi
     else await alerts.raise(incomplete(subject, order, all.join('; ')));
 }
 
-function incomplete(subject: string, order: AuditOfOne, why: string): Alarm {
-  const message = `slots ${order.from} to ${order.to} of ${order.address} are not audited whole: ${why}`;
+function incomplete(subject: string, order: AuditOfOne, reason: string): Alarm {
+  const message = `slots ${order.from} to ${order.to} of ${order.address} are not audited whole: ${reason}`;
   return { kind: 'audit_incomplete', subject, message, details: { ...order } };
 }

@@ -28,7 +28,7 @@ export interface AuditDeps extends HistoryDeps {
  * `isShown` is false if no quorum has the blocks, so that nodes may list too little.
  */
 export type AddressAudit =
-  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'failed'; readonly reason: string }
   | {
       readonly kind: 'read';
       readonly transactions: number;
@@ -53,9 +53,9 @@ export async function auditAddress(
     return await auditOne(deps, address, order);
   } catch (error) {
     if (await concernsWholePage(deps, order, error)) throw error;
-    if (isOperational(error)) return { kind: 'failed', why: messageOf(error) };
+    if (isOperational(error)) return { kind: 'failed', reason: messageOf(error) };
     log.error('an audit failed', { error });
-    return { kind: 'failed', why: defectInWords(error) };
+    return { kind: 'failed', reason: defectInWords(error) };
   }
 }
 
@@ -72,8 +72,8 @@ export function reportOf(audit: AddressAudit): AuditReport {
   };
 }
 
-export function whyUnread(audit: AddressAudit): string | null {
-  if (audit.kind === 'failed') return audit.why;
+export function unreadReason(audit: AddressAudit): string | null {
+  if (audit.kind === 'failed') return audit.reason;
   const { unread } = audit;
   return unread.length === 0 ? null : `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`;
 }

@@ -5,7 +5,7 @@ import { type AuditedPage, allOf, type GapAuditOrder, UNSHOWN } from '../../doma
 import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
 import { type Slots, slotsOf } from '../../domain/slots.ts';
 import type { GapAudit, Walk } from '../../ledger/scan/gap-audits.ts';
-import { type AuditDeps, auditAddress, reportOf, whyUnread } from './audit-one-address.ts';
+import { type AuditDeps, auditAddress, reportOf, unreadReason } from './audit-one-address.ts';
 
 const WALLETS_AT_ONCE = 4;
 const WALLETS_OF_A_PAGE = 20;
@@ -43,7 +43,7 @@ async function auditWallets(
   const parts = await pLimit(WALLETS_AT_ONCE).map(wallets, async (wallet) => {
     const audit = await auditAddress(deps, wallet, order);
     const isEnough = audit.kind === 'read' && (audit.isShown || walk === 'in vain');
-    return { wallet, report: reportOf(audit), isRead: isEnough && whyUnread(audit) === null };
+    return { wallet, report: reportOf(audit), isRead: isEnough && unreadReason(audit) === null };
   });
   const named = (isMeant: boolean) =>
     parts.filter(({ isRead }) => isRead === isMeant).map(({ wallet }) => wallet);
@@ -95,20 +95,20 @@ export async function closeGapAudit(
 ): Promise<void> {
   const audit = await ledger.gapAudits.end(slotsOf(order), order.record);
   if (audit === null) return;
-  const why = whyNotAudited(audit);
-  if (why === null) await ledger.alerts.close('audit_incomplete', subjectOf(order));
-  else await ledger.alerts.raise(incomplete(order, why));
+  const reason = incompleteReason(audit);
+  if (reason === null) await ledger.alerts.close('audit_incomplete', subjectOf(order));
+  else await ledger.alerts.raise(incomplete(order, reason));
 }
 
-function whyNotAudited({ auditedAt, unshownSince, unread, wallets }: GapAudit): string | null {
+function incompleteReason({ auditedAt, unshownSince, unread, wallets }: GapAudit): string | null {
   if (auditedAt !== null) return null;
   const hidden = `nodes do not show all of ${unread} wallets (${wallets.join(', ')})`;
   return [...(unshownSince === null ? [] : [UNSHOWN]), ...(unread === 0 ? [] : [hidden])].join('; ');
 }
 
-function incomplete(order: GapAuditOrder, why: string): Alarm {
+function incomplete(order: GapAuditOrder, reason: string): Alarm {
   const { from, to } = order;
-  const message = `the closed gap of slots ${from} to ${to} is not audited whole: ${why}`;
+  const message = `the closed gap of slots ${from} to ${to} is not audited whole: ${reason}`;
   return { kind: 'audit_incomplete', subject: subjectOf(order), message, details: { from, to } };
 }
 

@@ -32,8 +32,8 @@ export function createDepositRescan(deps: ScannerDeps) {
      * @throws InvalidRequest like `Rescans.begin`
      * @throws like `blockWitnesses`; the rescan's row has the cause
      */
-    async rescan({ who, why, ...range }: RescanOrder): Promise<RescanResult> {
-      const order = { ...slotsOf(range), who, why };
+    async rescan({ actor, reason, ...range }: RescanOrder): Promise<RescanResult> {
+      const order = { ...slotsOf(range), actor, reason };
       const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
       // An earlier try stored its end, but Temporal did not receive the result.
       if (run.endedAt !== null) return resultOf(run);
@@ -42,7 +42,7 @@ export function createDepositRescan(deps: ScannerDeps) {
       } catch (error) {
         // The error of this try matters, even if the database cannot store it.
         if (!(error instanceof CancelledFailure))
-          await rescans.note(run, haltAfter(error).why).catch(() => undefined);
+          await rescans.note(run, haltAfter(error).reason).catch(() => undefined);
         throw error;
       }
     },

@@ -69,7 +69,7 @@ async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]
       for (const account of nested.keys()) accounts.delete(account);
       return [{ wallet, tokenAccounts: [...accounts], nested }];
     } catch (error) {
-      unread.push({ wallet, why: `no node names its token accounts: ${messageOf(error)}` });
+      unread.push({ wallet, reason: `no node names its token accounts: ${messageOf(error)}` });
       return [];
     }
   });
@@ -79,14 +79,14 @@ async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]
 /** Results that a quorum agrees on, among the first nodes to answer or among all. */
 async function agreedBy(
   deps: LookDeps,
-  who: 'most' | 'all',
+  asked: 'most' | 'all',
   wallets: readonly WalletAccounts[],
 ): Promise<Looks> {
   if (wallets.length === 0) return { looks: [], unread: [] };
   const { ledger, pool, scans = true } = deps;
   const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
   if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
-  const shown = believable(pool.quorum, await shownBy(pool, who, wallets));
+  const shown = believable(pool.quorum, await shownBy(pool, asked, wallets));
   if (scans) await waitUntilScanned(deps, shown);
   const expectation = { ...deps, scannedTo };
   const byWallet = grouped(await heldAgainstRecord(expectation, shown));
@@ -97,12 +97,12 @@ async function agreedBy(
     const agreed = agreedOn(pool.quorum, views);
     const look = agreed === null ? null : await takeBaseline(deps, agreed);
     if (look !== null) looks.push(look);
-    else unread.push({ wallet, why: whyNot(views.length < pool.quorum) });
+    else unread.push({ wallet, reason: unreadReason(views.length < pool.quorum) });
   }
   return { looks, unread };
 }
 
-function whyNot(tooFew: boolean): string {
+function unreadReason(tooFew: boolean): string {
   return tooFew
     ? 'no quorum of the nodes shows what it holds, and what moved'
     : 'the nodes contradict each other about what it holds';
@@ -110,11 +110,11 @@ function whyNot(tooFew: boolean): string {
 
 async function shownBy(
   pool: NodePool,
-  who: 'most' | 'all',
+  asked: 'most' | 'all',
   wallets: readonly WalletAccounts[],
 ): Promise<readonly WalletHoldings[]> {
   const answers = await pLimit(AT_ONCE).map([...groupsOf(wallets)], (group) =>
-    pool[who]((node) => holdingsOf(node, group)),
+    pool[asked]((node) => holdingsOf(node, group)),
   );
   return answers.flat().flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
 }

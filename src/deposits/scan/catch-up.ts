@@ -40,7 +40,7 @@ export function createDepositRanges(deps: RangeDeps) {
     planCatchUp(): Promise<CatchUpPlan> {
       return unlessStill(
         () => plan(deps),
-        (why) => ({ behind: false, ranges: [], why }),
+        (reason) => ({ behind: false, ranges: [], reason }),
       );
     },
 
@@ -50,16 +50,16 @@ export function createDepositRanges(deps: RangeDeps) {
         async () => {
           const stage = (over: AbortSignal) => stageRange(deps, range, over);
           const complete = await turn(() => givingUp(stage, cancellationSignal()));
-          return { complete, why: null };
+          return { complete, reason: null };
         },
-        (why) => ({ complete: false, why }),
+        (reason) => ({ complete: false, reason }),
       );
     },
 
     joinRanges(): Promise<JoinEnd> {
       return unlessStill(
         () => joinStaged(deps),
-        (why) => ({ joined: 0, status: null, why }),
+        (reason) => ({ joined: 0, status: null, reason }),
       );
     },
   };
@@ -67,13 +67,13 @@ export function createDepositRanges(deps: RangeDeps) {
 
 async function unlessStill<Answer>(
   work: () => Promise<Answer>,
-  otherwise: (why: string) => Answer,
+  otherwise: (reason: string) => Answer,
 ): Promise<Answer> {
   try {
     return await work();
   } catch (error) {
     if (!isOperational(error)) log.error('reading ahead failed', { error });
-    return otherwise(haltAfter(error).why);
+    return otherwise(haltAfter(error).reason);
   }
 }
 
@@ -83,7 +83,7 @@ async function plan(deps: RangeDeps): Promise<CatchUpPlan> {
   const cursor = await cursorOrStart(deps);
   const behind = tip - cursor.slot > catchUpSlots;
   const ranges = behind ? await unstaged(ledger, await rangesAhead(deps, cursor, tip)) : [];
-  return { behind, ranges, why: null };
+  return { behind, ranges, reason: null };
 }
 
 /** Stored also while the scan is paused: API clients see the lag. */
@@ -106,7 +106,7 @@ async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
   };
   const now = new Date();
   if (joined > 0) await new ScanAlarms(deps.ledger).note(stand, null, now);
-  return { joined, status: statusOf(stand, pace, null, now), why: null };
+  return { joined, status: statusOf(stand, pace, null, now), reason: null };
 }
 
 async function rangesAhead(

@@ -30,7 +30,7 @@ export class ScanAlarms {
   /** `since`: when any worker first saw the scan stopped; null if it runs. A pause changes no alert. */
   async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
     if (stand.state === 'paused') return;
-    const isStill = 'why' in stand && since !== null;
+    const isStill = 'reason' in stand && since !== null;
     const isBrief = isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < this.#stalledMs;
     if (!isBrief) this.#wanted = [...(isStill ? [stillAlarm(stand)] : []), ...lagAlarms(stand)];
     const alarms = this.#wanted;
@@ -50,7 +50,7 @@ function stillAlarm(stand: Stand & Halt): Alarm {
       ? ({ kind: 'scan_gap', subject: stand.gap.from } as const)
       : ({ kind: 'scan_stopped', subject: WHOLE } as const);
   const slot = stand.cursor?.slot ?? 'none';
-  return { ...about, message: `the deposit scan stands still at slot ${slot}: ${stand.why}` };
+  return { ...about, message: `the deposit scan stands still at slot ${slot}: ${stand.reason}` };
 }
 
 function lagAlarms({ cursor, tip }: Stand): readonly Alarm[] {
@@ -66,17 +66,17 @@ function lagAlarms({ cursor, tip }: Stand): readonly Alarm[] {
  */
 export function haltAfter(error: unknown): Halt {
   if (error instanceof ScanPaused) {
-    const { who, why, since } = error.pause;
-    return { state: 'paused', who, why, since };
+    const { actor, reason, since } = error.pause;
+    return { state: 'paused', actor, reason, since };
   }
   if (error instanceof RpcError) {
     const state = error.reaction === 'stop' || error.reaction === 'fatal' ? 'stopped' : 'waiting';
-    return { state, why: error.message };
+    return { state, reason: error.message };
   }
-  if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', why: error.message };
+  if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', reason: error.message };
   if (isDatabaseAway(error))
-    return { state: 'waiting', why: `the database cannot be written to: ${messageOf(error)}` };
-  return { state: 'waiting', why: defectInWords(error) };
+    return { state: 'waiting', reason: `the database cannot be written to: ${messageOf(error)}` };
+  return { state: 'waiting', reason: defectInWords(error) };
 }
 
 export function defectInWords(error: unknown): string {

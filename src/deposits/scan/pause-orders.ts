@@ -1,4 +1,4 @@
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { GivenUpRescan } from '../../domain/rescan.ts';
 import { slotsOf } from '../../domain/slots.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -7,12 +7,12 @@ import type { Ledger } from '../../ledger/ledger.ts';
 export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
   return {
     /** After this nothing is committed. */
-    recordPause: (order: Word) => ledger.scanPauses.begin(order),
+    recordPause: (order: OperatorNote) => ledger.scanPauses.begin(order),
 
-    recordResume: (order: Word) => ledger.scanPauses.end(order),
+    recordResume: (order: OperatorNote) => ledger.scanPauses.end(order),
 
     /** Ends the rescan, so that its headers may be pruned. */
-    recordRescanGivenUp: ({ reason, ...range }: GivenUpRescan) =>
-      ledger.rescans.giveUp(slotsOf(range), reason),
+    recordRescanGivenUp: ({ trouble, ...range }: GivenUpRescan) =>
+      ledger.rescans.giveUp(slotsOf(range), trouble),
   };
 }

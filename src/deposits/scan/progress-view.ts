@@ -7,9 +7,9 @@ const OUTDATED_MS = 300_000;
 
 /** Why the scan does not move. `why` is one sentence for operators. */
 export type Halt =
-  | { readonly state: (typeof STANDING_STILL)[number]; readonly why: string }
-  | { readonly state: 'gap'; readonly gap: ScanRange; readonly why: string }
-  | { readonly state: 'paused'; readonly who: string; readonly why: string; readonly since: Date };
+  | { readonly state: (typeof STANDING_STILL)[number]; readonly reason: string }
+  | { readonly state: 'gap'; readonly gap: ScanRange; readonly reason: string }
+  | { readonly state: 'paused'; readonly actor: string; readonly reason: string; readonly since: Date };
 
 /** State of the scan, without values measured over time. */
 export type Stand = { readonly cursor: BlockName | null; readonly tip: bigint | null } & (
@@ -19,16 +19,16 @@ export type Stand = { readonly cursor: BlockName | null; readonly tip: bigint | 
 
 /** When the scan stopped; null if it runs. `before`: when an earlier check first saw it stopped. */
 export function standsSince(stand: Stand, before: Date | null, now: Date): Date | null {
-  if (!('why' in stand)) return null;
+  if (!('reason' in stand)) return null;
   return stand.state === 'paused' ? stand.since : (before ?? now);
 }
 
 export function statusOf(stand: Stand, pace: Pace, since: Date | null, at: Date): ScanStatus {
   const { cursor, tip, ...still } = stand;
-  const hasPace = pace.seconds > 0 && !('why' in still);
+  const hasPace = pace.seconds > 0 && !('reason' in still);
   const blocksPerSecond = hasPace ? Math.round((10 * pace.blocks) / pace.seconds) / 10 : null;
   const position = { ...positionOf(cursor, tip), blocksPerSecond, at: at.toISOString() };
-  if (!('why' in still)) return { ...position, ...still };
+  if (!('reason' in still)) return { ...position, ...still };
   return { ...position, ...still, since: (since ?? at).toISOString() };
 }
 

@@ -25,21 +25,21 @@ export function standOf(step: Step): Stand {
         : {
             ...still,
             state: 'waiting',
-            why: `no quorum of nodes agrees on a block above slot ${cursor.slot}`,
+            reason: `no quorum of nodes agrees on a block above slot ${cursor.slot}`,
           };
     case 'gap': {
       const { from, to } = step.gap;
-      const why =
+      const reason =
         step.link.shown.length === 0
           ? `no node shows the blocks from slot ${from} to ${to}`
           : `${parentInWords(step.link)}; in slot ${to} nodes show another block (${showings(step.link.shown)}). ${COMPARE}`;
-      return { ...still, state: 'gap', gap: step.gap, why };
+      return { ...still, state: 'gap', gap: step.gap, reason };
     }
     case 'lost':
       return {
         ...still,
         state: 'stopped',
-        why: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has read: ${parentInWords(step.link)}. ${COMPARE}`,
+        reason: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has read: ${parentInWords(step.link)}. ${COMPARE}`,
       };
   }
 }
@@ -47,9 +47,9 @@ export function standOf(step: Step): Stand {
 /** Shows failed side tasks as a waiting scan, although blocks are still read. */
 export function withDefects(stand: Stand, defects: ReadonlyMap<string, string>): Stand {
   const [first] = defects;
-  if (first === undefined || 'why' in stand) return stand;
+  if (first === undefined || 'reason' in stand) return stand;
   const { cursor, tip } = stand;
-  return { cursor, tip, state: 'waiting', why: first.join(': ') };
+  return { cursor, tip, state: 'waiting', reason: first.join(': ') };
 }
 
 /** Finalized slot of a quorum, or null. An earlier tip would give a wrong lag. */

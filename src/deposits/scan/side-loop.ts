@@ -56,7 +56,7 @@ export class BesideScan {
     } catch (error) {
       if (isOperational(error)) return;
       if (!this.defects.has(name)) log.error(`${name} failed`, { error });
-      this.defects.set(name, haltAfter(error).why);
+      this.defects.set(name, haltAfter(error).reason);
     }
   }
 }

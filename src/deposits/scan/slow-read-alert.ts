@@ -30,6 +30,6 @@ export async function meanwhile<T>(
 }
 
 export function slowStand({ cursor, tip }: Pick<Stand, 'cursor' | 'tip'>, waitedMs: number): Stand & Halt {
-  const why = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
-  return { cursor, tip, state: 'waiting', why };
+  const reason = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
+  return { cursor, tip, state: 'waiting', reason };
 }

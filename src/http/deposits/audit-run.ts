@@ -24,13 +24,13 @@ const ANSWER_DEADLINE_MS = 3_000;
  * Starts the audit, or joins a running one. @throws DomainError NotFound; InvalidRequest for slots that are not
  * scanned yet
  */
-export async function beginAudit(deps: AuditDeps, question: Question, who: string): Promise<Audit> {
+export async function beginAudit(deps: AuditDeps, question: Question, actor: string): Promise<Audit> {
   const { ledger, temporal } = deps;
   const { address, to } = question;
   if (!(await ledger.watched.among([address])).has(address))
     throw new DomainError('NotFound', `${address} is no address of ours`, { address });
   await assertScanned(ledger, to);
-  await startAudit(temporal, orderOf(question), `asked for by ${who}`);
+  await startAudit(temporal, orderOf(question), `asked for by ${actor}`);
   return auditOf(deps, question);
 }
 
@@ -43,12 +43,12 @@ export async function auditOf({ temporal }: AuditDeps, question: Question): Prom
   try {
     return await temporal.withDeadline(Date.now() + ANSWER_DEADLINE_MS, async () => {
       const { status } = await handle.describe();
-      if (status.name === 'RUNNING') return { ...asked, state: 'running', report: null, why: null };
-      return { ...asked, state: 'done', report: await handle.result(), why: null };
+      if (status.name === 'RUNNING') return { ...asked, state: 'running', report: null, reason: null };
+      return { ...asked, state: 'done', report: await handle.result(), reason: null };
     });
   } catch (error) {
     if (error instanceof WorkflowFailedError)
-      return { ...asked, state: 'failed', report: null, why: rootOf(error).message };
+      return { ...asked, state: 'failed', report: null, reason: rootOf(error).message };
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     throw new DomainError('NotFound', 'nobody asked for this audit, or its run is forgotten', asked);
   }

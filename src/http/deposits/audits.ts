@@ -65,7 +65,7 @@ const AuditBody = z
     repair: z.boolean().describe('Whether the audit records missing deposits'),
     state: z.enum(['running', 'done', 'failed']).describe('State of the newest run'),
     report: ReportBody.nullable().describe('Result; null while the audit runs and after a failure'),
-    why: z.string().nullable().describe('Why the audit failed, for display; else null'),
+    reason: z.string().nullable().describe('Why the audit failed, for display; else null'),
   })
   .meta({ id: 'Audit' }) satisfies z.ZodType<Audit>;
 

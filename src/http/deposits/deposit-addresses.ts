@@ -18,7 +18,7 @@ import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-ro
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { confirmedTip, finalizedTip } from '../../solana/scan/frontier.ts';
 import { noChain } from '../no-chain.ts';
-import { addressParam, position, problems, time, u64, userRef, WarningBody, why } from '../schemas.ts';
+import { addressParam, position, problems, reason, time, u64, userRef, WarningBody } from '../schemas.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
 import { assertPast } from './scanned.ts';
 
@@ -199,10 +199,10 @@ function releaseRoute(app: App, pool: AddressPool): void {
       summary: 'Release addresses that were withheld after a restore',
       description:
         'Use it only if you know that no address was assigned after the backup was made. Otherwise two users may get the same address.',
-      body: z.strictObject({ why }),
+      body: z.strictObject({ reason }),
       response: { 200: ReleasedBody, ...problems },
     },
-    handler: ({ caller: who, body }) => pool.release(who, body.why),
+    handler: ({ caller: actor, body }) => pool.release(actor, body.reason),
   });
 }
 

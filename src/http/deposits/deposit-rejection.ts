@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
-import type { Rejection } from '../../ledger/deposits/rejections.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { deniersOf } from '../../solana/history/denial.ts';
@@ -20,7 +20,7 @@ export interface RejectionDeps {
 export async function rejectDeposit(
   { ledger, chain = noChain }: RejectionDeps,
   id: string,
-  word: Pick<Rejection, 'who' | 'why'>,
+  note: OperatorNote,
 ): Promise<DepositRow> {
   const row = await ledger.rejections.find(id);
   if (row === undefined) throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
@@ -29,7 +29,7 @@ export async function rejectDeposit(
   const deniedBy = await deniersOf(pool, row);
   // A URL that now leads to another cluster would deny every deposit.
   await pool.confirmCluster();
-  if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...word });
-  const who = deniedBy.length === 0 ? 'no node denies' : `only ${deniedBy.join(', ')} denies`;
-  throw new DomainError('NotRejectable', `${who} it now, and ${pool.quorum} must`, { id, deniedBy });
+  if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...note });
+  const denial = deniedBy.length === 0 ? 'no node denies' : `only ${deniedBy.join(', ')} denies`;
+  throw new DomainError('NotRejectable', `${denial} it now, and ${pool.quorum} must`, { id, deniedBy });
 }

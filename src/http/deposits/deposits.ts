@@ -13,10 +13,10 @@ import {
   pageQuery,
   position,
   problems,
+  reason,
   time,
   u64,
   userRef,
-  why,
 } from '../schemas.ts';
 import { type RejectionDeps, rejectDeposit } from './deposit-rejection.ts';
 
@@ -115,11 +115,11 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
         description:
           'For a pending deposit that only one node reports as finalized. Sluice asks the nodes again; if no quorum denies the deposit, the response is 409 `NotRejectable`. A repeated request returns the same deposit.',
         params: z.object({ id: depositIdParam }),
-        body: z.strictObject({ why }),
+        body: z.strictObject({ reason }),
         response: { 200: DepositBody, ...problems },
       },
-      handler: async ({ caller: who, params: { id }, body }) =>
-        presentDeposit(await rejectDeposit(deps, id, { who, why: body.why }), explorer),
+      handler: async ({ caller: actor, params: { id }, body }) =>
+        presentDeposit(await rejectDeposit(deps, id, { actor, reason: body.reason }), explorer),
     });
     app.route({
       method: 'GET',

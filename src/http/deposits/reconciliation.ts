@@ -27,7 +27,7 @@ const compared = {
 
 const UnreadBody = z.object({
   wallet: z.string().describe('Address of the wallet'),
-  why: z.string().describe('Why no quorum of nodes agrees on its balances'),
+  reason: z.string().describe('Why no quorum of nodes agrees on its balances'),
   since: time.describe('Time since which the wallet could not be compared'),
   askedAt: time.describe('Time of the last try'),
 });
@@ -86,9 +86,9 @@ function present({ last, open, watched, unread, longestUnread }: PassesView): Re
     open: open && { ...presentCompared(open), after: open.after, haltedBecause: open.haltedBecause },
     watched,
     unread,
-    longestUnread: longestUnread.map(({ wallet, why, since, askedAt }) => ({
+    longestUnread: longestUnread.map(({ wallet, reason, since, askedAt }) => ({
       wallet,
-      why,
+      reason,
       since: since.toISOString(),
       askedAt: askedAt.toISOString(),
     })),

@@ -7,7 +7,7 @@ import { rangeOf, slotsOf } from '../../domain/slots.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { RescanRow } from '../../ledger/scan/rescans.ts';
 import { startRescan } from '../../platform/temporal/start-rescan.ts';
-import { inOrder, nextCursor, pageQuery, position, problems, time, u64, why } from '../schemas.ts';
+import { inOrder, nextCursor, pageQuery, position, problems, reason, time, u64 } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 
 interface RescanDeps {
@@ -21,8 +21,8 @@ export const RescanBody = z
   .object({
     from: u64.describe('First slot'),
     to: u64.describe('Last slot'),
-    who: z.string().describe('Name of the API key or operator that requested the rescan'),
-    why: z.string().describe('Reason for the rescan'),
+    actor: z.string().describe('Name of the API key or operator that requested the rescan'),
+    reason: z.string().describe('Reason for the rescan'),
     state: z
       .enum(RESCAN_STATES)
       .describe(
@@ -55,7 +55,7 @@ export const RangeBody = z
   .strictObject({
     from: position.describe('First slot'),
     to: position.describe('Last slot'),
-    why,
+    reason,
   })
   .transform(inOrder);
 
@@ -75,7 +75,8 @@ export function rescanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
         body: RangeBody,
         response: { 200: RescanBody, ...problems },
       },
-      handler: ({ caller: who, body }) => beginRescan(deps, { ...rangeOf(body), who, why: body.why }),
+      handler: ({ caller: actor, body }) =>
+        beginRescan(deps, { ...rangeOf(body), actor, reason: body.reason }),
     });
     app.route({
       method: 'GET',
@@ -103,12 +104,12 @@ async function beginRescan({ ledger, temporal }: RescanDeps, order: RescanOrder)
 }
 
 export function presentRescan(row: RescanRow): Rescan {
-  const { fromSlot, toSlot, who, why, readTo, blocks, found, unread, trouble, begunAt, endedAt } = row;
+  const { fromSlot, toSlot, actor, reason, readTo, blocks, found, unread, trouble, begunAt, endedAt } = row;
   return {
     from: fromSlot.toString(),
     to: toSlot.toString(),
-    who,
-    why,
+    actor,
+    reason,
     state: stateOf(row),
     readTo: readTo?.toString() ?? null,
     blocks,

@@ -2,7 +2,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { ScanOverview } from '../../client/scan.ts';
 import { isOutdated, positionOf } from '../../deposits/scan/progress-view.ts';
 import { depositScanWorkflowId } from '../../domain/ids.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { ScanGap, ScanPosition, ScanStatus } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { GapRow } from '../../ledger/scan/gaps.ts';
@@ -21,12 +21,12 @@ const GAPS_SHOWN = 100;
 const RESCANS_SHOWN = 100;
 
 /** Stores the pause, which every worker obeys. Returns the scan's status. */
-export async function pause(deps: ScanDeps, order: Word): Promise<ScanOverview> {
+export async function pause(deps: ScanDeps, order: OperatorNote): Promise<ScanOverview> {
   await deps.ledger.scanPauses.begin(order);
   return overviewOf(deps);
 }
 
-export async function resume(deps: ScanDeps, order: Word): Promise<ScanOverview> {
+export async function resume(deps: ScanDeps, order: OperatorNote): Promise<ScanOverview> {
   await deps.ledger.scanPauses.end(order);
   return overviewOf(deps);
 }
@@ -57,9 +57,9 @@ function standOnRecord(
   gaps: readonly GapRow[],
 ): ScanStatus {
   if (paused !== undefined) {
-    const { who, why, since } = paused;
+    const { actor, reason, since } = paused;
     const position = { ...positionIn(told), blocksPerSecond: null };
-    return { ...position, state: 'paused', who, why, since: since.toISOString() };
+    return { ...position, state: 'paused', actor, reason, since: since.toISOString() };
   }
   const open = gaps.find(({ state }) => state === 'open');
   const isOver = told.state === 'paused' || (told.state === 'gap' && open === undefined);
@@ -99,8 +99,8 @@ function presentGap(row: GapRow): ScanGap {
     state: row.state,
     openedAt: row.openedAt.toISOString(),
     endedAt: row.endedAt?.toISOString() ?? null,
-    who: row.who,
-    why: row.why,
+    actor: row.actor,
+    reason: row.reason,
     auditedAt: row.auditedAt?.toISOString() ?? null,
     unshownSince: row.unshownSince?.toISOString() ?? null,
   };

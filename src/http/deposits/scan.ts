@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ScanOverview } from '../../client/scan.ts';
 import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../../domain/scan.ts';
-import { problems, time, u64, why } from '../schemas.ts';
+import { problems, reason, time, u64 } from '../schemas.ts';
 import { RangeBody, RescanBody, rescanRoutes } from './rescans.ts';
 import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
 
@@ -17,11 +17,11 @@ const GapBody = range.extend({
     ),
   openedAt: time.describe('Time at which the gap was found'),
   endedAt: time.nullable().describe('Time at which the gap was closed or filled; null until then'),
-  who: z
+  actor: z
     .string()
     .nullable()
     .describe('Name of the API key or operator that closed the gap; null if it was not closed'),
-  why: z.string().nullable().describe('Reason for closing it; null if it was not closed'),
+  reason: z.string().nullable().describe('Reason for closing it; null if it was not closed'),
   auditedAt: time
     .nullable()
     .describe('Time at which every address was audited over the gap; null until then'),
@@ -56,7 +56,7 @@ const told = z.object({
   rescans: z.array(RescanBody).readonly().describe('Rescans that have not ended'),
 });
 const standstill = told.extend({
-  why: z.string().describe('Why the scan is stopped, for display'),
+  reason: z.string().describe('Why the scan is stopped, for display'),
   since: time.describe('Time since which the scan is stopped'),
 });
 const ScanBody = z
@@ -67,7 +67,7 @@ const ScanBody = z
     }),
     standstill.extend({
       state: z.literal('paused').describe('An operator paused the scan'),
-      who: z.string().describe('Name of the API key or operator that paused the scan'),
+      actor: z.string().describe('Name of the API key or operator that paused the scan'),
     }),
     standstill.extend({
       state: z
@@ -80,7 +80,7 @@ const ScanBody = z
   .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
 
 const response = { 200: ScanBody, ...problems };
-const WhyBody = z.strictObject({ why });
+const ReasonBody = z.strictObject({ reason });
 
 /** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
 export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
@@ -95,8 +95,8 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
       app.route({
         method: 'POST',
         url,
-        schema: { ...texts, tags, body: WhyBody, response },
-        handler: ({ caller: who, body }) => give(deps, { who, why: body.why }),
+        schema: { ...texts, tags, body: ReasonBody, response },
+        handler: ({ caller: actor, body }) => give(deps, { actor, reason: body.reason }),
       });
     }
     app.route({
@@ -111,8 +111,8 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
         body: RangeBody,
         response,
       },
-      handler: async ({ caller: who, body }) => {
-        await deps.ledger.gaps.close({ ...body, who });
+      handler: async ({ caller: actor, body }) => {
+        await deps.ledger.gaps.close({ ...body, actor });
         return overviewOf(deps);
       },
     });

@@ -10,10 +10,10 @@ import {
   pageQuery,
   positions,
   problems,
+  reason,
   settlementId,
   time,
   u64,
-  why,
 } from '../schemas.ts';
 
 const AlertBody = z
@@ -54,13 +54,13 @@ const AlertQuery = z.strictObject({
 
 const SeenBody = z.strictObject({
   seen: positions.min(1).describe('Positions of the alerts to close'),
-  why,
+  reason,
 });
 
 const CloseBody = z.strictObject({
   kind: z.enum(CLOSED_BY_ORDER).describe('Kind of the alert'),
   subject: settlementId.describe('Id of the settlement; for a withdrawal, its own id'),
-  why,
+  reason,
 });
 
 const JudgedBody = z.object({
@@ -93,12 +93,12 @@ export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         operationId: 'closeSeenAlerts',
         tags: ['operations'],
         summary: 'Close alerts that an operator has reviewed',
-        description: `For alerts of kind ${ENDED_BY_A_LOOK.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedWhy\` in their details.`,
+        description: `For alerts of kind ${ENDED_BY_A_LOOK.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedReason\` in their details.`,
         body: SeenBody,
         response: { 200: ClosedBody, ...problems },
       },
-      handler: async ({ caller: who, body: { seen, why } }) => {
-        const closed = await ledger.alerts.endSeen(seen, { who, why });
+      handler: async ({ caller: actor, body: { seen, reason } }) => {
+        const closed = await ledger.alerts.endSeen(seen, { actor, reason });
         return { alerts: closed.map(presentAlert) };
       },
     });
@@ -115,17 +115,17 @@ const closeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =
       tags: ['operations'],
       summary: 'Close an alert that stops a settlement, so that Sluice may pay it',
       description:
-        'The alert gets `closedBy` and `closedWhy` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
+        'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
       body: CloseBody,
       response: { 200: JudgedBody, ...problems },
     },
-    handler: async ({ caller: who, body: { kind, subject, why } }) => {
-      const word = { who, why };
+    handler: async ({ caller: actor, body: { kind, subject, reason } }) => {
+      const note = { actor, reason };
       const isLanding = kind === PAID_BY_DEAD;
       return {
         closed: await (isLanding
-          ? ledger.settlements.continueUnpaid(subject, word)
-          : ledger.alerts.close(kind, subject, word)),
+          ? ledger.settlements.continueUnpaid(subject, note)
+          : ledger.alerts.close(kind, subject, note)),
       };
     },
   });

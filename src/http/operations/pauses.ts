@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isPauseScope, PAUSE_SCOPE } from '../../domain/pause-scope.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PauseRow } from '../../ledger/operations/pauses.ts';
-import { POSITIONS_BODY_LIMIT, positions, problems, time, why } from '../schemas.ts';
+import { POSITIONS_BODY_LIMIT, positions, problems, reason, time } from '../schemas.ts';
 
 const scope = z
   .string()
@@ -14,10 +14,10 @@ const scope = z
     '`all` (default); `kind/<kind>`: settlements of this kind; `wallet/<address>`: attempts that this wallet signs',
   );
 
-const PauseBody = z.strictObject({ why, scope });
+const PauseBody = z.strictObject({ reason, scope });
 
 const ResumeBody = z.strictObject({
-  why,
+  reason,
   scope,
   seen: positions
     .optional()
@@ -34,7 +34,7 @@ const PausesBody = z
           cause: z.string().describe('`operator`, or the kind of the alert that began the pause'),
           scope: z.string().describe('Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>`'),
           reason: z.string().describe('Reason for the pause'),
-          who: z.string().describe('Name of the API key, operator or process that paused'),
+          actor: z.string().describe('Name of the API key, operator or process that paused'),
           since: time.describe('Start of the pause'),
         }),
       )
@@ -69,7 +69,7 @@ export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPlu
         body: PauseBody,
         response,
       },
-      handler: async ({ caller: who, body }) => present(await ledger.pauses.begin({ who, ...body })),
+      handler: async ({ caller: actor, body }) => present(await ledger.pauses.begin({ actor, ...body })),
     });
     resumeRoute(app, ledger);
   };
@@ -91,17 +91,17 @@ const resumeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) 
       body: ResumeBody,
       response,
     },
-    handler: async ({ caller: who, body }) =>
-      present(await ledger.pauses.end({ who, ...body, seen: body.seen ?? [] })),
+    handler: async ({ caller: actor, body }) =>
+      present(await ledger.pauses.end({ actor, ...body, seen: body.seen ?? [] })),
   });
 
 function present(rows: readonly PauseRow[]): z.input<typeof PausesBody> {
   return {
-    pauses: rows.map(({ cause, scope: stops, reason, who, since }) => ({
+    pauses: rows.map(({ cause, scope: stops, reason, actor, since }) => ({
       cause,
       scope: stops,
       reason,
-      who,
+      actor,
       since: since.toISOString(),
     })),
   };

@@ -110,7 +110,7 @@ function presentStatus({ node, sequence, answer }: NodeTestimony<Sighting>): Sta
         historyFrom: answer.historyFrom?.toString() ?? null,
       };
     case 'unreadable':
-      return { ...by, seen: 'unreadable', slot: null, error: answer.why };
+      return { ...by, seen: 'unreadable', slot: null, error: answer.reason };
     case 'seen':
       return { ...by, seen: answer.commitment, slot: answer.slot.toString(), error: answer.error };
     default:

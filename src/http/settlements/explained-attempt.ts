@@ -50,7 +50,7 @@ function explainEnded(row: EndedRow): ExplainedAttempt {
   const { state, error } = row;
   const proof = readProof(row.proof);
   const evidence = proof === null ? null : presentEvidence(attemptOfRow(row, row.signature), proof, proof);
-  return { ...onRecord(row), state, verdict: state, why: error, missing: [], evidence };
+  return { ...onRecord(row), state, verdict: state, reason: error, missing: [], evidence };
 }
 
 function onRecord({ n, signature, blockhash, slot }: AttemptRow) {
@@ -72,10 +72,10 @@ async function explainLive(
     const missing =
       verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
     const shown = presentEvidence(attempt, evidence, times);
-    return { ...told, verdict: verdict.kind, why: whyOf(finding), missing, evidence: shown };
+    return { ...told, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: shown };
   } catch (error) {
-    const why = messageOf(error);
-    return { ...told, verdict: 'unknown', why, missing: [], evidence: null };
+    const reason = messageOf(error);
+    return { ...told, verdict: 'unknown', reason, missing: [], evidence: null };
   }
 }
 
@@ -84,8 +84,8 @@ function lacks(attempt: AnyAttempt, { evidence }: Finding, nodes: readonly strin
   return isExpiring(attempt) ? missingOf(attempt, evidence, nodes) : [];
 }
 
-function whyOf({ verdict, obstacle }: Finding): string | null {
+function reasonOf({ verdict, obstacle }: Finding): string | null {
   if (verdict.kind === 'failed') return verdict.error;
   if (verdict.kind !== 'unknown') return null;
-  return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
+  return obstacle === null ? verdict.reason : `${verdict.reason}: ${obstacle}`;
 }

@@ -25,7 +25,7 @@ const facts = {
       verdict: z
         .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
         .describe('Current verdict. Only `dead` and some `failed` attempts are followed by another'),
-      why: z
+      reason: z
         .string()
         .nullable()
         .describe('Why the verdict is `unknown`, or the error of a `failed` transaction; else null'),

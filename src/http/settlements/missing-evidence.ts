@@ -91,7 +91,7 @@ function ofStatuses(
   const unseconded = witnesses.length > 0 && outcomeConfirmedBy.length === 0 ? seconds : [];
   return [
     ...statuses.flatMap(({ node, answer }) =>
-      answer.kind === 'unreadable' ? [{ node, what: `the status of its signature: ${answer.why}` }] : [],
+      answer.kind === 'unreadable' ? [{ node, what: `the status of its signature: ${answer.reason}` }] : [],
     ),
     ...unseconded.map((node) => ({ node, what: 'the finalized outcome that another node shows' })),
   ];

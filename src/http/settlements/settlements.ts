@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { SettlementView } from '../../client/settlements.ts';
 import { settlementWorkflowId } from '../../domain/ids.ts';
 import type { SettlementViewRow } from '../../ledger/settlements/settlement-views.ts';
-import { problems, why } from '../schemas.ts';
+import { problems, reason } from '../schemas.ts';
 import { type CustomerWordDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
 import {
   SettlementIdQuery,
@@ -40,11 +40,11 @@ export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod 
         description:
           'For a settlement that another transaction has paid: one unknown to this database, or an attempt that was judged dead. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The settlement becomes `cancelled` with the reason `paid_already`.',
         querystring: SettlementIdQuery,
-        body: z.strictObject({ why }),
+        body: z.strictObject({ reason }),
         response: { 200: SettlementViewBody, ...problems },
       },
-      handler: async ({ caller: who, body, query: { id } }) => {
-        await endAsPaid(deps, id, { who, why: body.why });
+      handler: async ({ caller: actor, body, query: { id } }) => {
+        await endAsPaid(deps, id, { actor, reason: body.reason });
         return presentSettlement(await ledger.settlementViews.get(id));
       },
     });

@@ -2,7 +2,7 @@ import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@
 import type { UpdateDefinition } from '@temporalio/common';
 import { DomainError } from '../../domain/errors.ts';
 import { withdrawalWorkflowId } from '../../domain/ids.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import { isTerminal, PAID_ALREADY, WITHDRAWAL } from '../../domain/settlement.ts';
 import { CANCELLED } from '../../domain/withdrawal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -53,8 +53,8 @@ export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> 
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
-export async function endAsPaid(deps: CustomerWordDeps, id: string, word: Word): Promise<void> {
-  const { kind } = await deps.ledger.settlements.endAsPaid(id, word);
+export async function endAsPaid(deps: CustomerWordDeps, id: string, note: OperatorNote): Promise<void> {
+  const { kind } = await deps.ledger.settlements.endAsPaid(id, note);
   if (kind === WITHDRAWAL) await tellRun(deps, id, cancelWithdrawal);
 }
 

@@ -6,7 +6,7 @@ import { isTerminal } from '../../domain/settlement.ts';
 import { checkTerms } from '../../domain/terms.ts';
 import { termsOf } from '../../ledger/withdrawals/terms-of-row.ts';
 import { startWithdrawal } from '../../platform/temporal/start-withdrawal.ts';
-import { problems, why } from '../schemas.ts';
+import { problems, reason } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './confirm-cancel.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
@@ -126,12 +126,12 @@ function operatorRoutes(deps: WithdrawalRouteDeps, app: App): void {
       description:
         'For a withdrawal that a payment unknown to this database has paid. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The withdrawal becomes `cancelled` with the reason `paid_already`: do not refund the customer.',
       params: IdParams,
-      body: z.strictObject({ why }),
+      body: z.strictObject({ reason }),
       response: { 200: WithdrawalBody, ...problems },
     },
-    handler: async ({ caller: who, body, params }) => {
+    handler: async ({ caller: actor, body, params }) => {
       await deps.ledger.withdrawals.get(params.id);
-      await endAsPaid(deps, params.id, { who, why: body.why });
+      await endAsPaid(deps, params.id, { actor, reason: body.reason });
       return show(deps, params.id);
     },
   });

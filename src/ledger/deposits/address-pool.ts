@@ -66,8 +66,8 @@ export class AddressPool {
   }
 
   /** Makes addresses assignable after a restore. The operator knows that no user has one of them. */
-  async release(who: string, why: string): Promise<Released> {
-    const released = await this.#addresses.release(who, why);
+  async release(actor: string, reason: string): Promise<Released> {
+    const released = await this.#addresses.release(actor, reason);
     const free = await this.#free();
     await this.#watch(free);
     return { released, free };

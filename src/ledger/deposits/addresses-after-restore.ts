@@ -40,14 +40,19 @@ export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
  * Releases all doubtful addresses. Returns how many can be assigned, now or after their audit. Idempotent. Throws
  * RecordInDoubt if the database was restored meanwhile: those addresses stay doubtful.
  */
-export async function releaseDoubtful(db: Database, who: string, why: string): Promise<number> {
+export async function releaseDoubtful(db: Database, actor: string, reason: string): Promise<number> {
   const doubt = await db.selectFrom('continuity').select(['generation', 'doubtfulUpTo']).executeTakeFirst();
   const released = (await countDoubted(db)) + (await releaseKeptBack(db));
   await db.transaction().execute(async (trx) => {
     if (doubt !== undefined) await endDoubt(trx, doubt);
     if (released > 0) {
-      const message = `${who} released ${released} addresses that were in doubt: ${why}`;
-      await raiseAlert(trx, { kind: DOUBTFUL, subject: WHOLE, message, details: { released, who, why } });
+      const message = `${actor} released ${released} addresses that were in doubt: ${reason}`;
+      await raiseAlert(trx, {
+        kind: DOUBTFUL,
+        subject: WHOLE,
+        message,
+        details: { released, actor, reason },
+      });
     }
     await closeAlerts(trx, (row) => row('kind', '=', DOUBTFUL));
   });

@@ -144,8 +144,8 @@ export class DepositAddresses {
   }
 
   /** Makes held-back addresses assignable. An operator knows that no user has them: see {@link releaseDoubtful}. */
-  async release(who: string, why: string): Promise<number> {
-    return releaseDoubtful(this.#db, who, why);
+  async release(actor: string, reason: string): Promise<number> {
+    return releaseDoubtful(this.#db, actor, reason);
   }
 }
 

@@ -87,8 +87,8 @@ interface ScanGapTable {
   state: ScanGap['state'];
   openedAt: Generated<Date>;
   endedAt: Date | null;
-  who: string | null;
-  why: string | null;
+  actor: string | null;
+  reason: string | null;
   /** When all wallets were searched over the gap; `gapUnreadWallet` has those with incomplete answers. */
   walkedAt: Date | null;
   /** Since when the walk, or the latest look after it, finds no quorum of nodes with these slots. */
@@ -106,12 +106,12 @@ interface GapUnreadWalletTable {
 
 interface ScanPauseTable {
   position: Generated<bigint>;
-  who: string;
-  why: string;
+  actor: string;
+  reason: string;
   since: Generated<Date>;
   endedAt: Date | null;
   endedBy: string | null;
-  endedWhy: string | null;
+  endedReason: string | null;
 }
 
 /** Committed blocks that are read again. Their headers are kept until the rescan has ended. */
@@ -119,8 +119,8 @@ export interface RescanTable {
   position: Generated<bigint>;
   fromSlot: bigint;
   toSlot: bigint;
-  who: string;
-  why: string;
+  actor: string;
+  reason: string;
   begunAt: Generated<Date>;
   /** The workflow run that last continued it; null before the first. */
   run: string | null;
@@ -172,8 +172,8 @@ interface DepositTable {
 interface DepositRejectionTable {
   position: Generated<bigint>;
   depositId: bigint;
-  who: string;
-  why: string;
+  actor: string;
+  reason: string;
   deniedBy: string;
   at: Generated<Date>;
 }
@@ -253,7 +253,7 @@ interface ReconciledPassTable extends PassCounts {
 
 interface UnreadWalletTable {
   wallet: string;
-  why: string;
+  reason: string;
   since: Generated<Date>;
   askedAt: Generated<Date>;
 }

@@ -10,8 +10,8 @@ import type { WrittenDeposit } from './deposit-writing.ts';
 /** An operator's rejection; `deniedBy`: a quorum; `row`: the deposit as it was when nodes were asked. */
 export interface Rejection {
   readonly row: DepositRow;
-  readonly who: string;
-  readonly why: string;
+  readonly actor: string;
+  readonly reason: string;
   readonly deniedBy: readonly string[];
 }
 
@@ -46,18 +46,18 @@ export class Rejections {
    * Drops the deposit; if it is read again, it waits for a new quorum, with an alert. The feed gets an event if it
    * had one of this deposit. Throws NotRejectable if the deposit has changed or ended.
    */
-  async reject({ row, who, why, deniedBy }: Rejection): Promise<DepositRow> {
+  async reject({ row, actor, reason, deniedBy }: Rejection): Promise<DepositRow> {
     await this.#db.transaction().execute(async (trx) => {
       const feed = await lockFeed(trx);
       const dropped = await drop(feed, row);
       await trx
         .insertInto('depositRejection')
-        .values({ depositId: row.id, who, why, deniedBy: deniedBy.join(', ') })
+        .values({ depositId: row.id, actor, reason, deniedBy: deniedBy.join(', ') })
         .execute();
       if (await wasTold(trx, row)) await appendEvents(feed, [dropped]);
       const [kind, subject] = ['deposit_unconfirmed' as const, depositId(row)];
-      const message = `${who} rejected ${row.amount} of ${row.asset} at ${row.account}, which ${deniedBy.join(', ')} deny: ${why}`;
-      await raiseAlert(trx, { kind, subject, message, details: { who, why, deniedBy } });
+      const message = `${actor} rejected ${row.amount} of ${row.asset} at ${row.account}, which ${deniedBy.join(', ')} deny: ${reason}`;
+      await raiseAlert(trx, { kind, subject, message, details: { actor, reason, deniedBy } });
       await closeAlerts(trx, (alert) =>
         alert.and([alert('kind', '=', kind), alert('subject', '=', subject)]),
       );

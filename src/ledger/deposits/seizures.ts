@@ -21,11 +21,11 @@ export async function alertSeizure(
     .executeTakeFirst();
   if (listed === undefined && !(await isHot(trx, wallet))) return;
   const { permanentDelegate = null } = listed ?? {};
-  const who = permanentDelegate === null ? 'a delegate' : `the permanent delegate ${permanentDelegate}`;
+  const taker = permanentDelegate === null ? 'a delegate' : `the permanent delegate ${permanentDelegate}`;
   await raiseAlert(trx, {
     kind: 'tokens_seized',
     subject: account,
-    message: `${who} took ${amount} base units of ${asset} from ${account} of ${wallet} by ${signature}: ${wallet} did not sign it`,
+    message: `${taker} took ${amount} base units of ${asset} from ${account} of ${wallet} by ${signature}: ${wallet} did not sign it`,
     details: {
       signature,
       slot: slot.toString(),

@@ -25,12 +25,12 @@ export const operations = inOrder([
     cause text not null,
     scope text not null default 'all' check (scope = 'all' or scope ~ '^(kind|wallet)/.'),
     reason text not null,
-    who text not null,
+    actor text not null,
     since timestamptz not null default now(),
     ended_at timestamptz,
     ended_by text,
-    ended_why text,
-    check ((ended_at is null) = (ended_by is null) and (ended_at is null) = (ended_why is null))
+    ended_reason text,
+    check ((ended_at is null) = (ended_by is null) and (ended_at is null) = (ended_reason is null))
   )`,
   sql`create unique index pause_one_open on pause (cause, scope) where ended_at is null`,
 ]);

@@ -52,8 +52,8 @@ export const deposits = inOrder([
   sql`create table deposit_rejection (
     position bigint generated always as identity primary key,
     deposit_id bigint not null references deposit (id),
-    who text not null,
-    why text not null,
+    actor text not null,
+    reason text not null,
     denied_by text not null,
     at timestamptz not null default now()
   )`,

@@ -29,7 +29,7 @@ export const reconciliation = inOrder([
   )`,
   sql`create table unread_wallet (
     wallet text primary key,
-    why text not null,
+    reason text not null,
     since timestamptz not null default now(),
     asked_at timestamptz not null default now()
   )`,

@@ -14,7 +14,7 @@ import {
   ENDED_BY_A_LOOK,
 } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
 import { anyOf, anyOfNumbers, type Database, type Tables } from '../database.ts';
@@ -49,12 +49,12 @@ export class Alerts {
   }
 
   /** Closes the alert. Returns false if it was not open. `word`: the operator who judged it, and the reason. */
-  async close(kind: AlertKind, subject: string, word?: Word): Promise<boolean> {
+  async close(kind: AlertKind, subject: string, note?: OperatorNote): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const closed = await closeAlerts(
         trx,
         (row) => row.and([row('kind', '=', kind), row('subject', '=', subject)]),
-        word,
+        note,
       );
       return closed.length > 0;
     });
@@ -64,7 +64,7 @@ export class Alerts {
    * Closes the open alerts at these positions and returns them; their details get the operator's note as `closedBy`
    * and `closedWhy`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
    */
-  async endSeen(seen: readonly bigint[], word: Word): Promise<readonly AlertRow[]> {
+  async endSeen(seen: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
     return this.#db.transaction().execute(async (trx) => {
       const positions = seen.map(String);
       const others = await trx
@@ -74,7 +74,7 @@ export class Alerts {
         .where('kind', 'not in', ENDED_BY_A_LOOK)
         .execute();
       if (others.length > 0) throw endsOtherwise(others);
-      return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(positions)), word);
+      return closeAlerts(trx, (row) => row('position', '=', anyOfNumbers(positions)), note);
     });
   }
 
@@ -226,9 +226,9 @@ export async function keepOnlyAlerts(
 export async function closeAlerts(
   trx: Transaction<Tables>,
   match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
-  word?: Word,
+  note?: OperatorNote,
 ): Promise<readonly AlertRow[]> {
-  const said = JSON.stringify(word === undefined ? {} : { closedBy: word.who, closedWhy: word.why });
+  const said = JSON.stringify(note === undefined ? {} : { closedBy: note.actor, closedReason: note.reason });
   const closed = await trx
     .updateTable('alert')
     .set({ closedAt: sql<Date>`now()`, details: sql<string>`details || ${said}::jsonb` })
@@ -245,9 +245,9 @@ export async function noteJudged(
   trx: Transaction<Tables>,
   kind: AlertKind,
   subject: string,
-  word: Word,
+  note: OperatorNote,
 ): Promise<boolean> {
-  const said = JSON.stringify({ closedBy: word.who, closedWhy: word.why });
+  const said = JSON.stringify({ closedBy: note.actor, closedReason: note.reason });
   const { numUpdatedRows } = await trx
     .updateTable('alert')
     .set({ details: sql<string>`details || ${said}::jsonb` })

@@ -7,7 +7,7 @@ import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-
 
 /** A possible loss by a restore. Above `quarantineHeight` every earlier attempt has landed or can never land. */
 export interface Gap {
-  readonly why: string;
+  readonly reason: string;
   /** Null until a process has read it from the chain. */
   readonly quarantineHeight: bigint | null;
   /** True if no earlier attempt can use a durable nonce any more, and the height was set after that was known. */
@@ -167,10 +167,14 @@ export async function gapOf(db: Database): Promise<Gap | null> {
     .executeTakeFirst();
   if (row === undefined || row.unbroken) return null;
   const { quarantineHeight, noncesSettled } = row;
-  return { why: whyBroken(row), quarantineHeight, noncesSettled: quarantineHeight !== null && noncesSettled };
+  return {
+    reason: brokenReason(row),
+    quarantineHeight,
+    noncesSettled: quarantineHeight !== null && noncesSettled,
+  };
 }
 
-function whyBroken(row: {
+function brokenReason(row: {
   readonly same: boolean;
   readonly disowned: boolean;
   readonly seenAt: Date;

@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
 import { isPaidByDead, mayFollow } from '../../domain/settlement.ts';
 import { anyOfNumbers, type Database, type Tables } from '../database.ts';
@@ -12,7 +12,7 @@ import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.t
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
 
-export interface Pausing extends Word {
+export interface Pausing extends OperatorNote {
   /** Default: everything. */
   readonly scope?: PauseScope | undefined;
 }
@@ -45,9 +45,9 @@ export class Pauses {
   }
 
   /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
-  async begin({ who, why, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
+  async begin({ actor, reason, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
-      await pause(trx, { cause: OPERATOR, scope, reason: why, who });
+      await pause(trx, { cause: OPERATOR, scope, reason: reason, actor });
       return openPauses(trx);
     });
   }
@@ -56,7 +56,7 @@ export class Pauses {
    * Ends every pause, or those of one scope, closes their alerts and returns the pauses. Throws AlertsUnseen with
    * the message of each open alert that is not among `seen`; then no pause ends.
    */
-  async end({ who, why, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
+  async end({ actor, reason, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
     return this.#db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
       const open = await openPauses(trx);
@@ -66,7 +66,7 @@ export class Pauses {
       if (unseen.length > 0) throw alertsUnseen(unseen);
       const ended = await trx
         .updateTable('pause')
-        .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
+        .set({ endedAt: sql<Date>`now()`, endedBy: actor, endedReason: reason })
         .where('endedAt', 'is', null)
         .where('position', '=', anyOfNumbers(pauses.map(({ position }) => position)))
         .returningAll()
@@ -82,7 +82,7 @@ export class Pauses {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
       const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
-      await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, who: SLUICE });
+      await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE });
       if (row !== undefined) await holdIn(trx, this.#kinds, row, alarm);
       const isWide = scope === EVERYTHING || (await hasPausedAll(trx, alarm));
       const details = { ...alarm.details, ...(isWide ? {} : { scope }) };
@@ -133,7 +133,7 @@ function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
 
 async function pause(
   trx: Transaction<Tables>,
-  begun: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'who'>,
+  begun: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'actor'>,
 ): Promise<void> {
   await lockPreparations(trx, 'exclusive');
   await trx

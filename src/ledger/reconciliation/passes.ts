@@ -22,7 +22,7 @@ export interface OpenPass extends Tally {
 /** A wallet whose last comparison had no result. */
 export interface UncomparedWallet {
   readonly wallet: string;
-  readonly why: string;
+  readonly reason: string;
   readonly since: Date;
   readonly askedAt: Date;
 }
@@ -131,7 +131,7 @@ async function unreadCount(trx: Transaction<Tables>): Promise<number> {
 
 function longestUnreadOf(trx: Transaction<Tables>, limit: number): Promise<readonly UncomparedWallet[]> {
   return unreadOf(trx)
-    .select(['unreadWallet.wallet', 'why', 'since', 'askedAt'])
+    .select(['unreadWallet.wallet', 'reason', 'since', 'askedAt'])
     .orderBy('since')
     .limit(limit)
     .execute();

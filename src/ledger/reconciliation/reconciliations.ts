@@ -16,7 +16,7 @@ export interface Place {
 
 export interface UnreadWallet {
   readonly wallet: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface ComparedPage {
@@ -115,11 +115,11 @@ async function noteUnread(trx: Transaction<Tables>, unread: readonly UnreadWalle
   if (unread.length === 0) return;
   await trx
     .insertInto('unreadWallet')
-    .values(unread.map(({ wallet, why }) => ({ wallet, why })))
+    .values(unread.map(({ wallet, reason }) => ({ wallet, reason })))
     .onConflict((conflict) =>
       conflict
         .column('wallet')
-        .doUpdateSet((given) => ({ why: given.ref('excluded.why'), askedAt: sql<Date>`now()` })),
+        .doUpdateSet((given) => ({ reason: given.ref('excluded.reason'), askedAt: sql<Date>`now()` })),
     )
     .execute();
 }
@@ -136,7 +136,7 @@ async function standingOf(
     .select((one) => one.fn.countAll<bigint>().as('unread'))
     .executeTakeFirstOrThrow();
   const longest = await unreadOf(trx, kind)
-    .select(['unreadWallet.wallet', 'since', 'why'])
+    .select(['unreadWallet.wallet', 'since', 'reason'])
     .orderBy('since')
     .limit(1)
     .executeTakeFirst();

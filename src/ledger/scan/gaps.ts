@@ -2,7 +2,7 @@ import { type Nullable, type Selectable, sql } from 'kysely';
 import { type BlockName, isSameBlock } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
@@ -62,7 +62,7 @@ export class Gaps {
    * Continues without the blocks of the open gap. The cursor becomes the gap's last block, as its child names it, so
    * that the next commit is linked as always. Idempotent. Throws NotFound if no such gap is open.
    */
-  async close({ from, to, who, why }: Slots & Word): Promise<Cursor> {
+  async close({ from, to, actor, reason }: Slots & OperatorNote): Promise<Cursor> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       const gap = await trx
@@ -85,7 +85,7 @@ export class Gaps {
       if (gap.state === 'closed') return cursor;
       await trx
         .updateTable('scanGap')
-        .set({ state: 'closed', who, why, endedAt: sql<Date>`now()` })
+        .set({ state: 'closed', actor, reason, endedAt: sql<Date>`now()` })
         .where('state', '=', 'open')
         .execute();
       return moveCursor(trx, cursor, { slot: to, blockhash: gap.blockhash, height: gap.height });

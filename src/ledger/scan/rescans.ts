@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { RescanResult } from '../../domain/rescan.ts';
 import type { Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
@@ -40,7 +40,7 @@ export class Rescans {
    * receives the ended one. Throws SlotsNotRecorded if a slot is above the cursor, or below the first header.
    */
   async begin(
-    { from, to, who, why }: Slots & Word,
+    { from, to, actor, reason }: Slots & OperatorNote,
     run: string | null = null,
   ): Promise<RescanRow & RescanTry> {
     return this.#db.transaction().execute(async (trx) => {
@@ -51,7 +51,7 @@ export class Rescans {
       await assertOnRecord(trx, from);
       return trx
         .insertInto('rescan')
-        .values({ fromSlot: from, toSlot: to, who, why, run })
+        .values({ fromSlot: from, toSlot: to, actor, reason, run })
         .onConflict((conflict) =>
           conflict
             .columns(['fromSlot', 'toSlot'])
@@ -131,8 +131,8 @@ export class Rescans {
   }
 
   /** Ends a rescan that no run continues, with the stored error of its latest try, or else with `why`. */
-  async giveUp({ from, to }: Slots, why: string): Promise<void> {
-    await giveUp(this.#db, why).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
+  async giveUp({ from, to }: Slots, reason: string): Promise<void> {
+    await giveUp(this.#db, reason).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
   }
 
   /** The rescan's row is changed last: a transaction that holds the cursor may wait for it. */
@@ -159,8 +159,8 @@ export class Rescans {
 
 type Changes = (row: ExpressionBuilder<Tables, 'rescan'>) => UpdateObject<Tables, 'rescan'>;
 
-function over(why: string): DomainError {
-  return new DomainError('Unavailable', `this try to read blocks again is over: ${why}`);
+function over(reason: string): DomainError {
+  return new DomainError('Unavailable', `this try to read blocks again is over: ${reason}`);
 }
 
 /** Slots right above the pruned ones may have no header. Blocks before the very first were never scanned. */
@@ -173,11 +173,11 @@ async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<v
     ])
     .executeTakeFirstOrThrow();
   if (prunedTo === null ? first === null || from >= first : from > prunedTo) return;
-  const why =
+  const reason =
     prunedTo === null
       ? 'the record begins'
       : `the headers up to slot ${prunedTo} are no longer on record, which begins`;
-  throw new DomainError('SlotsNotRecorded', `from: ${why} with slot ${first}`, { field: 'from' });
+  throw new DomainError('SlotsNotRecorded', `from: ${reason} with slot ${first}`, { field: 'from' });
 }
 
 /** The newest rescan of these slots, if this run has read all of it. */
@@ -204,9 +204,9 @@ export async function dropForsaken(trx: Transaction<Tables>): Promise<void> {
   await giveUp(trx, 'its run was lost').where('triedAt', '<', sql<Date>`now() - ${FORSAKEN_AFTER}`).execute();
 }
 
-function giveUp(db: Database, why: string) {
+function giveUp(db: Database, reason: string) {
   return db
     .updateTable('rescan')
-    .set({ endedAt: sql<Date>`now()`, trouble: sql<string>`coalesce(trouble, ${why})` })
+    .set({ endedAt: sql<Date>`now()`, trouble: sql<string>`coalesce(trouble, ${reason})` })
     .where('endedAt', 'is', null);
 }

@@ -1,6 +1,6 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Database, Tables } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
@@ -11,7 +11,9 @@ export class ScanPaused extends DomainError {
   readonly pause: ScanPauseRow;
 
   constructor(pause: ScanPauseRow) {
-    super('ScanPaused', `${pause.who} paused the scan: ${pause.why}`, { since: pause.since.toISOString() });
+    super('ScanPaused', `${pause.actor} paused the scan: ${pause.reason}`, {
+      since: pause.since.toISOString(),
+    });
     this.pause = pause;
   }
 }
@@ -29,21 +31,21 @@ export class ScanPauses {
   }
 
   /** After the commit no block is committed, no deposit confirmed or announced. An open pause stays as it is. */
-  async begin({ who, why }: Word): Promise<void> {
+  async begin({ actor, reason }: OperatorNote): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       await lockCursor(trx);
       await trx
         .insertInto('scanPause')
-        .values({ who, why })
+        .values({ actor, reason })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
     });
   }
 
-  async end({ who, why }: Word): Promise<void> {
+  async end({ actor, reason }: OperatorNote): Promise<void> {
     await this.#db
       .updateTable('scanPause')
-      .set({ endedAt: sql<Date>`now()`, endedBy: who, endedWhy: why })
+      .set({ endedAt: sql<Date>`now()`, endedBy: actor, endedReason: reason })
       .where('endedAt', 'is', null)
       .execute();
   }

@@ -65,13 +65,13 @@ async function prepareAgain(
   { settlementId: id, n }: AttemptRow,
   reason: StatusReason | null,
 ): Promise<void> {
-  const why = reason?.message ?? 'the chain gives no reason';
+  const cause = reason?.message ?? 'the chain gives no reason';
   const failures = await failuresOf(trx, id);
   if (!keepsFailing(failures)) {
-    await enterStatus(trx, kinds, id, 'preparing', attemptFailed(n, why));
+    await enterStatus(trx, kinds, id, 'preparing', attemptFailed(n, cause));
     return;
   }
-  const held = paymentKeepsFailing(failures, why);
+  const held = paymentKeepsFailing(failures, cause);
   await enterStatus(trx, kinds, id, 'held', held);
   await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: held.message, details: { failures } });
 }

@@ -90,7 +90,7 @@ export function refuseAnother(
 ): void {
   const open = earlier.find(({ state }) => MAY_HAVE_PAID.includes(state));
   if (open === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
-  const why = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
-  const message = `attempt ${n} of ${id} may not be prepared: ${why}`;
+  const reason = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
+  const message = `attempt ${n} of ${id} may not be prepared: ${reason}`;
   throw new DomainError('IllegalTransition', message, { settlementId: id, n, status });
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import {
   EXPIRED,
   isPaidByDead,
@@ -24,15 +24,15 @@ export async function judgeLandingFalse(
   trx: Transaction<Tables>,
   kinds: Kinds,
   id: string,
-  word: Word,
+  note: OperatorNote,
 ): Promise<boolean> {
   const row = await lockIfKnown(trx, id);
   const closed = await closeAlerts(
     trx,
     (alert) => alert.and([alert('kind', '=', PAID_BY_DEAD), alert('subject', '=', id)]),
-    word,
+    note,
   );
-  const judged = await noteJudged(trx, PAID_BY_DEAD, id, word);
+  const judged = await noteJudged(trx, PAID_BY_DEAD, id, note);
   if (row !== undefined && isPaidByDead(row)) {
     const { status, reason } = placeOf((await attemptsOf(trx, id)).at(-1));
     await enterStatus(trx, kinds, id, status, reason, { isDisproved: true });

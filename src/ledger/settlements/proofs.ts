@@ -36,7 +36,7 @@ const sighting = z.discriminatedUnion('kind', [
     error: z.string().nullable(),
     atSlot,
   }),
-  z.object({ kind: z.literal('unreadable'), why: z.string() }),
+  z.object({ kind: z.literal('unreadable'), reason: z.string() }),
 ]);
 
 const coverage = z.object({

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Word } from '../../domain/operator-note.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import {
   isPaidByDead,
   isTerminal,
@@ -174,21 +174,21 @@ export class Settlements {
    * has paid it. Throws NotCancellable if an attempt may land, if no alert or gap suggests such a payment, or if it
    * has ended otherwise.
    */
-  async endAsPaid(id: string, { who, why }: Word): Promise<SettlementRow> {
+  async endAsPaid(id: string, { actor, reason }: OperatorNote): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
       const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
       const doubt = await doubtOf(trx, id);
       if (!ends || doubt === null || (await hasAttempt(trx, id, MAY_HAVE_PAID))) throw notEndable(row, doubt);
-      const message = `paid already, says ${who}: ${why} (${doubt.message})`;
+      const message = `paid already, says ${actor}: ${reason} (${doubt.message})`;
       return endUnpaid(trx, this.#kinds, id, { code: PAID_ALREADY, message });
     });
   }
 
   /** The opposite of {@link endAsPaid}: see {@link judgeLandingFalse}. */
-  async continueUnpaid(id: string, word: Word): Promise<boolean> {
-    return this.#db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, word));
+  async continueUnpaid(id: string, note: OperatorNote): Promise<boolean> {
+    return this.#db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, note));
   }
 }
 
@@ -217,8 +217,9 @@ async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void
 
 function notEndable(row: SettlementRow, doubt: StatusReason | null): DomainError {
   const { kind, subjectId: id, status } = row;
-  const why = doubt === null ? 'nothing says that it may be paid without being on record' : `it is ${status}`;
-  const message = `${kind} ${id} cannot be ended as paid: ${why}`;
+  const reason =
+    doubt === null ? 'nothing says that it may be paid without being on record' : `it is ${status}`;
+  const message = `${kind} ${id} cannot be ended as paid: ${reason}`;
   return new DomainError('NotCancellable', message, { id, status });
 }
 

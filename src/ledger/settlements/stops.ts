@@ -21,7 +21,7 @@ export async function stopOf(
   if (suspicion !== null) return suspicion;
   const scopes: readonly string[] = scopesOf(kind, attempt.signers);
   const pause = (await openPauses(trx)).find(({ scope }) => scopes.includes(scope));
-  if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.who})` };
+  if (pause !== undefined) return { code: 'paused', message: `paused: ${pause.reason} (by ${pause.actor})` };
   return (await endsTheGap(trx, attempt)) ? null : restorationOf(trx);
 }
 
@@ -71,7 +71,7 @@ async function endsTheGap(
 
 async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | null> {
   const gap = await gapOf(trx);
-  return gap === null ? null : { code: 'record_restored', message: gap.why };
+  return gap === null ? null : { code: 'record_restored', message: gap.reason };
 }
 
 const GRAVEST_FIRST: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record_lost', KEEPS_FAILING];

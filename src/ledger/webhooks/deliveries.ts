@@ -163,8 +163,8 @@ export class Deliveries {
         .returning(['entity', 'lastError'])
         .executeTakeFirst();
       if (dead === undefined) return;
-      const why = dead.lastError ?? 'no try came to an end';
-      const message = `a webhook was not told of ${dead.entity}: ${why}`;
+      const reason = dead.lastError ?? 'no try came to an end';
+      const message = `a webhook was not told of ${dead.entity}: ${reason}`;
       await raiseAlert(trx, {
         kind: 'webhook_dead_letter',
         subject: endpoint,

@@ -52,9 +52,9 @@ async function lateIn(trx: Transaction<Tables>): Promise<readonly Late[]> {
 
 function alarmOf({ id, url, since }: Late, standing: Standing): Alarm {
   const { waiting, dead, lastError } = standing;
-  const why =
+  const reason =
     lastError === null ? 'no try has failed: they wait for one another, or no worker runs' : lastError;
   // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
-  const message = `${waiting} events wait for the webhook ${id} at ${new URL(url).host}, the oldest since ${since.toISOString()}: ${why}`;
+  const message = `${waiting} events wait for the webhook ${id} at ${new URL(url).host}, the oldest since ${since.toISOString()}: ${reason}`;
   return { kind: BEHIND, subject: id, message, details: { waiting, dead, since: since.toISOString() } };
 }

@@ -170,5 +170,6 @@ async function keepOffers(offers: RouteOffers, logger: Logger, closers: Closers)
     'closed offers',
     keepDoing(CLOSED_EVERY_MS, () => offers.lookAtClosed(), warn),
   );
-  for (const { routeId, why } of offers.closed()) logger.warn({ route: routeId }, `not sold now: ${why}`);
+  for (const { routeId, reason } of offers.closed())
+    logger.warn({ route: routeId }, `not sold now: ${reason}`);
 }

@@ -94,8 +94,8 @@ async function nextPages(
   );
   if (pages.length > 0) return pages;
   const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
-  const why = silent?.status === 'rejected' ? silent.reason : undefined;
-  throw new DomainError('NoHealthyNode', `no node shows the history of ${nonceAccount}`, {}, why);
+  const cause = silent?.status === 'rejected' ? silent.reason : undefined;
+  throw new DomainError('NoHealthyNode', `no node shows the history of ${nonceAccount}`, {}, cause);
 }
 
 function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {

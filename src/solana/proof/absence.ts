@@ -44,10 +44,11 @@ function lookedUp(
 ): Sighting {
   if (result.status === 'rejected') {
     const { reason } = result;
-    return { kind: 'unreadable', why: messageOf(reason) };
+    return { kind: 'unreadable', reason: messageOf(reason) };
   }
   if (result.value === null) return { ...absent, historyFrom };
   const { slot, meta } = result.value;
-  if (meta === null) return { kind: 'unreadable', why: `getTransaction: hides its outcome in slot ${slot}` };
+  if (meta === null)
+    return { kind: 'unreadable', reason: `getTransaction: hides its outcome in slot ${slot}` };
   return { kind: 'seen', commitment: 'finalized', slot, error: meta.err?.text ?? null, atSlot: null };
 }

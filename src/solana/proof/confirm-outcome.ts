@@ -41,7 +41,7 @@ function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
 }
 
 /** Why a finalized status does not count yet, with node names. */
-export function whyUnseconded(
+export function unsecondedReason(
   chain: Chain,
   { node, answer }: NodeTestimony<Sighting>,
   outcome: Outcome | null,
@@ -188,8 +188,8 @@ async function checkFailure(
   const claimants = new Set([...claiming, ...shown.filter(isSuccess)].map(({ node }) => node));
   const failing = agreed?.shownBy ?? (claimants.size === 1 ? asRecorded(shown, failure, claimants) : []);
   if (failing.length === 0) return null;
-  const why = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
-  for (const node of claimants) pool.distrust(node, why);
+  const reason = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
+  for (const node of claimants) pool.distrust(node, reason);
   return 'failed';
 }
 

@@ -84,7 +84,7 @@ export async function investigateNonces(
     // A block may include the transaction without running it. So only a success contradicts the use of its nonce by
     // another one.
     if (isLacking && isUsed && found.outcomeConfirmedBy.length === 0)
-      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature, whyUsed(ending));
+      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature, useReason(ending));
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
     return {
@@ -95,7 +95,7 @@ export async function investigateNonces(
   });
 }
 
-function whyUsed({ use }: Pick<Ending, 'use'>): string {
+function useReason({ use }: Pick<Ending, 'use'>): string {
   return use === null
     ? "a quorum's blocks lack it"
     : `a quorum shows that ${use.signature} used up its nonce`;
@@ -107,7 +107,7 @@ function isSuccess({ answer }: NodeTestimony<Sighting>): boolean {
 
 function unreadable(statuses: readonly NodeTestimony<Sighting>[]): string[] {
   return statuses.flatMap(({ node, answer }) =>
-    answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.why}`] : [],
+    answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
   );
 }
 
@@ -129,7 +129,7 @@ async function readEnding(
     end = await findNonceEnd(pool, attempt, sequence, walk, cache.history.pageSize);
     const { use, bypass } = end;
     if (bypass === null || bypass.shownBy.length < pool.quorum)
-      return { ...end, coverage: null, obstacle: use === null ? whyUnknown(nonceAccount, bypass) : null };
+      return { ...end, coverage: null, obstacle: use === null ? unknownReason(nonceAccount, bypass) : null };
     const coverage = await coverageBetween(pool, nonceSlot, bypass.slot, signature, cache);
     return { ...end, coverage: { ...coverage, sequence }, obstacle: null };
   } catch (error) {
@@ -137,7 +137,7 @@ async function readEnding(
   }
 }
 
-function whyUnknown(nonceAccount: string, bypass: NonceBypass | null): string {
+function unknownReason(nonceAccount: string, bypass: NonceBypass | null): string {
   return bypass === null
     ? `no node lists the transaction that used up ${nonceAccount}`
     : `only ${bypass.shownBy.join(', ')} shows ${bypass.signature}, which advanced ${nonceAccount}`;

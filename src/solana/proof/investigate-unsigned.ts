@@ -211,7 +211,7 @@ async function askHistories(
   const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
     const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
-    const unreadable = (why: string) => said({ kind: 'unreadable', why });
+    const unreadable = (reason: string) => said({ kind: 'unreadable', reason });
     if (result.status === 'rejected') return unreadable(String(result.reason));
     if ('readTo' in result.value)
       return unreadable(`its history of the wallet is read down to slot ${result.value.readTo} of ${upTo}`);

@@ -96,7 +96,7 @@ function missing(
     ...(silent.length === 0 ? [] : [`no height from ${silent.join(', ')}`]),
     ...(ofBlocks === null ? [] : [ofBlocks]),
     ...statuses.flatMap(({ node, answer }) =>
-      answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.why}`] : [],
+      answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
     ),
   ];
   return faults.length === 0 ? null : faults.join('; ');

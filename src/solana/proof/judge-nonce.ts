@@ -53,7 +53,7 @@ function judgeUnfinalized(
   const [first] = seen;
   if (first === undefined) return null;
   const sighting = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
-  if (refuting !== null) return unknown(`${sighting}, ${refuting.why}`);
+  if (refuting !== null) return unknown(`${sighting}, ${refuting.reason}`);
   if (firstGone(attempt, evidence).size >= evidence.quorum)
     return unknown(`${sighting}, but its nonce is used up, and no node reports it finalized`);
   return {
@@ -77,7 +77,7 @@ export function judgeUnsignedNonce(
   if (firstGone(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
   if (usedBy === attempt.messageHash) return unknown('its message has used up its own nonce');
   return usedBy === null || foreignUse(attempt, evidence) === null
-    ? unknown(whyOpen(evidence))
+    ? unknown(openReason(evidence))
     : { kind: 'dead' };
 }
 
@@ -90,7 +90,7 @@ function judgeOutcome(
   const seen = evidence.statuses.flatMap(seenBy);
   const shown = judgeFinalized(seen, evidence, null);
   if (shown?.kind !== 'failed' || evidence.chargedBy.length > 0)
-    return judgeFinalized(seen, evidence, refuting?.why ?? null);
+    return judgeFinalized(seen, evidence, refuting?.reason ?? null);
   if (refuting !== null) return shown;
   // The same bytes may have run in an earlier slot and used up the nonce themselves.
   return firstGone(attempt, evidence).size < evidence.quorum
@@ -100,7 +100,7 @@ function judgeOutcome(
 
 /** Proof that the attempt did not use up its nonce, and the nodes that return the transaction that did. */
 interface Refutation {
-  readonly why: string;
+  readonly reason: string;
   readonly shownBy: readonly string[];
   readonly sequence: number;
   /** The slot in which the nonce ended: a null from an earlier slot proves nothing. */
@@ -119,7 +119,7 @@ function judgeNonce(
   if (goneAt === undefined) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
     return unknown('it used up its own nonce, and no node shows its outcome yet');
-  if (refuting === null) return unknown(whyOpen(evidence));
+  if (refuting === null) return unknown(openReason(evidence));
   const after = Math.max(goneAt, refuting.sequence);
   // A null counts only from a node that no longer has the nonce and returns the transaction that ended it. All its
   // later answers must be null, from a history of the attempt's whole life.
@@ -136,7 +136,7 @@ function judgeNonce(
     : { kind: 'dead' };
 }
 
-function whyOpen({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
+function openReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
   return bypass === null
     ? 'its nonce is used up, and too few nodes show the transaction that did it'
     : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
@@ -147,8 +147,8 @@ function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence):
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
   const { signature, shownBy, sequence, slot } = use;
-  const why = `but ${signature} used up its nonce`;
-  return same && new Set(shownBy).size >= quorum ? { why, shownBy, sequence, slot } : null;
+  const reason = `but ${signature} used up its nonce`;
+  return same && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, slot } : null;
 }
 
 /** The advance past the nonce, by a quorum, if the linked blocks prove that the attempt did not run before it. */
@@ -162,9 +162,9 @@ function fruitlessBypass(
   const isShown =
     bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
   const isWhole = witnesses >= quorum && first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
-  const why = 'but the linked blocks up to the end of its nonce lack it';
+  const reason = 'but the linked blocks up to the end of its nonce lack it';
   return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
-    ? { why, shownBy, sequence, slot }
+    ? { reason, shownBy, sequence, slot }
     : null;
 }
 

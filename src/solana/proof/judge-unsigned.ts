@@ -45,5 +45,5 @@ export function sightingOfMessage(
   const hidden = entries.find((entry) => entry.messageHash === null);
   return hidden === undefined
     ? { kind: 'absent', atSlot, historyFrom }
-    : { kind: 'unreadable', why: `no node shows the transaction ${hidden.signature} of the wallet` };
+    : { kind: 'unreadable', reason: `no node shows the transaction ${hidden.signature} of the wallet` };
 }

@@ -88,7 +88,7 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict
   const displaced = refutingDisplacement(attempt, evidence);
   return (
     judgeable(attempt, evidence) ??
-    judgeFinalized(seen, evidence, whyImpossible(refuting, displaced)) ??
+    judgeFinalized(seen, evidence, impossibleReason(refuting, displaced)) ??
     judgeInclusion(evidence.coverage) ??
     (displaced === null ? judgeUnfinalized(seen, refuting) : null) ??
     judgeAbsence(attempt, evidence, gapless(refuting) ?? goneFor(attempt, displaced))
@@ -116,7 +116,7 @@ export function displacedUntil(attempt: AttemptFacts, { by }: Pick<Displacement,
   return by.slot + (above > 0n ? above : 0n);
 }
 
-function whyImpossible(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {
+function impossibleReason(refuting: SequencedCoverage | null, displaced: Displacement | null): string | null {
   if (refuting !== null) return 'the linked blocks lack it';
   return displaced === null ? null : 'the finalized chain lacks the block of its blockhash';
 }

@@ -4,7 +4,7 @@ import type { NodeTestimony, Sighting } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
-import { outcomeEvidence, secondOutcome, whyUnseconded } from './confirm-outcome.ts';
+import { outcomeEvidence, secondOutcome, unsecondedReason } from './confirm-outcome.ts';
 import { examine, type Finding, findDue, findOutcome } from './examine.ts';
 import { Finality } from './finality.ts';
 import { claimedHeight } from './judge.ts';
@@ -54,7 +54,7 @@ const YOUNG_POLLS = 5;
 const YOUNG = 0.8;
 const POLLS_AT_ONCE = 16;
 
-const SENDING: Outlook = { status: 'sending', why: null };
+const SENDING: Outlook = { status: 'sending', reason: null };
 
 /**
  * Watches every attempt of this process in one loop. One status call serves all. Attempts that are not confirmed, and
@@ -209,21 +209,21 @@ export class LandingWatcher {
     watch.concluding = false;
     const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN);
-    const why = this.#settle(watch, finding);
+    const reason = this.#settle(watch, finding);
     if (outcome !== null && finding.verdict.kind === 'alive' && evidence.outcomeConfirmedBy.length > 0) {
       watch.inertIn = outcome.slot;
       return;
     }
     watch.unseconded += 1;
-    if (why !== null) return watch.doubt(why);
+    if (reason !== null) return watch.doubt(reason);
     if (watch.unseconded < this.#options.secondTries) return;
-    const alone = whyUnseconded(this.#chain, witness, outcome);
+    const alone = unsecondedReason(this.#chain, witness, outcome);
     if (isDenied) this.#distrust(watch, witness.node, alone);
     watch.doubt(alone);
   }
 
-  #distrust(watch: Watch, node: string, why: string): void {
-    this.#chain.pool.distrust(node, why);
+  #distrust(watch: Watch, node: string, reason: string): void {
+    this.#chain.pool.distrust(node, reason);
     watch.unseconded = 0;
     watch.see(null, false);
   }
@@ -261,7 +261,8 @@ export class LandingWatcher {
   /** Ends the watch if the verdict is final. Else returns why nothing is proved; null if the attempt is alive. */
   #settle(watch: Watch, { verdict, evidence, times, spending, obstacle }: Finding): string | null {
     if (verdict.kind === 'alive') return null;
-    if (verdict.kind === 'unknown') return obstacle === null ? verdict.why : `${verdict.why}: ${obstacle}`;
+    if (verdict.kind === 'unknown')
+      return obstacle === null ? verdict.reason : `${verdict.reason}: ${obstacle}`;
     if (watch.open) watch.finish({ verdict, evidence, times, spending });
     return null;
   }

@@ -86,6 +86,6 @@ export function countNodes(testimonies: readonly NodeTestimony<unknown>[]): numb
   return new Set(testimonies.map((testimony) => testimony.node)).size;
 }
 
-export function unknown(why: string): Verdict {
-  return { kind: 'unknown', why };
+export function unknown(reason: string): Verdict {
+  return { kind: 'unknown', reason };
 }

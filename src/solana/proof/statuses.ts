@@ -36,7 +36,7 @@ export function sightingOf(status: SignatureStatus | null, atSlot: bigint): Sigh
   if (!confirmationStatus && confirmations === undefined) {
     return {
       kind: 'unreadable',
-      why: 'getSignatureStatuses: neither confirmationStatus nor confirmations is there',
+      reason: 'getSignatureStatuses: neither confirmationStatus nor confirmations is there',
     };
   }
   return { kind: 'seen', commitment, slot, error: status.err?.text ?? null, atSlot };

@@ -16,8 +16,8 @@ export interface LandingOutcome {
 
 /** An attempt's state before its end. `held`: no verdict is possible now, because of `why`; nothing may be signed. */
 export type Outlook =
-  | { readonly status: 'sending' | 'confirmed'; readonly why: null }
-  | { readonly status: 'held'; readonly why: string };
+  | { readonly status: 'sending' | 'confirmed'; readonly reason: null }
+  | { readonly status: 'held'; readonly reason: string };
 
 /** Callbacks of a waiting caller: each change, in order, one at a time. A failing hook ends the wait. */
 export interface LandingHooks {
@@ -67,7 +67,7 @@ export class Watch {
     this.attempt = attempt;
     this.#hooks = hooks;
     this.#seen = start.status === 'confirmed' ? 'confirmed' : null;
-    this.#doubt = start.why;
+    this.#doubt = start.reason;
     this.#told = start;
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -111,8 +111,8 @@ export class Watch {
   }
 
   /** Sets why no verdict is possible; null if the last judgement found the attempt alive. */
-  doubt(why: string | null): void {
-    this.#doubt = why;
+  doubt(reason: string | null): void {
+    this.#doubt = reason;
     this.#tell();
   }
 
@@ -143,14 +143,14 @@ export class Watch {
   }
 
   #outlook(): Outlook {
-    if (this.#doubt !== null) return { status: 'held', why: this.#doubt };
-    if (!this.isIncluded && this.#refusal !== null) return { status: 'held', why: this.#refusal };
-    return { status: this.isIncluded && !this.#hasFailed ? 'confirmed' : 'sending', why: null };
+    if (this.#doubt !== null) return { status: 'held', reason: this.#doubt };
+    if (!this.isIncluded && this.#refusal !== null) return { status: 'held', reason: this.#refusal };
+    return { status: this.isIncluded && !this.#hasFailed ? 'confirmed' : 'sending', reason: null };
   }
 
   #tell(): void {
     const outlook = this.#outlook();
-    if (outlook.status === this.#told.status && outlook.why === this.#told.why) return;
+    if (outlook.status === this.#told.status && outlook.reason === this.#told.reason) return;
     this.#told = outlook;
     this.#words = this.#words
       .then(() => (this.#open ? this.#hooks.onOutlook(outlook) : undefined))

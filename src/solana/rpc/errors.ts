@@ -104,15 +104,15 @@ export interface FaultDetails {
 /** A node that did not answer, or sent an unusable answer. `why` is the message without the node's name. */
 export class NodeFault extends DomainError {
   readonly node: string;
-  readonly why: string;
+  readonly reason: string;
   readonly retryAfterMs: number | null;
   readonly asked: boolean;
 
-  constructor(node: string, why: string, { cause, ...details }: FaultDetails = {}) {
-    const words = plainWords(why);
+  constructor(node: string, reason: string, { cause, ...details }: FaultDetails = {}) {
+    const words = plainWords(reason);
     super('NodeFault', `${node} ${words}`, { node, ...details }, cause);
     this.node = node;
-    this.why = words;
+    this.reason = words;
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.asked = details.asked ?? true;
   }

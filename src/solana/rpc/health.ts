@@ -16,23 +16,23 @@ export interface Health {
 /** Until when a node is asked last, because a quorum contradicted its answer. */
 export interface FalseWord {
   readonly until: number;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Until when a node is avoided. With `asked` (Retry-After) it is not asked at all, otherwise it is asked last. */
 export interface Pause {
   readonly until: number;
-  readonly why: string;
+  readonly reason: string;
   readonly asked: boolean;
 }
 
 export interface Demotion {
   readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'false' | 'silent' | 'refused';
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface Fault {
-  readonly why: string;
+  readonly reason: string;
   readonly retryAfterMs: number | null;
 }
 
@@ -68,9 +68,9 @@ export function afterAnswer(health: Health): Health {
 }
 
 /** Health after a fault: avoided for as long as the node asked, else twice as long with each consecutive fault. */
-export function afterFault(health: Health, { why, retryAfterMs }: Fault, now: number): Health {
+export function afterFault(health: Health, { reason, retryAfterMs }: Fault, now: number): Health {
   const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** health.faultsInARow);
-  const fresh = { until: now + (retryAfterMs ?? backoff), why, asked: retryAfterMs !== null };
+  const fresh = { until: now + (retryAfterMs ?? backoff), reason, asked: retryAfterMs !== null };
   const older = health.pause;
   return {
     ...health,
@@ -85,8 +85,8 @@ export function afterOvertaking(health: Health, now: number): Health {
 }
 
 /** Health after a quorum contradicted an answer of the node; later answers do not end it. */
-export function afterFalseWord(health: Health, why: string, now: number): Health {
-  return { ...health, falseWord: { until: now + FALSE_MS, why } };
+export function afterFalseWord(health: Health, reason: string, now: number): Health {
+  return { ...health, falseWord: { until: now + FALSE_MS, reason } };
 }
 
 export function afterProbe(health: Health, latencyMs: number): Health {
@@ -108,17 +108,17 @@ export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
 /** Why a node is asked last, or not at all; null if it is among the first. */
 export function demotionOf({ pause, lagSlots, slowUntil, falseWord }: Health, now: number): Demotion | null {
   const paused = pause !== null && pause.until > now ? pause : null;
-  if (paused?.asked === true) return { cause: 'retry-after', why: paused.why };
-  if (falseWord !== null && falseWord.until > now) return { cause: 'false', why: falseWord.why };
-  if (paused !== null) return { cause: 'fault', why: paused.why };
+  if (paused?.asked === true) return { cause: 'retry-after', reason: paused.reason };
+  if (falseWord !== null && falseWord.until > now) return { cause: 'false', reason: falseWord.reason };
+  if (paused !== null) return { cause: 'fault', reason: paused.reason };
   if (lagSlots !== null && lagSlots > DEMOTING_LAG_SLOTS) {
-    return { cause: 'lag', why: `lags ${lagSlots} slots behind` };
+    return { cause: 'lag', reason: `lags ${lagSlots} slots behind` };
   }
   if (lagSlots !== null && lagSlots < -DEMOTING_LAG_SLOTS) {
-    return { cause: 'ahead', why: `claims to be ${-lagSlots} slots ahead of the others` };
+    return { cause: 'ahead', reason: `claims to be ${-lagSlots} slots ahead of the others` };
   }
   if (slowUntil !== null && slowUntil > now) {
-    return { cause: 'slow', why: 'answers later than another one that is asked a second after it' };
+    return { cause: 'slow', reason: 'answers later than another one that is asked a second after it' };
   }
   return null;
 }

@@ -73,7 +73,7 @@ export class Roster {
     if (this.#cluster !== null) return this.#cluster;
     const seen = this.members.map(
       ({ node, facts, demoted, isSame }) =>
-        `${node.name} ${facts === null || isSame ? `(${demoted?.why ?? 'silent'})` : facts.genesisHash}`,
+        `${node.name} ${facts === null || isSame ? `(${demoted?.reason ?? 'silent'})` : facts.genesisHash}`,
     );
     const wanted = `${this.quorum} of ${this.members.length} RPC nodes`;
     throw new DomainError('NoHealthyNode', `not ${wanted} show the same cluster: ${seen.join(', ')}`);

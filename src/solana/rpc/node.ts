@@ -198,8 +198,8 @@ export class SolanaNode {
   #failed(method: string, error: unknown, over: AbortSignal | undefined): NodeFault {
     if (over?.aborted === true)
       return this.#fault(method, 'nobody waits for the answer any more', { asked: false, cause: error });
-    const why = error instanceof Error ? error.message : 'no answer';
-    return this.#fault(method, why, { ...refusalOf(error), cause: error });
+    const reason = error instanceof Error ? error.message : 'no answer';
+    return this.#fault(method, reason, { ...refusalOf(error), cause: error });
   }
 
   #parse(bytes: Buffer, method: string): unknown {
@@ -220,8 +220,8 @@ export class SolanaNode {
     throw this.#fault(method, `${field || 'answer'}: ${issue?.message ?? 'unreadable'}`, { field });
   }
 
-  #fault(method: string, why: string, details: FaultDetails = {}): NodeFault {
-    return new NodeFault(this.name, `${method}: ${why}`, { method, ...details });
+  #fault(method: string, reason: string, details: FaultDetails = {}): NodeFault {
+    return new NodeFault(this.name, `${method}: ${reason}`, { method, ...details });
   }
 }
 

@@ -145,8 +145,8 @@ export class NodePool {
   }
 
   /** Asks this node last for some time, because a quorum contradicted its answer. */
-  distrust(name: string, why: string): void {
-    for (const member of this.#roster.members) if (member.node.name === name) member.contradicted(why);
+  distrust(name: string, reason: string): void {
+    for (const member of this.#roster.members) if (member.node.name === name) member.contradicted(reason);
   }
 
   close(): Promise<void> {
@@ -174,8 +174,10 @@ export class NodePool {
   }
 
   #nobody(): DomainError {
-    const why = this.#roster.members.map(({ node, demoted }) => `${node.name}: ${demoted?.why ?? 'ready'}`);
-    return new DomainError('NoHealthyNode', `no node may be asked now: ${why.join('; ')}`);
+    const reason = this.#roster.members.map(
+      ({ node, demoted }) => `${node.name}: ${demoted?.reason ?? 'ready'}`,
+    );
+    return new DomainError('NoHealthyNode', `no node may be asked now: ${reason.join('; ')}`);
   }
 }
 

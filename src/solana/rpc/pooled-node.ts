@@ -39,7 +39,7 @@ export class Member {
   readonly node: SolanaNode;
   readonly #now: Clock;
   #membership: Membership = 'silent';
-  #why = 'not asked yet';
+  #reason = 'not asked yet';
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
   #progress: Progress | null = null;
@@ -77,7 +77,7 @@ export class Member {
 
   get demoted(): Demotion | null {
     if (this.#membership === 'joined') return demotionOf(this.#health, this.#now());
-    return { cause: this.#membership, why: this.#why };
+    return { cause: this.#membership, reason: this.#reason };
   }
 
   /** True if requests may be sent: the node has joined, and did not ask to be left alone. */
@@ -99,8 +99,8 @@ export class Member {
   async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
     const { demoted } = this;
     if (!this.askable && demoted !== null) {
-      const why = demoted.cause === 'retry-after' ? `is left alone: ${demoted.why}` : demoted.why;
-      throw new NodeFault(this.node.name, why);
+      const reason = demoted.cause === 'retry-after' ? `is left alone: ${demoted.reason}` : demoted.reason;
+      throw new NodeFault(this.node.name, reason);
     }
     const answer = this.#observed(() => question(this.node));
     return demoted?.cause === 'fault' ? this.#soon(answer) : answer;
@@ -112,7 +112,7 @@ export class Member {
     try {
       this.#facts = await this.#observed(() => probeFacts(this.node));
     } catch (error) {
-      if (this.#membership === 'silent') this.#why = reasonOf(error);
+      if (this.#membership === 'silent') this.#reason = reasonOf(error);
       return;
     }
     // Only another version can have other methods.
@@ -145,19 +145,19 @@ export class Member {
   /** Refuses the node for good: no later answer undoes it. */
   refuseAs(shown: string, cluster: string): void {
     this.#membership = 'refused';
-    this.#why = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
+    this.#reason = `belongs to cluster ${shown}, not ${cluster}: refused for good`;
   }
 
   /** Refuses the node for good: it must not confirm its own answers. */
   refuseAsSame(name: string): void {
     this.#membership = 'refused';
     this.#sameAs = name;
-    this.#why = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
+    this.#reason = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
   }
 
   /** Counts an answer as a fault, because other nodes have shown that it is wrong. */
   blame(error: unknown): void {
-    const fault = { why: reasonOf(error), retryAfterMs: retryAfterMs(error) };
+    const fault = { reason: reasonOf(error), retryAfterMs: retryAfterMs(error) };
     this.#health = afterFault(this.#health, fault, this.#now());
   }
 
@@ -166,8 +166,8 @@ export class Member {
     this.#health = afterOvertaking(this.#health, this.#now());
   }
 
-  contradicted(why: string): void {
-    this.#health = afterFalseWord(this.#health, why, this.#now());
+  contradicted(reason: string): void {
+    this.#health = afterFalseWord(this.#health, reason, this.#now());
   }
 
   /** Sets how many slots it is behind the others; negative if ahead. */
@@ -231,6 +231,6 @@ export class Member {
 
 /** The reason without the node's name, which reports show beside it. */
 function reasonOf(error: unknown): string {
-  if (error instanceof NodeFault) return error.why;
+  if (error instanceof NodeFault) return error.reason;
   return messageOf(error);
 }

@@ -127,20 +127,20 @@ function behind({ node, version }: NodeReport, newest: Release | null): NodeWarn
 }
 
 function lagging({ node, demoted }: NodeReport): NodeWarning[] {
-  return demoted?.cause === 'lag' ? [{ rule: 'lagging', node, message: `${node} ${demoted.why}` }] : [];
+  return demoted?.cause === 'lag' ? [{ rule: 'lagging', node, message: `${node} ${demoted.reason}` }] : [];
 }
 
 function falseWord({ node, demoted }: NodeReport): NodeWarning[] {
   if (demoted?.cause !== 'false') return [];
-  return [{ rule: 'false-word', node, message: `${node} ${demoted.why}: it is asked last` }];
+  return [{ rule: 'false-word', node, message: `${node} ${demoted.reason}: it is asked last` }];
 }
 
 function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning[] {
-  const why = demoted?.why ?? '';
-  if (sameAs !== null) return [{ rule: 'same-node', node, message: `${node} ${why}` }];
+  const reason = demoted?.reason ?? '';
+  if (sameAs !== null) return [{ rule: 'same-node', node, message: `${node} ${reason}` }];
   return membership === 'refused'
-    ? [{ rule: 'other-cluster', node, message: `${node} ${why}` }]
-    : [{ rule: 'silent', node, message: `${node} does not answer: ${why}` }];
+    ? [{ rule: 'other-cluster', node, message: `${node} ${reason}` }]
+    : [{ rule: 'silent', node, message: `${node} does not answer: ${reason}` }];
 }
 
 type Release = readonly [major: number, minor: number, patch: number];

@@ -79,6 +79,6 @@ function parsed(
   }
 }
 
-function fault(slot: bigint, { node = 'the node' }: ReadOptions, why: string, cause?: unknown): NodeFault {
-  return new NodeFault(node, `getBlock: block ${slot}: ${why}`, { method: 'getBlock', cause });
+function fault(slot: bigint, { node = 'the node' }: ReadOptions, reason: string, cause?: unknown): NodeFault {
+  return new NodeFault(node, `getBlock: block ${slot}: ${reason}`, { method: 'getBlock', cause });
 }

@@ -117,8 +117,8 @@ export class HeaderBook {
     const what = `block ${name.blockhash} of slot ${name.slot}`;
     const isWithSome = versions.some(({ header }) => isSameBlock(header, name));
     if (silent.length > 0) {
-      const who = isWithSome ? 'too few nodes while others do not answer' : 'no node that answers now';
-      throw new DomainError('NoHealthyNode', `${what} is with ${who}`, {}, silent[0]);
+      const supporters = isWithSome ? 'too few nodes while others do not answer' : 'no node that answers now';
+      throw new DomainError('NoHealthyNode', `${what} is with ${supporters}`, {}, silent[0]);
     }
     if (isWithSome)
       throw new DomainError('NodeFault', `nodes contradict each other about ${what}: ${showings(versions)}`);

@@ -33,8 +33,8 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   const candidates = [...new Set([...slots.slice(0, 1), ...shared.slice(0, 1)])];
   const next = await agreed(...(slots.length === 0 ? [tip] : candidates));
   if (next.parentSlot < from) return agreed(next.parentSlot);
-  const why = `no node lists the blocks from there to ${next.parentSlot}`;
-  const message = `the scan cannot begin at slot ${first}: ${[why, ...untold].join('; ')}`;
+  const reason = `no node lists the blocks from there to ${next.parentSlot}`;
+  const message = `the scan cannot begin at slot ${first}: ${[reason, ...untold].join('; ')}`;
   throw new DomainError(untold.length > 0 ? 'NoHealthyNode' : 'NotFound', message, {
     first: first.toString(),
   });

@@ -40,7 +40,7 @@ const meta = z.object({
 type Meta = z.infer<typeof meta>;
 type TokenBalance = z.infer<typeof tokenBalance>;
 type Outcome = 'succeeded' | 'failed';
-type Refuse = (why: string) => NodeFault;
+type Refuse = (reason: string) => NodeFault;
 
 const shown = z.object({
   transaction: transactionBody,
@@ -61,7 +61,7 @@ export function readTransaction(value: unknown, options: ReadOptions = {}): Scan
   if (!parsed.success) throw faultOf(node, parsed.error, value);
   const { transaction: body, meta: found, version = body.version ?? 'legacy' } = parsed.data;
   const [signature] = body.signatures;
-  const refuse: Refuse = (why) => new NodeFault(node, `shows transaction ${signature} ${why}`);
+  const refuse: Refuse = (reason) => new NodeFault(node, `shows transaction ${signature} ${reason}`);
   if (found === null || found === undefined) throw refuse('without meta');
   const error = readTransactionError(found.err)?.text ?? null;
   if (error === null && !isOk(found.status)) throw refuse('with err null beside a status that is not Ok');
@@ -154,6 +154,6 @@ function faultOf(node: string, error: z.ZodError, value: unknown): NodeFault {
   const [issue] = error.issues;
   const field = (issue?.path ?? []).map(String).join('.');
   const name = data?.transaction.signatures[0] ?? 'without a name';
-  const why = `shows transaction ${name} with an unreadable ${field || 'shape'}: ${issue?.message ?? ''}`;
-  return new NodeFault(node, why, { field });
+  const reason = `shows transaction ${name} with an unreadable ${field || 'shape'}: ${issue?.message ?? ''}`;
+  return new NodeFault(node, reason, { field });
 }

@@ -28,8 +28,8 @@ export async function agreedMint(
   return agreed;
 }
 
-function rejected(address: string, why: string): DomainError {
-  return new DomainError('AssetRejected', why, { field: 'mint', address });
+function rejected(address: string, reason: string): DomainError {
+  return new DomainError('AssetRejected', reason, { field: 'mint', address });
 }
 
 function mintOrRefusal(...account: Parameters<typeof readMint>): MintInfo | DomainError {

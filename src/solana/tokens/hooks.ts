@@ -110,7 +110,12 @@ async function read(view: AccountView, address: string): Promise<AccountInfo | n
   }
 }
 
-function refused(mint: MintInfo, why: string, cause?: unknown): DomainError {
+function refused(mint: MintInfo, reason: string, cause?: unknown): DomainError {
   const { address, hookProgram } = mint;
-  return new DomainError('AssetRejected', `the transfer hook ${hookProgram} of ${address} ${why}`, {}, cause);
+  return new DomainError(
+    'AssetRejected',
+    `the transfer hook ${hookProgram} of ${address} ${reason}`,
+    {},
+    cause,
+  );
 }

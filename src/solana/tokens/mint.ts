@@ -72,6 +72,6 @@ function permanentDelegateOf(mint: Mint): string | null {
   return delegate === SYSTEM_PROGRAM ? null : delegate;
 }
 
-function notAMint(address: string, why: string): DomainError {
-  return new DomainError('AssetRejected', `${address}: ${why}`, { address });
+function notAMint(address: string, reason: string): DomainError {
+  return new DomainError('AssetRejected', `${address}: ${reason}`, { address });
 }

@@ -71,6 +71,6 @@ export function newTokenAccountData(mint: string, owner: string): Uint8Array {
   return data;
 }
 
-function notATokenAccount(address: string, why: string): DomainError {
-  return new DomainError('AssetRejected', `${address}: ${why}`, { address });
+function notATokenAccount(address: string, reason: string): DomainError {
+  return new DomainError('AssetRejected', `${address}: ${reason}`, { address });
 }

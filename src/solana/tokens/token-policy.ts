@@ -7,7 +7,7 @@ import type { TokenAccountInfo } from './token-account.ts';
 
 const WRAPPED_SOL: ReadonlySet<string> = new Set([NATIVE_MINT.toBase58(), NATIVE_MINT_2022.toBase58()]);
 
-const WHY: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   nonTransferable: 'tokens of this mint cannot be transferred',
   permanentDelegate: 'a permanent delegate can take the tokens of any holder',
   mintCloseAuthority: 'its mint account can be closed',
@@ -70,7 +70,7 @@ export function issuerPowers({
   permanentDelegate,
 }: Pick<MintInfo, 'extensions' | 'freezeAuthority' | 'permanentDelegate'>): readonly StatusReason[] {
   const powers = extensions
-    .filter((name) => name in WHY || !(name in TOKEN_RULES))
+    .filter((name) => name in REASONS || !(name in TOKEN_RULES))
     .map((name) => extensionReason(name, name === 'permanentDelegate' ? permanentDelegate : null));
   if (freezeAuthority === null) return powers;
   const message = `its freeze authority can freeze the token account of any holder: ${freezeAuthority}`;
@@ -81,7 +81,7 @@ function extensionReason(name: string, address: string | null = null): StatusRea
   const by = address === null ? '' : `: ${address}`;
   return {
     code: `extension_${name}`,
-    message: `the token has the extension ${name}: ${WHY[name] ?? 'it is not known to be safe'}${by}`,
+    message: `the token has the extension ${name}: ${REASONS[name] ?? 'it is not known to be safe'}${by}`,
   };
 }
 

@@ -117,8 +117,8 @@ export class ComputeLimits {
     if (error !== null) {
       const kind = failureKind(error, logs);
       if (kind !== 'passing') throw new TransferWouldFail(kind, error, message);
-      const why = describeFailure(error, message);
-      throw new DomainError('NodeFault', `the transfer would fail now: ${why}`, { logs });
+      const reason = describeFailure(error, message);
+      throw new DomainError('NodeFault', `the transfer would fail now: ${reason}`, { logs });
     }
     const units = highest([0n, ...alike.map(unitsOf)]);
     if (!expected.foreign) this.#distrust(alike, others);
@@ -135,8 +135,8 @@ export class ComputeLimits {
       const agreed = alike.find(({ slot }) => slot === other.slot);
       if (agreed === undefined || other.error !== null || makesAta(other.logs) !== makesAta(agreed.logs))
         continue;
-      const why = `counted ${unitsOf(other)} compute units where a quorum counted ${unitsOf(agreed)}`;
-      this.#chain.pool.distrust(other.node, why);
+      const reason = `counted ${unitsOf(other)} compute units where a quorum counted ${unitsOf(agreed)}`;
+      this.#chain.pool.distrust(other.node, reason);
     }
   }
 }

@@ -112,6 +112,6 @@ function computeBudget(instructions: readonly DecodedInstruction[]) {
   return { computeUnitLimit, computeUnitPriceMicroLamports };
 }
 
-function unreadable(why: string, cause?: unknown): DomainError {
-  return new DomainError('InvalidRequest', why, {}, cause);
+function unreadable(reason: string, cause?: unknown): DomainError {
+  return new DomainError('InvalidRequest', reason, {}, cause);
 }

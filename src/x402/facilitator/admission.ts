@@ -26,11 +26,11 @@ export async function admit(
     case 'landed':
       return { kind: 'landed' };
     case 'unanswered': {
-      const message = `no node can simulate the payment now: ${trial.why}`;
+      const message = `no node can simulate the payment now: ${trial.reason}`;
       return { kind: 'refused', reason: UNAVAILABLE, message, payer };
     }
     case 'expired':
-      return { kind: 'refused', reason: 'payment_expired', message: trial.why, payer };
+      return { kind: 'refused', reason: 'payment_expired', message: trial.reason, payer };
     case 'failed': {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: trial.error, payer };

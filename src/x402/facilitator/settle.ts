@@ -77,8 +77,8 @@ async function landedBefore(
   end: number,
 ): Promise<Settled> {
   const { payments } = facilitator.deps.ledger;
-  const why = 'it was on the chain before it was shown to this facilitator';
-  await payments.listUnmatched({ ...rowOf(order, 0n), reason: why });
+  const reason = 'it was on the chain before it was shown to this facilitator';
+  await payments.listUnmatched({ ...rowOf(order, 0n), reason: reason });
   const settled = await again(facilitator, await payments.get(idOf(order)), caller, end);
   const { signature } = order.payment;
   return settled.kind === 'failed' ? { ...settled, signature: settled.signature ?? signature } : settled;

@@ -9,7 +9,7 @@ export type ShownPayment =
   | {
       readonly kind: 'undecodable';
       readonly header: 'PAYMENT-SIGNATURE' | 'X-PAYMENT';
-      readonly why: string;
+      readonly reason: string;
     };
 
 const SIGNATURE_BYTES = 64;
@@ -25,7 +25,7 @@ export function readPayment(headers: Readonly<Record<string, unknown>>): ShownPa
 }
 
 function shown(header: 'PAYMENT-SIGNATURE' | 'X-PAYMENT', read: Proof | string): ShownPayment {
-  if (typeof read === 'string') return { kind: 'undecodable', header, why: read };
+  if (typeof read === 'string') return { kind: 'undecodable', header, reason: read };
   return { kind: 'proof', proof: read };
 }
 

@@ -13,7 +13,7 @@ export type Admission = { readonly kind: 'admitted'; readonly slot: bigint } | O
 export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission> {
   const over =
     order.dialect === 'submitted' ? null : await deps.budgets.refusal(order.payment, order.route.id);
-  if (over !== null) return { kind: 'unavailable', why: over };
+  if (over !== null) return { kind: 'unavailable', reason: over };
   if (order.shownIn !== null) return { kind: 'admitted', slot: order.shownIn };
   const trial = await tryPayment(deps, order);
   const { payer } = order.payment;
@@ -21,9 +21,9 @@ export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission
     case 'accepted':
       return (await isSent(deps, order)) ? landedBefore(deps, order) : { kind: 'admitted', slot: trial.slot };
     case 'unanswered':
-      return { kind: 'untried', why: trial.why };
+      return { kind: 'untried', reason: trial.reason };
     case 'expired':
-      return { kind: 'refused', reason: 'payment_expired', message: trial.why, payer };
+      return { kind: 'refused', reason: 'payment_expired', message: trial.reason, payer };
     case 'failed': {
       const reason = 'invalid_exact_svm_transaction_simulation_failed';
       return { kind: 'refused', reason, message: trial.error, payer, logs: trial.logs };
@@ -97,16 +97,16 @@ export async function askFirst(
     return null;
   }
   if (answer.kind === 'large') answer.discard();
-  const why =
+  const reason =
     answer.kind === 'large'
       ? 'its answer is too large to be held back'
       : 'the upstream has no answer to sell';
   try {
-    await ledger.settlements.cancel(id, { code: 'not_served', message: why });
+    await ledger.settlements.cancel(id, { code: 'not_served', message: reason });
   } catch (error) {
     // Settlement has begun: the buyer is served as on any other route.
     if (isDomainError(error, 'NotCancellable')) return null;
     throw error;
   }
-  return { kind: 'unsettled', why, answer: answer.kind === 'whole' ? answer : null };
+  return { kind: 'unsettled', reason, answer: answer.kind === 'whole' ? answer : null };
 }

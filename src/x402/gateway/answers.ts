@@ -47,11 +47,11 @@ export async function answerOutcome(outcome: Outcome, asked: Asked): Promise<Gat
       return json(409, { error: outcome.message });
     case 'unsettled':
       if (outcome.answer !== null) return privately(passedOn(outcome.answer));
-      return json(502, { error: `nothing was paid: ${outcome.why}` });
+      return json(502, { error: `nothing was paid: ${outcome.reason}` });
     case 'untried':
       return untried(outcome, asked);
     case 'unavailable':
-      return json(503, { error: outcome.why }, { 'retry-after': RETRY_AFTER });
+      return json(503, { error: outcome.reason }, { 'retry-after': RETRY_AFTER });
   }
 }
 
@@ -75,16 +75,16 @@ async function voided(
   return withHeaders(answer, response(asked, { ...result, transaction: signature ?? '' }));
 }
 
-function owed({ why, signature, payment }: Of<'owed'>, asked: Asked): GatewayAnswer {
+function owed({ reason, signature, payment }: Of<'owed'>, asked: Asked): GatewayAnswer {
   const headers = response(asked, settled(signature, payment));
   const error = 'it is paid, and not served yet: show the same payment again';
-  const body = { error, details: why, transaction: signature };
+  const body = { error, details: reason, transaction: signature };
   return json(502, body, { 'retry-after': RETRY_AFTER, ...headers });
 }
 
 /** Source: docs/interface.md, Errors: simulation call itself fails. */
-function untried({ why }: Of<'untried'>, asked: Asked): GatewayAnswer {
-  const body = { error: 'Failed to simulate transaction', details: why };
+function untried({ reason }: Of<'untried'>, asked: Asked): GatewayAnswer {
+  const body = { error: 'Failed to simulate transaction', details: reason };
   return json(wordsOf(asked).isExample ? 402 : 503, body, { 'retry-after': RETRY_AFTER });
 }
 
@@ -129,11 +129,11 @@ function served({ answer, signature, payment }: Of<'served'>, asked: Asked): Gat
   return json(200, body, { 'cache-control': 'private, no-store', ...headers });
 }
 
-function unservable({ answer, signature, payment, why }: Of<'unservable'>, asked: Asked): GatewayAnswer {
+function unservable({ answer, signature, payment, reason }: Of<'unservable'>, asked: Asked): GatewayAnswer {
   const headers = signature === null ? {} : response(asked, settled(signature, payment));
   if (answer !== null) return withHeaders(privately(passedOn(answer)), headers);
   const details = 'the payment is on record as refundable';
-  const body = { error: why, details, ...(signature === null ? {} : { transaction: signature }) };
+  const body = { error: reason, details, ...(signature === null ? {} : { transaction: signature }) };
   return json(502, body, headers);
 }
 

@@ -92,7 +92,7 @@ async function checkSent(
   const past = asked ?? quotedIn(await offers.past(route.id));
   if (past === undefined) return refused('invalid_payment_requirements', 'the quote is not valid any more');
   const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
-  if (typeof sent === 'string') return { kind: 'unavailable', why: `no node can be asked now: ${sent}` };
+  if (typeof sent === 'string') return { kind: 'unavailable', reason: `no node can be asked now: ${sent}` };
   if (sent === null) return { kind: 'pending', signature, payer: null };
   const terms = { ...past, amount: BigInt(quoted.amount) };
   const memo = memoOf(quoteToken);
@@ -105,7 +105,8 @@ async function checkSent(
   if (payment === null) return checked;
   const shown = { wire: base64.encode(sent.wire), terms };
   const received = await receivedOf(chain.pool, signature, shown);
-  if (received === null) return { kind: 'unavailable', why: 'no node shows what the transaction has paid' };
+  if (received === null)
+    return { kind: 'unavailable', reason: 'no node shows what the transaction has paid' };
   if (received <= 0n) return checked;
   const broken = { kind: 'broken' as const, received, refusal: checked };
   return { kind: 'checked', payment, terms, wire: sent.wire, ...more, flaw: broken };

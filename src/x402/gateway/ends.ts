@@ -6,8 +6,8 @@ import type { Outcome } from './outcome.ts';
 type Records = Pick<PurchaseDeps, 'ledger'>;
 
 export async function voided({ ledger }: Records, payment: PaymentRow): Promise<Outcome> {
-  const why = await voidReason(ledger, payment.id);
-  return { kind: 'void', ...why, signature: await signatureOf(ledger, payment), payer: payment.payer };
+  const cause = await voidReason(ledger, payment.id);
+  return { kind: 'void', ...cause, signature: await signatureOf(ledger, payment), payer: payment.payer };
 }
 
 export async function pending({ ledger }: Records, payment: PaymentRow): Promise<Outcome> {

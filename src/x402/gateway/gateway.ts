@@ -32,10 +32,10 @@ export function gateway(deps: GatewayDeps): Handle {
     const body = await request.body();
     if (request.method === 'OPTIONS') return preflight(request);
     if (matched.kind === 'refused') {
-      const { status, why, allow } = matched;
+      const { status, reason, allow } = matched;
       return json(
         status,
-        { error: why },
+        { error: reason },
         { ...ANY_ORIGIN, ...(allow === undefined ? {} : { allow: [...allow].join(', ') }) },
       );
     }

@@ -37,8 +37,8 @@ export async function give(
 }
 
 function unservable(payment: PaymentRow, signature: string) {
-  const why = payment.reason ?? 'it cannot be served';
-  return { kind: 'unservable' as const, payment, signature, why, answer: null };
+  const reason = payment.reason ?? 'it cannot be served';
+  return { kind: 'unservable' as const, payment, signature, reason, answer: null };
 }
 
 async function serve(
@@ -63,11 +63,11 @@ async function serve(
     case 'answered':
       return served.state === 'served'
         ? { kind: 'served', payment, signature, answer: served.answer }
-        : { ...unservable(payment, signature), why: served.why, answer: served.answer };
+        : { ...unservable(payment, signature), reason: served.reason, answer: served.answer };
     case 'refundable':
-      return { ...unservable(payment, signature), why: served.why };
+      return { ...unservable(payment, signature), reason: served.reason };
     case 'unanswered':
-      return { kind: 'owed', payment, signature, why: served.why };
+      return { kind: 'owed', payment, signature, reason: served.reason };
     case 'taken':
       return servedByAnother(deps, order, payment, signature);
   }
@@ -84,8 +84,8 @@ async function servedByAnother(
   for (;;) {
     const payment = await deps.ledger.payments.get(id);
     if (payment.state !== 'owed') return give(deps, order, payment, signature, '');
-    const why = 'another request is being served with this payment';
-    if (performance.now() > end) return { kind: 'owed', payment, signature, why };
+    const reason = 'another request is being served with this payment';
+    if (performance.now() > end) return { kind: 'owed', payment, signature, reason };
     await sleep(LOOK_MS);
   }
 }
@@ -102,9 +102,9 @@ async function giveAgain(
   const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > ASKED_AGAIN_MS;
   if (request === null || !request.isRepeatable || isOld) return { kind: 'duplicate', payment, signature };
   const answer = await upstream(askedOf(request, payment.id), boundsOf(route));
-  if (answer.kind === 'none') return { kind: 'owed', payment, signature, why: answer.why };
+  if (answer.kind === 'none') return { kind: 'owed', payment, signature, reason: answer.reason };
   const { status } = answer.kind === 'whole' ? answer.answer : answer;
-  if (status >= 500) return { kind: 'owed', payment, signature, why: `the upstream answered ${status}` };
+  if (status >= 500) return { kind: 'owed', payment, signature, reason: `the upstream answered ${status}` };
   return { kind: 'served', payment, signature, answer };
 }
 

@@ -14,7 +14,7 @@ import type { Terms } from '../terms.ts';
 /** Current terms of a route, with earlier terms that are still valid; or why the route cannot be sold now. */
 export type Offer =
   | { readonly kind: 'open'; readonly current: Terms; readonly valid: readonly Terms[] }
-  | { readonly kind: 'closed'; readonly why: string };
+  | { readonly kind: 'closed'; readonly reason: string };
 
 export interface OffersDeps {
   readonly offers: OfferRows;
@@ -40,7 +40,7 @@ export class RouteOffers {
   }
 
   of(routeId: string): Offer {
-    return this.#offers.get(routeId) ?? { kind: 'closed', why: 'its terms are not read yet' };
+    return this.#offers.get(routeId) ?? { kind: 'closed', reason: 'its terms are not read yet' };
   }
 
   /** Terms offered within the last 25 hours: buyers may have paid them, but the payments buy nothing. */
@@ -49,10 +49,10 @@ export class RouteOffers {
     return offered.map((terms) => toTerms(terms, this.#deps.network));
   }
 
-  closed(): readonly { readonly routeId: string; readonly why: string }[] {
+  closed(): readonly { readonly routeId: string; readonly reason: string }[] {
     return this.#routes.flatMap(({ id: routeId }) => {
       const offer = this.of(routeId);
-      return offer.kind === 'closed' ? [{ routeId, why: offer.why }] : [];
+      return offer.kind === 'closed' ? [{ routeId, reason: offer.reason }] : [];
     });
   }
 
@@ -69,14 +69,17 @@ export class RouteOffers {
   async #lookAt(route: PricedRoute): Promise<Offer> {
     const { offers, network, validMs } = this.#deps;
     const feePayer = this.#feePayerOf(route.id);
-    if (feePayer === undefined) return { kind: 'closed', why: 'no fee payer is set: SLUICE_FEE_PAYERS' };
+    if (feePayer === undefined) return { kind: 'closed', reason: 'no fee payer is set: SLUICE_FEE_PAYERS' };
     try {
       const mint = await this.#mintOf(route.asset);
       if (route.decimals !== null && route.decimals !== mint.decimals)
-        return { kind: 'closed', why: `${route.asset} has ${mint.decimals} decimals, not ${route.decimals}` };
+        return {
+          kind: 'closed',
+          reason: `${route.asset} has ${mint.decimals} decimals, not ${route.decimals}`,
+        };
       const tokenAccount = deriveAta(route.payTo, route.asset, mint.program);
-      const why = await this.#refusal(route, mint, tokenAccount);
-      if (why !== null) return { kind: 'closed', why };
+      const reason = await this.#refusal(route, mint, tokenAccount);
+      if (reason !== null) return { kind: 'closed', reason };
       const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
       const { program: tokenProgram, decimals } = mint;
       const current: Terms = {
@@ -98,7 +101,7 @@ export class RouteOffers {
       // Known terms stay valid while the nodes or the database do not respond.
       const known = this.#offers.get(route.id);
       if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
-      return { kind: 'closed', why: messageOf(error) };
+      return { kind: 'closed', reason: messageOf(error) };
     }
   }
 

@@ -29,7 +29,7 @@ export type Outcome =
       readonly kind: 'owed';
       readonly payment: PaymentRow;
       readonly signature: string;
-      readonly why: string;
+      readonly reason: string;
     }
   /** It is paid, but no node returns the amount received yet. The obligation remains. */
   | { readonly kind: 'unread'; readonly payment: PaymentRow; readonly signature: string }
@@ -45,7 +45,7 @@ export type Outcome =
       readonly kind: 'unservable';
       readonly payment: PaymentRow;
       readonly signature: string | null;
-      readonly why: string;
+      readonly reason: string;
       readonly answer: Delivered | null;
     }
   /** It moved no money, and never will: the buyer may pay again. */
@@ -58,11 +58,11 @@ export type Outcome =
     }
   | { readonly kind: 'conflict'; readonly message: string }
   /** The upstream was called first, and its response is not sold: the payment is not settled. */
-  | { readonly kind: 'unsettled'; readonly why: string; readonly answer: Delivered | null }
+  | { readonly kind: 'unsettled'; readonly reason: string; readonly answer: Delivered | null }
   /** No node could simulate it. It has no effect, and may be presented again. */
-  | { readonly kind: 'untried'; readonly why: string }
+  | { readonly kind: 'untried'; readonly reason: string }
   /** It has no effect, and may be presented again. */
-  | { readonly kind: 'unavailable'; readonly why: string };
+  | { readonly kind: 'unavailable'; readonly reason: string };
 
 export function whole(answer: StoredAnswer): Delivered {
   return { kind: 'whole', answer };

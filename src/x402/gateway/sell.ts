@@ -19,12 +19,12 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
   const shown = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
   const ask = (error: string, fields: object = {}) =>
-    offer.kind === 'open' ? asked(deps, sale, offer.current, error, fields) : closed(offer.why);
+    offer.kind === 'open' ? asked(deps, sale, offer.current, error, fields) : closed(offer.reason);
   if (shown.kind === 'none') return ask('X-PAYMENT header is required');
   if (shown.kind === 'undecodable')
     return shown.header === 'X-PAYMENT'
-      ? ask('Payment verification failed', { details: shown.why })
-      : ask(`PAYMENT-SIGNATURE cannot be read: ${shown.why}`);
+      ? ask('Payment verification failed', { details: shown.reason })
+      : ask(`PAYMENT-SIGNATURE cannot be read: ${shown.reason}`);
   const { proof } = shown;
   const { network, explorerUrl } = deps;
   const words = { dialect: proof.dialect, network, ask, explorerUrl };
@@ -33,15 +33,15 @@ export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
     const caller = { ...sale.caller, identifier: known.identifier };
     return answerOutcome(await buyAgain(deps, { ...sale, caller }, known.payment), words);
   }
-  if (offer.kind === 'closed') return closed(offer.why);
+  if (offer.kind === 'closed') return closed(offer.reason);
   const fault = identifierFault(sale, proof);
   if (fault !== null) return json(400, { error: fault });
   if (!echoes(sale, proof)) return ask('extension_echo_mismatch');
   return answerOutcome(await outcomeOf(deps, sale, offer.valid, proof), words);
 }
 
-async function closed(why: string): Promise<GatewayAnswer> {
-  return json(503, { error: `nothing is sold here now: ${why}` }, { 'retry-after': RETRY_AFTER });
+async function closed(reason: string): Promise<GatewayAnswer> {
+  return json(503, { error: `nothing is sold here now: ${reason}` }, { 'retry-after': RETRY_AFTER });
 }
 
 async function outcomeOf(

@@ -20,7 +20,7 @@ export type Matched =
   | {
       readonly kind: 'refused';
       readonly status: 400 | 404 | 405;
-      readonly why: string;
+      readonly reason: string;
       readonly allow?: readonly string[];
     };
 
@@ -72,17 +72,17 @@ function namesMethod(query: string): boolean {
  */
 export function matchRoute(routes: readonly Route[], method: string, raw: string): Matched {
   const target = readTarget(raw);
-  if (typeof target === 'string') return { kind: 'refused', status: 400, why: target };
+  if (typeof target === 'string') return { kind: 'refused', status: 400, reason: target };
   const segments = segmentsOf(target.path);
   const matching = narrowest(routes.filter((route) => fits(route, segments)));
   const [first] = matching;
-  if (first === undefined) return { kind: 'refused', status: 404, why: 'there is no such route' };
+  if (first === undefined) return { kind: 'refused', status: 404, reason: 'there is no such route' };
   if (routes.some((other) => isSoldBy(other, segments) && isInDoubt(first, other)))
-    return { kind: 'refused', status: 404, why: 'the path is not spelled as the path of its route' };
+    return { kind: 'refused', status: 404, reason: 'the path is not spelled as the path of its route' };
   const route = matching.find((one) => one.method === method);
   if (route !== undefined) return { kind: 'route', route, params: paramsOf(route, segments), target };
   const allow = matching.map((one) => one.method);
-  return { kind: 'refused', status: 405, why: `the route does not have the method ${method}`, allow };
+  return { kind: 'refused', status: 405, reason: `the route does not have the method ${method}`, allow };
 }
 
 function isSoldBy(route: Route, segments: readonly string[]): boolean {

@@ -86,6 +86,6 @@ export function checkSignatures(
   return encoded[0] ?? null;
 }
 
-function undecodable(why: string): never {
-  refuse(REASONS.undecodable, `the transaction could not be decoded: ${why}`);
+function undecodable(reason: string): never {
+  refuse(REASONS.undecodable, `the transaction could not be decoded: ${reason}`);
 }

@@ -31,7 +31,7 @@ test('an audit is asked for, joined, looked at, and one that repairs is another 
   const early = await call('POST', '/v1/audits', asked);
   expect(early).toMatchObject({ status: 409, body: { code: 'SlotsNotRecorded', field: 'to' } });
   await service.ledger.scan.start(START);
-  const running = { ...asked, state: 'running', report: null, why: null };
+  const running = { ...asked, state: 'running', report: null, reason: null };
   for (const range of [{}, { from: '100', to: '1' }])
     expect(await call('POST', '/v1/audits', { ...asked, ...range })).toEqual({
       status: 200,
@@ -49,7 +49,7 @@ test('an audit is asked for, joined, looked at, and one that repairs is another 
   expect(ended.body).toMatchObject({
     state: 'failed',
     report: null,
-    why: 'enough',
+    reason: 'enough',
   });
 });
 

@@ -134,7 +134,7 @@ describe('in a record that was restored', () => {
     const { address } = desk.keys.entry(41);
     expect((await desk.call('GET', `${ROOT}/${address}`)).body).toMatchObject({ state: 'doubtful' });
     expect(await openAlerts()).toContainEqual(expect.stringContaining('addresses_doubtful'));
-    const { status, body } = await desk.call('POST', `${ROOT}/release`, { why: 'a drill' });
+    const { status, body } = await desk.call('POST', `${ROOT}/release`, { reason: 'a drill' });
     expect([status, body.released > 1, body.free > 1]).toEqual([200, true, true]);
     expect(await openAlerts()).toEqual([]);
     expect((await assign('after')).status).toBe(200);

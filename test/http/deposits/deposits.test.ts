@@ -147,10 +147,10 @@ describe('the rejection', () => {
   const unknown = `dep_${'0'.repeat(32)}`;
 
   test.each([
-    ['an id of another kind', '5', { why: 'why' }, { status: 400, field: 'id' }],
-    ['no reason', unknown, {}, { status: 400, field: 'why' }],
-    ['an empty reason', unknown, { why: ' ' }, { status: 400, field: 'why' }],
-    ['an unknown id', unknown, { why: 'why' }, { status: 404, code: 'NotFound', id: unknown }],
+    ['an id of another kind', '5', { reason: 'a test' }, { status: 400, field: 'id' }],
+    ['no reason', unknown, {}, { status: 400, field: 'reason' }],
+    ['an empty reason', unknown, { reason: ' ' }, { status: 400, field: 'reason' }],
+    ['an unknown id', unknown, { reason: 'a test' }, { status: 404, code: 'NotFound', id: unknown }],
   ])('is refused for %s', async (_case, id, payload, problem) => {
     expect((await reject(id, payload)).json()).toMatchObject(problem);
   });

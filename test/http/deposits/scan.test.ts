@@ -19,7 +19,7 @@ const scan = async () => (await call('GET', '/v1/scan')).body;
 // Where the machine stands still Temporal does not answer in time, and a run that is absent is silent.
 const PATIENCE = { timeout: 20_000 };
 const ORDERS = ['pause', 'resume', 'rescan', 'close-gap'] as const;
-const RANGE = { from: '100', to: '100', why: 'x' };
+const RANGE = { from: '100', to: '100', reason: 'x' };
 
 test('before the first block there is nothing to tell', async () => {
   const told = () => call('GET', '/v1/scan');
@@ -45,15 +45,15 @@ test('before the first block there is nothing to tell', async () => {
 });
 
 test('a pause is on record by name and reason, whether a run is there or not, until it is ended by name', async () => {
-  const paused = { state: 'paused', who: 'tests', why: 'a node is suspected' };
-  for (const why of [paused.why, 'again'])
-    expect((await call('POST', '/v1/scan/pause', { why })).body).toMatchObject(paused);
+  const paused = { state: 'paused', actor: 'tests', reason: 'a node is suspected' };
+  for (const reason of [paused.reason, 'again'])
+    expect((await call('POST', '/v1/scan/pause', { reason })).body).toMatchObject(paused);
   expect(await scan()).toMatchObject({ ...paused, since: expect.stringMatching(/Z$/) });
-  const resumed = await call('POST', '/v1/scan/resume', { why: 'seen' });
+  const resumed = await call('POST', '/v1/scan/resume', { reason: 'seen' });
   expect(['absent', 'silent']).toContain(resumed.body.state);
   await expect.poll(scan, PATIENCE).toMatchObject({ state: 'absent' });
   const rows = await service.ledger.db.selectFrom('scanPause').selectAll().execute();
-  expect(rows).toMatchObject([{ who: 'tests', endedBy: 'tests', endedWhy: 'seen' }]);
+  expect(rows).toMatchObject([{ actor: 'tests', endedBy: 'tests', endedReason: 'seen' }]);
 });
 
 test('a run that no worker answers for is silent, and the record is shown; after a minute the API raises an alert', async () => {
@@ -84,15 +84,19 @@ test('a run that no worker answers for is silent, and the record is shown; after
 test('a gap is shown, and closed by name and reason, once it is exactly the open one', async () => {
   const { ledger } = service;
   await ledger.gaps.open(START, { ...childOf(childOf(START)), parentSlot: 105n, slot: 106n });
-  expect(await scan()).toMatchObject({ gaps: [{ from: '101', to: '105', state: 'open', who: null }] });
-  const wrong = await call('POST', '/v1/scan/close-gap', { from: '101', to: '104', why: 'archive has none' });
+  expect(await scan()).toMatchObject({ gaps: [{ from: '101', to: '105', state: 'open', actor: null }] });
+  const wrong = await call('POST', '/v1/scan/close-gap', {
+    from: '101',
+    to: '104',
+    reason: 'archive has none',
+  });
   const detail = 'no gap is open from slot 101 to 104: 101 to 105 is';
   expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound', detail } });
-  const closing = { from: '105', to: '101', why: 'archive has none' };
+  const closing = { from: '105', to: '101', reason: 'archive has none' };
   const closed = await call('POST', '/v1/scan/close-gap', closing);
   expect(closed.body).toMatchObject({ cursor: { slot: '105' } });
   expect(closed.body.gaps).toMatchObject([
-    { state: 'closed', who: 'tests', why: 'archive has none', auditedAt: null },
+    { state: 'closed', actor: 'tests', reason: 'archive has none', auditedAt: null },
   ]);
   expect((await call('POST', '/v1/scan/close-gap', closing)).status).toBe(200);
   expect((await scan()).gaps).toMatchObject([{ unshownSince: null }]);
@@ -101,10 +105,10 @@ test('a gap is shown, and closed by name and reason, once it is exactly the open
 });
 
 test.each([
-  ['no reason', { from: '1', to: '2', why: '  ' }, 'why'],
-  ['a reason with a NUL', { from: '1', to: '2', why: 'a\0b' }, 'why'],
-  ['no slot', { from: 'x', to: '2', why: 'x' }, 'from'],
-  ['more than it asks for', { from: '1', to: '2', why: 'x', force: true }, 'force'],
+  ['no reason', { from: '1', to: '2', reason: '  ' }, 'reason'],
+  ['a reason with a NUL', { from: '1', to: '2', reason: 'a\0b' }, 'reason'],
+  ['no slot', { from: 'x', to: '2', reason: 'x' }, 'from'],
+  ['more than it asks for', { from: '1', to: '2', reason: 'x', force: true }, 'force'],
 ])('an order is refused, and the field named: %s', async (_, body, field) => {
   for (const order of ['rescan', 'close-gap'])
     expect((await call('POST', `/v1/scan/${order}`, body)).body).toMatchObject({ status: 400, field });
@@ -114,8 +118,8 @@ test('a rescan is a run of its own, joined by who asks again, and needs no scan 
   const underWay = {
     from: '100',
     to: '100',
-    who: 'tests',
-    why: 'missed one',
+    actor: 'tests',
+    reason: 'missed one',
     state: 'reading',
     readTo: null,
     blocks: 0,
@@ -125,8 +129,8 @@ test('a rescan is a run of its own, joined by who asks again, and needs no scan 
     begunAt: expect.stringMatching(/Z$/),
     endedAt: null,
   };
-  for (const why of ['missed one', 'again'])
-    expect((await call('POST', '/v1/scan/rescan', { ...RANGE, why })).body).toEqual(underWay);
+  for (const reason of ['missed one', 'again'])
+    expect((await call('POST', '/v1/scan/rescan', { ...RANGE, reason })).body).toEqual(underWay);
   const handle = service.temporal.workflow.getHandle('deposit-rescan/100-100');
   expect(await handle.describe()).toMatchObject({ type: 'depositRescan', status: { name: 'RUNNING' } });
   expect((await scan()).rescans).toEqual([underWay]);
@@ -136,13 +140,13 @@ test('a rescan is a run of its own, joined by who asks again, and needs no scan 
 test('what came of each rescan is listed, newest first, page by page', async () => {
   const { db, rescans } = service.ledger;
   await db.deleteFrom('rescan').execute();
-  const open = await rescans.begin({ from: 100n, to: 100n, who: 'ops', why: 'missed one' });
+  const open = await rescans.begin({ from: 100n, to: 100n, actor: 'ops', reason: 'missed one' });
   await rescans.note(open, 'too few nodes');
   const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
   expect((await scan()).rescans).toMatchObject([waiting]);
   await rescans.giveUp({ from: 100n, to: 100n }, 'its run has ended');
   expect((await scan()).rescans).toEqual([]);
-  const again = await rescans.begin({ from: 100n, to: 101n, who: 'ops', why: 'once more' });
+  const again = await rescans.begin({ from: 100n, to: 101n, actor: 'ops', reason: 'once more' });
   await rescans.end(again, { blocks: 2, unread: [] });
   const newest = await call('GET', '/v1/scan/rescans?limit=1');
   const endedAt = expect.stringMatching(/Z$/);
@@ -152,7 +156,7 @@ test('what came of each rescan is listed, newest first, page by page', async () 
     rescans: [{ to: '100', state: 'given_up', trouble: 'too few nodes', endedAt }],
     nextCursor: null,
   });
-  const last = await rescans.begin({ from: 100n, to: 102n, who: 'ops', why: 'of a gap' });
+  const last = await rescans.begin({ from: 100n, to: 102n, actor: 'ops', reason: 'of a gap' });
   const unread = [{ from: '101', to: '102' }];
   await rescans.end(last, { blocks: 1, unread });
   const { rescans: after } = (await call('GET', '/v1/scan/rescans?limit=1')).body;
@@ -166,13 +170,13 @@ test.each([
 ])(
   'a rescan of what is not on record is refused, not shortened: %s to %s',
   async (from, to, field, detail) => {
-    const beyond = await call('POST', '/v1/scan/rescan', { from, to, why: 'x' });
+    const beyond = await call('POST', '/v1/scan/rescan', { from, to, reason: 'x' });
     expect(beyond.body).toMatchObject({ code: 'SlotsNotRecorded', status: 409, field, detail });
   },
 );
 
 test('a rescan that Temporal does not begin now is on record, and says so', async () => {
-  const answer = await withoutTemporal(service, '/v1/scan/rescan', { from: '100', to: '103', why: 'x' });
+  const answer = await withoutTemporal(service, '/v1/scan/rescan', { from: '100', to: '103', reason: 'x' });
   const detail = 'Temporal does not answer; the rescan is on record, and begins by itself once it does';
   expect(answer).toMatchObject({ status: 503, code: 'Unavailable', detail });
   expect((await scan()).rescans).toMatchObject([{ from: '100', to: '103', state: 'reading' }]);

@@ -42,7 +42,7 @@ describe('the operations routes', () => {
     const ours = await alerts.raise({ kind: 'deposit_missed', subject: 'sig', message: 'it was not there' });
     const other = await alerts.raise({ kind: 'node_silent', subject: 'c', message: 'c is silent' });
     const look = (...seen: readonly bigint[]) =>
-      call('POST', '/v1/alerts/seen', { seen: seen.map(String), why: 'node b is out' });
+      call('POST', '/v1/alerts/seen', { seen: seen.map(String), reason: 'node b is out' });
     const refused = await look(ours.position, other.position);
     expect(refused.statusCode).toBe(400);
     expect(refused.json()).toMatchObject({ field: 'seen', detail: expect.stringContaining('node_silent') });
@@ -50,30 +50,30 @@ describe('the operations routes', () => {
     expect(closed).toMatchObject([
       {
         subject: 'sig',
-        details: { closedBy: 'tests', closedWhy: 'node b is out' },
+        details: { closedBy: 'tests', closedReason: 'node b is out' },
         closedAt: expect.any(String),
       },
     ]);
     expect((await look(ours.position)).json()).toEqual({ alerts: [] });
-    for (const body of [{ seen: [], why: 'x' }, { seen: ['1'] }, { seen: ['x'], why: 'x' }])
+    for (const body of [{ seen: [], reason: 'x' }, { seen: ['1'] }, { seen: ['x'], reason: 'x' }])
       expect((await call('POST', '/v1/alerts/seen', body)).statusCode).toBe(400);
     await alerts.close('node_silent', 'c');
   });
 
   it('judge that a settlement is not paid after all', async () => {
     const { alerts } = service.ledger;
-    const why = 'the receiver has nothing';
+    const reason = 'the receiver has nothing';
     for (const kind of ['maybe_paid', 'dead_attempt_landed', 'payment_keeps_failing'] as const) {
       await alerts.raise({ kind, subject: 'w-9', message: 'look' });
-      const close = () => call('POST', '/v1/alerts/close', { kind, subject: 'w-9', why });
+      const close = () => call('POST', '/v1/alerts/close', { kind, subject: 'w-9', reason });
       expect((await close()).json()).toEqual({ closed: true });
       expect((await close()).json()).toEqual({ closed: false });
       const { rows } = await alerts.list({ open: false, limit: 1 });
-      expect(rows).toMatchObject([{ kind, details: { closedBy: 'tests', closedWhy: why } }]);
+      expect(rows).toMatchObject([{ kind, details: { closedBy: 'tests', closedReason: reason } }]);
     }
     const silent = { kind: 'payment_keeps_failing', subject: 'w-9' };
     expect((await call('POST', '/v1/alerts/close', silent)).statusCode).toBe(400);
-    const other = { kind: 'unknown_spend', subject: 'sig', why };
+    const other = { kind: 'unknown_spend', subject: 'sig', reason };
     expect((await call('POST', '/v1/alerts/close', other)).statusCode).toBe(400);
   });
 
@@ -89,20 +89,20 @@ describe('the operations routes', () => {
   });
 
   it('pause and resume in the name of the API key', async () => {
-    const paused = await call('POST', '/v1/pause', { why: 'keys are being changed' });
+    const paused = await call('POST', '/v1/pause', { reason: 'keys are being changed' });
     expect(paused.statusCode).toBe(200);
-    const pause = { cause: 'operator', reason: 'keys are being changed', who: 'tests' };
+    const pause = { cause: 'operator', reason: 'keys are being changed', actor: 'tests' };
     expect(paused.json().pauses).toMatchObject([pause]);
     expect(await service.ledger.pauses.open()).toMatchObject([pause]);
     expect((await call('GET', '/v1/pause')).json().pauses).toMatchObject([pause]);
-    expect((await call('POST', '/v1/resume', { why: 'done' })).json().pauses).toMatchObject([pause]);
+    expect((await call('POST', '/v1/resume', { reason: 'done' })).json().pauses).toMatchObject([pause]);
     expect(await service.ledger.pauses.open()).toEqual([]);
-    expect((await call('POST', '/v1/resume', { why: 'again' })).json()).toEqual({ pauses: [] });
+    expect((await call('POST', '/v1/resume', { reason: 'again' })).json()).toEqual({ pauses: [] });
     const scope = 'kind/x402';
-    expect((await call('POST', '/v1/pause', { why: 'a flood', scope })).json().pauses).toMatchObject([
+    expect((await call('POST', '/v1/pause', { reason: 'a flood', scope })).json().pauses).toMatchObject([
       { scope },
     ]);
-    expect((await call('POST', '/v1/resume', { why: 'done', scope })).json().pauses).toMatchObject([
+    expect((await call('POST', '/v1/resume', { reason: 'done', scope })).json().pauses).toMatchObject([
       { scope },
     ]);
   });
@@ -110,21 +110,21 @@ describe('the operations routes', () => {
   it('resume only with the alerts that were looked at', async () => {
     const alarm = { kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' } as const;
     await service.ledger.pauses.sound(alarm);
-    const refused = await call('POST', '/v1/resume', { why: 'done' });
+    const refused = await call('POST', '/v1/resume', { reason: 'done' });
     expect([refused.statusCode, refused.json().code]).toEqual([409, 'AlertsUnseen']);
     expect(refused.json().detail).toContain('whose is it?');
     const { alerts } = (await call('GET', '/v1/alerts?open=true')).json();
     const seen = alerts.map((alert: { position: string }) => alert.position);
-    const resumed = await call('POST', '/v1/resume', { why: 'ours', seen });
+    const resumed = await call('POST', '/v1/resume', { reason: 'ours', seen });
     expect(resumed.json().pauses).toMatchObject([{ cause: 'unknown_spend' }]);
     expect((await call('GET', '/v1/alerts?open=true')).json().alerts).toEqual([]);
   });
 
   it('want a reason and a key', async () => {
-    expect((await call('POST', '/v1/pause', { why: '  ' })).statusCode).toBe(400);
-    const wrong = await call('POST', '/v1/pause', { why: 'x', scope: 'x402' });
+    expect((await call('POST', '/v1/pause', { reason: '  ' })).statusCode).toBe(400);
+    const wrong = await call('POST', '/v1/pause', { reason: 'x', scope: 'x402' });
     expect(wrong.json().detail).toContain('scope: must be `all`, `kind/<kind>` or `wallet/<address>`');
-    const bare = { method: 'POST', url: '/v1/pause', payload: { why: 'x' } } as const;
+    const bare = { method: 'POST', url: '/v1/pause', payload: { reason: 'x' } } as const;
     expect((await service.app.inject(bare)).statusCode).toBe(401);
     expect((await service.app.inject({ method: 'GET', url: '/v1/alerts' })).statusCode).toBe(401);
     expect(await service.ledger.pauses.open()).toEqual([]);

@@ -61,7 +61,7 @@ test('an attempt on its way: how far each node is from its last height, and noth
   expect([...new Set(asked)].toSorted()).toEqual(['getBlock', 'getBlockHeight', 'getSignatureStatuses']);
   expect(status).toBe('sending');
   expect(nextStep).toContain('sent again');
-  expect(explained).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', why: null });
+  expect(explained).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', reason: null });
   const last = attempt.lastValidBlockHeight.toString();
   expect(explained?.evidence?.lastHeight).toBe(last);
   expect(explained?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
@@ -82,7 +82,7 @@ test('an attempt of a nonce account on its way: the nodes are asked the same', a
   await service.ledger.attempts.storeSignature(id, 1, signature);
   const answer: SettlementExplanation = await get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
   expect(answer).toMatchObject({ id, kind: NONCE_CREATE, status: 'sending', signature });
-  expect(answer.attempt).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', why: null });
+  expect(answer.attempt).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', reason: null });
   expect(answer.attempt?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
   expect(answer.attempt?.missing.map(({ node }) => node)).toEqual(names());
   expect(answer.nextStep).toContain('sent again');
@@ -94,7 +94,7 @@ test('an expired attempt with a silent node: what is missing, and from which nod
   room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
   const { attempt, nextStep } = await explain('silent');
   const [, silent = ''] = names();
-  expect(attempt).toMatchObject({ verdict: 'unknown', why: expect.stringContaining(silent) });
+  expect(attempt).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining(silent) });
   const missing = attempt?.missing ?? [];
   expect(missing.find(({ what }) => what === 'its finalized block height')?.node).toBe(silent);
   expect(missing.find(({ what }) => what.startsWith('the status of its signature'))?.node).toBe(silent);
@@ -106,7 +106,7 @@ test('asking proves a death, and the record stays as it is: that is a worker’s
   room.localnet.controls.produceSlots(170);
   const before = await service.ledger.attempts.get('expired', 1);
   const { attempt: explained, nextStep } = await explain('expired');
-  expect(explained).toMatchObject({ verdict: 'dead', why: null, missing: [] });
+  expect(explained).toMatchObject({ verdict: 'dead', reason: null, missing: [] });
   expect(nextStep).toContain('composes the next attempt');
   const { evidence } = explained ?? {};
   expect(evidence?.linkedBlocks).toMatchObject({
@@ -221,10 +221,10 @@ test('nodes that cannot be had are an answer, too', async () => {
   await Promise.all([lonely.close(), blind.close()]);
   expect(answer.attempt).toMatchObject({
     verdict: 'unknown',
-    why: 'no quorum of the nodes answers',
+    reason: 'no quorum of the nodes answers',
     evidence: null,
   });
-  expect(other.attempt?.why).toContain('SLUICE_RPC_URLS');
+  expect(other.attempt?.reason).toContain('SLUICE_RPC_URLS');
 });
 
 test('the proof of a dead attempt is shown with the withdrawal, in the shape that OpenAPI describes', async () => {

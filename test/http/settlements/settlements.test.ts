@@ -183,10 +183,10 @@ describe('an operator who has seen a settlement paid', () => {
     const { db, alerts } = service.ledger;
     await requestSettlements(db, NONCE_CREATE, ['account-3']);
     const id = settlementId(NONCE_CREATE, 'account-3');
-    const early = await endAsPaid(id, { why: 'the account exists' });
+    const early = await endAsPaid(id, { reason: 'the account exists' });
     expect([early.statusCode, early.json().code]).toEqual([409, 'NotCancellable']);
     await alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look at the chain' });
-    const ended = await endAsPaid(id, { why: 'the account exists' });
+    const ended = await endAsPaid(id, { reason: 'the account exists' });
     expect(ended.statusCode).toBe(200);
     expect(ended.json()).toMatchObject({
       id,
@@ -196,10 +196,10 @@ describe('an operator who has seen a settlement paid', () => {
   });
 
   it('names the settlement that is not there, and the reason that was not given', async () => {
-    const unknown = await endAsPaid('nonce-create/nobody', { why: 'seen' });
+    const unknown = await endAsPaid('nonce-create/nobody', { reason: 'seen' });
     expect([unknown.statusCode, unknown.json().code]).toEqual([404, 'NotFound']);
     const silent = await endAsPaid(CREATE_ID, {});
-    expect([silent.statusCode, silent.json().field]).toEqual([400, 'why']);
+    expect([silent.statusCode, silent.json().field]).toEqual([400, 'reason']);
   });
 });
 

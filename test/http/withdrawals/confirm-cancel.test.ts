@@ -165,12 +165,12 @@ test('a malformed address fails a start that came past the API, and uses up no i
 
 test('the word that it is paid ends the waiting run, and no later cancel passes for a refund', async () => {
   await waiting('paid');
-  expect((await post('/v1/withdrawals/paid/paid', { why: 'seen' })).json().code).toBe('NotCancellable');
+  expect((await post('/v1/withdrawals/paid/paid', { reason: 'seen' })).json().code).toBe('NotCancellable');
   const alarm = { kind: 'maybe_paid', subject: 'paid', message: 'look' } as const;
   await service.ledger.alerts.raise(alarm);
   const refused = await post('/v1/withdrawals/paid/cancel');
   expect([refused.statusCode, refused.json().code]).toEqual([503, 'RecordInDoubt']);
-  const ended = await post('/v1/withdrawals/paid/paid', { why: 'seen' });
+  const ended = await post('/v1/withdrawals/paid/paid', { reason: 'seen' });
   expect(ended.json()).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });
   const view = await service.temporal.workflow.getHandle('withdrawal/paid').result();
   expect(view).toMatchObject({ status: 'cancelled', reason: { code: 'paid_already' } });

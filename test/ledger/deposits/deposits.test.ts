@@ -160,7 +160,12 @@ describe('a deposit', () => {
     const first = await use.ledger.deposits.list({ limit: 2 });
     const [row] = await use.ledger.deposits.unconfirmed(1);
     if (row === undefined) throw new Error('a deposit that waits');
-    await use.ledger.rejections.reject({ row, who: 'ops', why: 'why', deniedBy: ['first', 'second'] });
+    await use.ledger.rejections.reject({
+      row,
+      actor: 'ops',
+      reason: 'a test',
+      deniedBy: ['first', 'second'],
+    });
     await confirmAll(use.ledger);
     await commit(use.ledger, blocks.slice(1), blocks[0]?.header);
     const second = await use.ledger.deposits.list({ limit: 2, cursor: first.nextCursor ?? '' });
@@ -245,13 +250,13 @@ describe('a deposit', () => {
 });
 
 describe('a deposit that is rejected', () => {
-  const word = { who: 'ops', why: 'why', deniedBy: ['first', 'second'] };
+  const note = { actor: 'ops', reason: 'a test', deniedBy: ['first', 'second'] };
 
   it('is told to those alone who knew of it', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN), inflow(BEN, 5n, { reason: 'internal' })]));
     for (const row of await use.ledger.deposits.unconfirmed(10))
-      expect(await use.ledger.rejections.reject({ row, ...word })).toMatchObject({
+      expect(await use.ledger.rejections.reject({ row, ...note })).toMatchObject({
         state: 'dropped',
         reason: null,
       });
@@ -266,7 +271,7 @@ describe('a deposit that is rejected', () => {
     const [block] = chain(START, [inflow(ANN, 5n, { account: MINT })]);
     if (block === undefined) throw new Error('one block');
     await commit(use.ledger, [block]);
-    await use.ledger.rejections.reject({ row: await onlyOne(), ...word });
+    await use.ledger.rejections.reject({ row: await onlyOne(), ...note });
     const right = { ...inflow(BEN, 6n, { account: MINT }), signature: `s-${ANN}-5` };
     const blocks = [{ ...block, finding: { ...NOTHING, inflows: [right] } }];
     const watchVersion = await use.ledger.watched.version();

@@ -44,7 +44,7 @@ describe('an alert', () => {
 
 describe('an alert of what has happened', () => {
   const MISMATCH = { kind: 'deposit_mismatch', message: 'node b was wrong' } as const;
-  const LOOKED = { who: 'ops', why: 'node b is thrown out' };
+  const LOOKED = { actor: 'ops', reason: 'node b is thrown out' };
 
   it('ends when somebody has looked into it, with his word, and is raised anew when it happens again', async () => {
     const { alerts } = use.ledger;
@@ -54,7 +54,7 @@ describe('an alert of what has happened', () => {
       {
         position,
         closedAt: expect.any(Date),
-        details: { asset: 'SOL', closedBy: 'ops', closedWhy: 'node b is thrown out' },
+        details: { asset: 'SOL', closedBy: 'ops', closedReason: 'node b is thrown out' },
       },
     ]);
     expect(await alerts.endSeen([position], LOOKED)).toEqual([]);

@@ -88,7 +88,9 @@ describe('a record', () => {
       await ledger.continuity.pulse();
       await sql`update continuity set identity = 'the old primary'`.execute(ledger.db);
       expect(await codeOf(ledger.cluster.forget())).toBe('ClusterInUse');
-      expect(await ledger.continuity.pulse()).toMatchObject({ why: expect.stringMatching(/restored copy/) });
+      expect(await ledger.continuity.pulse()).toMatchObject({
+        reason: expect.stringMatching(/restored copy/),
+      });
     } finally {
       await ledger.close();
       await other.drop();

@@ -22,7 +22,7 @@ describe('a record', () => {
     const ends = [7_000n, 7_000n, 6_999n];
     const continuity = new Continuity(use.ledger.db, async () => ends.shift() ?? 0n);
     expect([await continuity.pulse(), await continuity.pulse()]).toEqual([null, null]);
-    expect(await continuity.pulse()).toMatchObject({ why: expect.stringMatching(/restored copy/) });
+    expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/restored copy/) });
     // Another process, which has not seen the longer log, does not forget it.
     expect(await use.ledger.continuity.pulse()).not.toBeNull();
     await continuity.quarantine(1_000n, null);
@@ -35,18 +35,18 @@ describe('a record', () => {
     expect(await continuity.pulse()).toBeNull();
     await sql`alter table attempt rename to attempt_before`.execute(db);
     await sql`create table attempt (like attempt_before)`.execute(db);
-    expect(await continuity.pulse()).toMatchObject({ why: expect.stringMatching(/restored copy/) });
+    expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/restored copy/) });
     await sql`drop table attempt`.execute(db);
     await sql`alter table attempt_before rename to attempt`.execute(db);
     expect(await continuity.pulse()).toBeNull();
   });
 });
 
-async function expectQuarantine(why: RegExp): Promise<void> {
+async function expectQuarantine(reason: RegExp): Promise<void> {
   const { continuity } = use.ledger;
   const id = await reserved(use.ledger);
   expect(await continuity.pulse()).toEqual({
-    why: expect.stringMatching(why),
+    reason: expect.stringMatching(reason),
     quarantineHeight: null,
     noncesSettled: false,
   });
@@ -55,7 +55,7 @@ async function expectQuarantine(why: RegExp): Promise<void> {
   expect(await continuity.pulse()).toMatchObject({ quarantineHeight: 1_000n });
   expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
     kind: 'stopped',
-    reason: { code: 'record_restored', message: expect.stringMatching(why) },
+    reason: { code: 'record_restored', message: expect.stringMatching(reason) },
   });
   await continuity.heal(2_000n);
   expect(await preparation(use.ledger, id)).toBe('stopped');

@@ -16,12 +16,12 @@ import {
 
 const use = useLedger();
 const ALARM = { kind: 'unknown_spend', message: 'nobody knows it' } as const;
-const WORD = { who: 'ops', why: 'we look at it' };
+const NOTE = { actor: 'ops', reason: 'we look at it' };
 
 describe('a pause', () => {
   it('lets nothing be prepared until it is ended, and says why', async () => {
     const id = await reserved(use.ledger);
-    await use.ledger.pauses.begin(WORD);
+    await use.ledger.pauses.begin(NOTE);
     expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toEqual({
       kind: 'stopped',
       reason: { code: 'paused', message: 'paused: we look at it (by ops)' },
@@ -34,7 +34,7 @@ describe('a pause', () => {
   it('leaves what was prepared before to its landing', async () => {
     const id = await reserved(use.ledger);
     expect(await preparation(use.ledger, id)).toBe('prepared');
-    await use.ledger.pauses.begin(WORD);
+    await use.ledger.pauses.begin(NOTE);
     expect(await preparation(use.ledger, id)).toBe('prepared');
     expect(await use.ledger.attempts.storeSignature(id, 1, newId('sig'))).toMatchObject({
       state: 'signed',
@@ -53,7 +53,7 @@ describe('a pause', () => {
       const { began, finish } = await heldWalletLock(other);
       const preparing = preparation(use.ledger, first);
       await began();
-      const pausing = use.ledger.pauses.begin(WORD).then(() => (isPaused = true));
+      const pausing = use.ledger.pauses.begin(NOTE).then(() => (isPaused = true));
       await waiting(other, 2);
       // The pause waits for the preparation, which waits for the lock; answers of two connections may come in any order later.
       expect(await blockedByWaiting(other)).toBe(1);
@@ -70,11 +70,11 @@ describe('a pause', () => {
 
   it('of an alarm is apart from an operator’s; a resume ends both and closes the alert', async () => {
     const subject = newId('sig');
-    await use.ledger.pauses.begin(WORD);
+    await use.ledger.pauses.begin(NOTE);
     await use.ledger.pauses.sound({ ...ALARM, subject });
     await use.ledger.pauses.sound({ ...ALARM, subject });
     const open = await use.ledger.pauses.open();
-    expect(open.map(({ cause, who }) => [cause, who])).toEqual([
+    expect(open.map(({ cause, actor }) => [cause, actor])).toEqual([
       ['operator', 'ops'],
       ['unknown_spend', 'sluice'],
     ]);
@@ -90,17 +90,17 @@ describe('a resume', () => {
   it('is refused, with the text of each, where an alert that pauses was not looked at', async () => {
     const { pauses, alerts } = use.ledger;
     const [first, second] = [newId('sig'), newId('sig')];
-    await pauses.begin(WORD);
+    await pauses.begin(NOTE);
     await pauses.sound({ ...ALARM, subject: first });
     const seen = (await alerts.list({ open: true, limit: 200 })).rows.map(({ position }) => position);
     await pauses.sound({ ...ALARM, subject: second, message: 'came while people looked' });
-    await expect(pauses.end({ ...WORD, seen })).rejects.toMatchObject({
+    await expect(pauses.end({ ...NOTE, seen })).rejects.toMatchObject({
       code: 'AlertsUnseen',
       message: expect.stringMatching(/not named are \d+ unknown_spend: came while people looked$/),
     });
     expect((await pauses.open()).map(({ cause }) => cause)).toEqual(['operator', 'unknown_spend']);
     await alerts.close('unknown_spend', second);
-    expect(await pauses.end({ ...WORD, seen })).toHaveLength(2);
+    expect(await pauses.end({ ...NOTE, seen })).toHaveLength(2);
     expect((await alerts.openByKind()).get('unknown_spend')).toBe(0);
   });
 });
@@ -167,12 +167,12 @@ describe('a pause of a scope', () => {
 
   it('of one kind stops that kind alone, and ends alone', async () => {
     const scope = 'kind/withdrawal' as const;
-    await use.ledger.pauses.begin({ ...WORD, scope: 'kind/x402' });
+    await use.ledger.pauses.begin({ ...NOTE, scope: 'kind/x402' });
     expect(await stopped(await reserved(use.ledger))).toBe('prepared');
-    await use.ledger.pauses.begin({ ...WORD, scope });
+    await use.ledger.pauses.begin({ ...NOTE, scope });
     const id = await reserved(use.ledger);
     expect(await stopped(id)).toBe('stopped');
-    expect(await use.ledger.pauses.end({ ...WORD, scope })).toMatchObject([{ scope }]);
+    expect(await use.ledger.pauses.end({ ...NOTE, scope })).toMatchObject([{ scope }]);
     expect(await stopped(id)).toBe('prepared');
     expect(await use.ledger.pauses.open()).toMatchObject([{ scope: 'kind/x402' }]);
     expect(await resume(use.ledger)).toHaveLength(1);
@@ -187,8 +187,8 @@ describe('a pause of a scope', () => {
     expect(await stopped(await reserved(use.ledger))).toBe('prepared');
     const cancelled = await reserved(use.ledger);
     expect(await use.ledger.settlements.cancel(cancelled, REASON)).toMatchObject({ status: 'cancelled' });
-    await use.ledger.pauses.end({ ...WORD, scope: 'kind/withdrawal' });
-    expect(await codeOf(use.ledger.pauses.end({ ...WORD, scope }))).toBe('AlertsUnseen');
+    await use.ledger.pauses.end({ ...NOTE, scope: 'kind/withdrawal' });
+    expect(await codeOf(use.ledger.pauses.end({ ...NOTE, scope }))).toBe('AlertsUnseen');
     await resume(use.ledger);
     expect(await stopped(id, { signers })).toBe('prepared');
   });

@@ -15,7 +15,7 @@ let record = '';
 beforeEach(async () => {
   await imported(use.ledger, ANN, BOB);
   await use.ledger.gaps.open(START, { ...childOf(START, { skipped: 9 }), parentSlot: 109n, height: 99n });
-  await use.ledger.gaps.close({ ...GAP, who: 'ops', why: 'lost' });
+  await use.ledger.gaps.close({ ...GAP, actor: 'ops', reason: 'lost' });
   record = await use.ledger.continuity.record();
 });
 

@@ -5,7 +5,7 @@ import { attempt, newId, PLENTY } from '../support.ts';
 import { terms } from '../terms.ts';
 
 const use = useDepositLedgers();
-const OPS = { who: 'ops', why: 'to see' };
+const OPS = { actor: 'ops', reason: 'to see' };
 /** Slots 101 to 120, the cursor on the last. */
 const BLOCKS = chain(START, ...Array.from({ length: 20 }, () => []));
 const keptSlots = 5n;

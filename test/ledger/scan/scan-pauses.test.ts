@@ -6,7 +6,7 @@ import { commit, imported, lockWaits, mustNotRematch, shown, useDepositLedgers }
 import { codeOf } from '../support.ts';
 
 const use = useDepositLedgers();
-const OPS = { who: 'ops', why: 'a node is suspected' };
+const OPS = { actor: 'ops', reason: 'a node is suspected' };
 const blocks = chain(START, [], []);
 
 async function stage() {
@@ -18,17 +18,17 @@ async function stage() {
 it('a pause holds the cursor for every process, until it is ended, and stays on record', async () => {
   await stage();
   await use.ledger.scanPauses.begin(OPS);
-  await use.ledger.scanPauses.begin({ who: 'another', why: 'as well' });
+  await use.ledger.scanPauses.begin({ actor: 'another', reason: 'as well' });
   expect(await use.other.scanPauses.open()).toMatchObject({ ...OPS, endedAt: null });
   expect(await codeOf(commit(use.other, blocks))).toBe('ScanPaused');
   expect(await codeOf(use.other.stagedRanges.join(START))).toBe('ScanPaused');
   expect(await codeOf(stage())).toBe('ScanPaused');
   expect(await use.ledger.scan.cursor()).toMatchObject({ slot: START.slot });
-  await use.other.scanPauses.end({ who: 'night shift', why: 'the node is gone' });
+  await use.other.scanPauses.end({ actor: 'night shift', reason: 'the node is gone' });
   expect(await use.ledger.scanPauses.open()).toBeUndefined();
   expect(await commit(use.other, blocks)).toBe('committed');
   const rows = await use.ledger.db.selectFrom('scanPause').selectAll().execute();
-  expect(rows).toMatchObject([{ ...OPS, endedBy: 'night shift', endedWhy: 'the node is gone' }]);
+  expect(rows).toMatchObject([{ ...OPS, endedBy: 'night shift', endedReason: 'the node is gone' }]);
 });
 
 it('a pause keeps what nodes were asked about already from being confirmed or announced', async () => {

@@ -150,7 +150,7 @@ describe('the making and the advance of a nonce account', () => {
   it('are not prepared while payments are stopped', async () => {
     const { address } = await freeAccount('v9');
     const id = settlementId(NONCE_CREATE, address);
-    await use.ledger.pauses.begin({ who: 'ops', why: 'a look' });
+    await use.ledger.pauses.begin({ actor: 'ops', reason: 'a look' });
     expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
       kind: 'stopped',
       reason: { code: 'paused' },

@@ -237,7 +237,7 @@ describe('an attempt that another worker watched before', () => {
   it('is said to be lost where it was confirmed and is not seen any more', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
-    const end = room.watcher.watch(sent, hooks, { status: 'confirmed', why: null });
+    const end = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
     await until(() => heard.length > 0);
     expect(heard).toEqual(['sending']);
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
@@ -246,7 +246,7 @@ describe('an attempt that another worker watched before', () => {
   it('is no longer held as soon as it is seen', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
-    const end = room.watcher.watch(sent, hooks, { status: 'held', why: 'nodes were down' });
+    const end = room.watcher.watch(sent, hooks, { status: 'held', reason: 'nodes were down' });
     await room.withBlocks(until(() => heard.length > 0));
     expect(heard[0]).toMatch(/^(sending|confirmed)$/);
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');

@@ -66,11 +66,11 @@ describe('the payment of a request', () => {
       'of 64 bytes',
     ],
     ['no token', { ...v1, payload: { signature } }, 'quoteToken must be the one'],
-  ])('with %s is undecodable', (_what, payment, why) => {
+  ])('with %s is undecodable', (_what, payment, reason) => {
     expect(readPayment({ 'x-payment': header(payment) })).toMatchObject({
       kind: 'undecodable',
       header: 'X-PAYMENT',
-      why: expect.stringContaining(why),
+      reason: expect.stringContaining(reason),
     });
   });
 
@@ -80,11 +80,11 @@ describe('the payment of a request', () => {
     ['base64url', { ...v2, payload: { transaction: '-_-_' } }, 'must be base64'],
     ['a list of extensions', { ...v2, extensions: [] }, 'extensions must be an object'],
     ['a number as identifier', { ...v2, extensions: identified(7) }, 'info.id must be a text'],
-  ])('of version 2 with %s is undecodable', (_what, payment, why) => {
+  ])('of version 2 with %s is undecodable', (_what, payment, reason) => {
     expect(readPayment({ 'payment-signature': header(payment) })).toMatchObject({
       kind: 'undecodable',
       header: 'PAYMENT-SIGNATURE',
-      why: expect.stringContaining(why),
+      reason: expect.stringContaining(reason),
     });
   });
 

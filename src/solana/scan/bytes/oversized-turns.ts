@@ -22,8 +22,8 @@ export async function inTurn<T>(node: Shower, read: () => Promise<T>, over?: Abo
     return await givingUp(pass, AbortSignal.timeout(PATIENCE_MS), over);
   } catch (error) {
     if (!(error instanceof TurnMissed)) throw error;
-    const why = 'getBlock: too many long blocks are read at once';
-    throw new NodeFault(node.name, why, { method: 'getBlock', asked: false, cause: error });
+    const reason = 'getBlock: too many long blocks are read at once';
+    throw new NodeFault(node.name, reason, { method: 'getBlock', asked: false, cause: error });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { checkClusterName } from './domain/cluster.ts';
 import { DomainError } from './domain/errors.ts';
 import { buildApp } from './http/app.ts';
-import { ScanSilence } from './http/deposits/scan-silence.ts';
+import { SilentScanGauge } from './http/deposits/scan-silence.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { meterAlerts } from './platform/alert-metrics.ts';
@@ -91,7 +91,7 @@ function keepLooking(
   open: Closers,
 ): void {
   const pool = new AddressPool(ledger, addressLowWater);
-  const silence = new ScanSilence({ ledger, temporal, cluster });
+  const silence = new SilentScanGauge({ ledger, temporal, cluster });
   const looks = {
     'free deposit addresses': () => pool.look(),
     'late webhooks': () => ledger.deliveries.tellOfLate(),

@@ -12,11 +12,14 @@ import { newWallet } from './wallet.ts';
 const MAX_BODY_BYTES = 50 * 1024;
 
 /** Faults that concern the connection, or the bytes on it, instead of one answer. */
-type Ending = Extract<Fault, { readonly kind: 'no-answer' | 'drop' | 'lost-answer' | 'http' | 'malformed' }>;
+type ConnectionFault = Extract<
+  Fault,
+  { readonly kind: 'no-answer' | 'drop' | 'lost-answer' | 'http' | 'malformed' }
+>;
 
-interface Answer {
+interface NodeResponse {
   readonly body: Record<string, unknown>;
-  readonly ending?: Ending | undefined;
+  readonly ending?: ConnectionFault | undefined;
 }
 
 /** What proxies in front of a node answer when it is away. */
@@ -110,7 +113,7 @@ export class RpcNode {
     else this.#write(response, body);
   }
 
-  #end(response: ServerResponse, ending: Ending, body: unknown): void {
+  #end(response: ServerResponse, ending: ConnectionFault, body: unknown): void {
     switch (ending.kind) {
       case 'no-answer':
         return;
@@ -145,7 +148,7 @@ export class RpcNode {
     response.end(`${toJson(body)}\n`);
   }
 
-  async #call(request: unknown): Promise<Answer> {
+  async #call(request: unknown): Promise<NodeResponse> {
     const { id, method, params } = isRecord(request) ? request : {};
     if (typeof method !== 'string')
       return { body: failureBody(id, new RpcFailure(-32600, 'Invalid request')) };

@@ -38,7 +38,7 @@ export interface WalletTransaction {
   readonly changeLamports: bigint;
 }
 
-interface TokenBalance {
+interface RpcTokenBalance {
   readonly accountIndex: number;
   readonly mint: string;
   readonly owner: string;
@@ -55,8 +55,8 @@ interface BlockTransaction {
     readonly fee: number;
     readonly preBalances: readonly number[];
     readonly postBalances: readonly number[];
-    readonly preTokenBalances: readonly TokenBalance[];
-    readonly postTokenBalances: readonly TokenBalance[];
+    readonly preTokenBalances: readonly RpcTokenBalance[];
+    readonly postTokenBalances: readonly RpcTokenBalance[];
   };
 }
 
@@ -178,7 +178,7 @@ function gainOf(meta: BlockTransaction['meta'], index: number): bigint {
 /** How much more of its mint an owner has in an account than before. */
 function tokenGain(
   meta: BlockTransaction['meta'],
-  { accountIndex, mint, owner, uiTokenAmount }: TokenBalance,
+  { accountIndex, mint, owner, uiTokenAmount }: RpcTokenBalance,
 ): bigint {
   const before = meta.preTokenBalances.find(
     (held) => held.accountIndex === accountIndex && held.mint === mint && held.owner === owner,

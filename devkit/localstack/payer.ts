@@ -83,7 +83,9 @@ export class Payer {
    * signature. Throws where it can land no more.
    */
   async send(...steps: readonly Steps[]): Promise<string> {
-    const { value } = await rpc<Lifetime>(this.#url, 'getLatestBlockhash', [{ commitment: 'confirmed' }]);
+    const { value } = await rpc<LatestBlockhashAnswer>(this.#url, 'getLatestBlockhash', [
+      { commitment: 'confirmed' },
+    ]);
     const message = new TransactionMessage({
       payerKey: this.#keypair.publicKey,
       recentBlockhash: value.blockhash,
@@ -231,7 +233,7 @@ export class Payer {
   }
 }
 
-interface Lifetime {
+interface LatestBlockhashAnswer {
   readonly value: { readonly blockhash: string; readonly lastValidBlockHeight: number };
 }
 

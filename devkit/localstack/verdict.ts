@@ -12,7 +12,7 @@ export interface Claim {
 }
 
 /** What the finalized blocks say to a {@link Claim}. */
-export interface Verdict {
+export interface ChainVerdict {
   /** The transfers of its attempts. */
   readonly transfers: readonly ChainPayment[];
   /** It is finalized, and no transfer has the right asset and amount and went to the right wallet. */
@@ -28,7 +28,7 @@ export function claimOf(terms: WithdrawalTerms, { status, amountReceived, attemp
 }
 
 /** Holds a claim against `payments`, all that left the hot wallet. */
-export function judge(claim: Claim, payments: readonly ChainPayment[]): Verdict {
+export function judge(claim: Claim, payments: readonly ChainPayment[]): ChainVerdict {
   const { terms, status, signatures } = claim;
   const transfers = payments.filter(({ signature }) => signatures.includes(signature));
   const right = transfers.filter((transfer) => isRight(transfer, claim));

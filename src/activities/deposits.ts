@@ -7,7 +7,7 @@ import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.t
 import type { AuditOrder } from '../domain/audit.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import type { CatchUpRange } from '../domain/scan.ts';
-import { beating } from './heartbeat.ts';
+import { withHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
 
 /** Activities of the deposit scan, rescans, audits and reconciliation. The long ones send heartbeats. */
@@ -20,11 +20,12 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
     ...createScanOrders(deps),
     ...createReconciliation(deps),
     ...ranges,
-    scanRange: (range: CatchUpRange) => beating(() => ranges.scanRange(range)),
-    joinRanges: () => beating(() => ranges.joinRanges()),
-    rescan: (order: RescanOrder) => beating(() => rescans.rescan(order)),
+    scanRange: (range: CatchUpRange) => withHeartbeat(() => ranges.scanRange(range)),
+    joinRanges: () => withHeartbeat(() => ranges.joinRanges()),
+    rescan: (order: RescanOrder) => withHeartbeat(() => rescans.rescan(order)),
     ...audits,
-    auditPage: (order: AuditOrder, after: string | null) => beating(() => audits.auditPage(order, after)),
+    auditPage: (order: AuditOrder, after: string | null) =>
+      withHeartbeat(() => audits.auditPage(order, after)),
   };
 }
 

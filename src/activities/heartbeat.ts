@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { TIMEOUTS } from '../domain/timeouts.ts';
 
 /** Sends heartbeats until `work` ends, so that Temporal does not start a second try while this process is alive. */
-export async function beating<T>(work: () => Promise<T>): Promise<T> {
+export async function withHeartbeat<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();
   const beat = setInterval(() => context.heartbeat(), TIMEOUTS.heartbeatEveryMs);
   try {

@@ -1,5 +1,5 @@
 import { isDomainError } from '../domain/errors.ts';
-import type { Shown, Standing } from '../domain/steps.ts';
+import type { DisplayedStatus, SettlementState } from '../domain/steps.ts';
 import { createAnswering } from '../settlement/answer.ts';
 import type { JudgeDeps } from '../settlement/record-verdict.ts';
 import { setAside } from '../settlement/state.ts';
@@ -24,7 +24,13 @@ export function createQuickActivities(deps: QuickDeps) {
      * seconds. Returns earlier if keys on other workers must sign. A repeated call continues with the stored attempt.
      * @throws NotFound, SigningRefused
      */
-    async settleQuickly({ id, shown }: { readonly id: string; readonly shown: Shown }): Promise<Standing> {
+    async settleQuickly({
+      id,
+      shown,
+    }: {
+      readonly id: string;
+      readonly shown: DisplayedStatus;
+    }): Promise<SettlementState> {
       try {
         const preparation = await steps.prepareSettlement({ id, shown });
         if (preparation.kind === 'prepared') {

@@ -11,8 +11,8 @@ import {
   type Tally,
   type TokenPlace,
 } from '../domain/reconciliation.ts';
-import type { Place } from '../ledger/reconciliation/reconciliations.ts';
-import { beating } from './heartbeat.ts';
+import type { PassCursor } from '../ledger/reconciliation/reconciliations.ts';
+import { withHeartbeat } from './heartbeat.ts';
 
 export interface ReconciliationDeps extends LookDeps {
   /** Wallets per page. Default 1,000. */
@@ -28,7 +28,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
   const kind = scans ? undefined : 'hot';
 
   /** Compares the next page, and wallets that could not be compared before. */
-  async function compare(place: Place): Promise<ReconciledPage> {
+  async function compare(place: PassCursor): Promise<ReconciledPage> {
     const page = await ledger.watched.page(place.after, pageSize, kind);
     const again = await ledger.reconciliations.due(AGAIN, kind);
     const { looks, unread } = await lookAt(deps, [...new Set([...page, ...again])]);
@@ -50,7 +50,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
      * before the wallet was watched, or a missed movement. Wallets not compared for long raise an alert too.
      */
     reconcilePage(): Promise<ReconciledPage> {
-      return beating(async () => {
+      return withHeartbeat(async () => {
         const place = await ledger.reconciliations.begin();
         await ledger.reconciliations.tell(kind);
         try {

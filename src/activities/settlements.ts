@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
-import type { Preparation, Shown, Standing } from '../domain/steps.ts';
+import type { DisplayedStatus, Preparation, SettlementState } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
@@ -29,9 +29,12 @@ export function createSettlementActivities(deps: SettlementsDeps) {
 
   return {
     /** State that an earlier run left. @throws NotFound */
-    findSettlement: ({ id }: Named): Promise<Standing> => standing(deps, id),
+    findSettlement: ({ id }: Named): Promise<SettlementState> => standing(deps, id),
 
-    async prepareSettlement({ id, shown }: Named & { readonly shown: Shown }): Promise<Preparation> {
+    async prepareSettlement({
+      id,
+      shown,
+    }: Named & { readonly shown: DisplayedStatus }): Promise<Preparation> {
       const settlement = await ledger.settlements.get(id);
       const kind = kindOf(kinds, settlement);
       return prepareNext(
@@ -55,7 +58,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     },
 
     /** Fails, to be retried, until all signers have signed, or the attempt has ended or must not be sent. */
-    async awaitSignatures({ id, n }: { readonly id: string; readonly n: number }): Promise<Standing> {
+    async awaitSignatures({ id, n }: { readonly id: string; readonly n: number }): Promise<SettlementState> {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
         throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
@@ -69,14 +72,14 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     }: {
       readonly id: string;
       readonly reason: StatusReason;
-    }): Promise<Standing> {
+    }): Promise<SettlementState> {
       await setAside(ledger, id, reason);
       return standing(deps, id);
     },
   };
 }
 
-async function standing({ ledger, kinds }: SettlementsDeps, id: string): Promise<Standing> {
+async function standing({ ledger, kinds }: SettlementsDeps, id: string): Promise<SettlementState> {
   const settlement = await ledger.settlements.get(id);
   return standingOf(ledger, settlement, kindOf(kinds, settlement));
 }

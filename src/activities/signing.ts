@@ -3,7 +3,7 @@ import type { SigningTask } from '../domain/steps.ts';
 import { refused, type SigningBounds } from '../signing/checks.ts';
 import { maySign, SIGNING_RULES, type SigningRules } from '../signing/rules.ts';
 import type { Signer } from '../signing/signer.ts';
-import { beating } from './heartbeat.ts';
+import { withHeartbeat } from './heartbeat.ts';
 
 export interface SigningDeps {
   /** Keys of this process by name, for example `hot`. */
@@ -29,7 +29,7 @@ export function createSignerActivities({ keys, bounds, rules = SIGNING_RULES }: 
       if (!maySign(rule, key)) throw refused(`key ${key} signs no message of kind ${kind}`);
       const bytes = base64.decode(message);
       rule.policy(bytes, terms, signer.address, bounds);
-      return { signature: base58.encode(await beating(() => signer.sign(bytes))) };
+      return { signature: base58.encode(await withHeartbeat(() => signer.sign(bytes))) };
     },
   };
 }

@@ -1,15 +1,15 @@
 import { startDueAudits } from '../deposits/backfill/due-audits.ts';
-import { type BurialDeps, createBurial } from '../settlement/expire-unsigned.ts';
+import { createUnsignedExpiry, type UnsignedExpiryDeps } from '../settlement/expire-unsigned.ts';
 import { createOrphans, type OrphansDeps } from '../settlement/restart-unfinished.ts';
 import type { WalletWatch } from '../treasury/hot-wallet-watch.ts';
 import { createNodeWatch, type NodeWatchDeps } from './node-watch.ts';
 
-export interface WatchDeps extends OrphansDeps, NodeWatchDeps, BurialDeps {
+export interface WatchDeps extends OrphansDeps, NodeWatchDeps, UnsignedExpiryDeps {
   readonly walletWatch: WalletWatch;
 }
 
 export function createWatchActivities(deps: WatchDeps) {
-  const burial = createBurial(deps);
+  const burial = createUnsignedExpiry(deps);
   return {
     ...createNodeWatch(deps),
     ...createOrphans(deps),

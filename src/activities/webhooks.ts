@@ -15,7 +15,7 @@ import { notYet } from '../settlement/retry-later.ts';
 import { Places } from '../webhooks/connection-limits.ts';
 import { withLinks } from '../webhooks/links.ts';
 import { OwnFault } from '../webhooks/local-failure.ts';
-import type { Answer, WebhookSender } from '../webhooks/sender.ts';
+import type { DeliveryResponse, WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders } from '../webhooks/signature.ts';
 
 export interface WebhookDeps {
@@ -27,7 +27,7 @@ export interface WebhookDeps {
 }
 
 /** Result of one try. `unsent`: our own fault, not counted as a try. */
-type Outcome =
+type DeliveryOutcome =
   | { readonly kind: 'heard' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'missed'; readonly reason: string; readonly retryAfterMs: number | null }
@@ -113,7 +113,7 @@ async function tell(
   { ledger: { webhooks }, sender, explorer }: WebhookDeps,
   endpoint: string,
   { id, url, body: facts }: Due,
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   const at = new Date();
   const body = withLinks(facts, explorer);
   let headers: Readonly<Record<string, string>>;
@@ -134,7 +134,7 @@ async function tell(
 }
 
 /** Maps the answer to a result. `at`: our time in the signature. */
-function judge({ status, retryAfterMs, date }: Answer, at: Date): Outcome {
+function judge({ status, retryAfterMs, date }: DeliveryResponse, at: Date): DeliveryOutcome {
   if (status >= 200 && status < 300) return { kind: 'heard' };
   if (status === GONE) return { kind: 'gone' };
   const reason = `the receiver answered ${status}`;

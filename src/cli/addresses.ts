@@ -45,11 +45,11 @@ function registerImport(addresses: Command): void {
 
 function renderImport({ imported, known, free, warnings }: AddressImport, isAudited: boolean): string {
   const later = isAudited && imported > 0 ? '; the new ones follow when their audit ends' : '';
-  const counts = `${imported} imported, ${known} known before; ${inWords(free)} can be assigned${later}`;
+  const counts = `${imported} imported, ${known} known before; ${describeFree(free)} can be assigned${later}`;
   return [counts, ...warnings.map(renderWarning)].join('\n');
 }
 
-function inWords(free: number): string {
+function describeFree(free: number): string {
   return free < MOST_COUNTED ? String(free) : `${free} or more`;
 }
 
@@ -88,7 +88,7 @@ function registerRelease(addresses: Command): void {
           );
           return sluice.depositAddresses.release(options.reason);
         },
-        ({ released, free }) => `${released} released; ${inWords(free)} can be assigned`,
+        ({ released, free }) => `${released} released; ${describeFree(free)} can be assigned`,
       ),
     );
 }

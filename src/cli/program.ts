@@ -16,7 +16,7 @@ export function createProgram(name: string, description: string): Command {
 
 /** Parses arguments and runs the command. Invalid arguments: exit code 2, in JSON format with a JSON object. */
 export async function runProgram(program: Command): Promise<void> {
-  process.stdout.on('error', endUnheard);
+  process.stdout.on('error', endOnBrokenPipe);
   await runCommand(program, process.argv.slice(2));
 }
 
@@ -34,7 +34,7 @@ export async function runCommand(program: Command, args: readonly string[]): Pro
 }
 
 /** Handles a reader that closed stdout, such as `head`: an endless command ends like by Ctrl-C, any other at once. */
-function endUnheard(error: NodeJS.ErrnoException): void {
+function endOnBrokenPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
   if (!process.emit('SIGINT', 'SIGINT')) process.exit();
 }

@@ -1,5 +1,10 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { WebhookDelivery, WebhookStanding, WebhookTopic, WebhookWithSecret } from '../client/client.ts';
+import type {
+  WebhookDelivery,
+  WebhookTopic,
+  WebhookWithBacklog,
+  WebhookWithSecret,
+} from '../client/client.ts';
 import { DELIVERY_STATES, WEBHOOK_TOPICS } from '../domain/webhook.ts';
 import {
   apiCommand,
@@ -15,7 +20,7 @@ import {
 import { requireConsent } from './consent.ts';
 import { EXIT, UsageError } from './exit.ts';
 
-const COLUMNS: Columns<WebhookStanding> = {
+const COLUMNS: Columns<WebhookWithBacklog> = {
   id: ({ id }) => id,
   url: ({ url }) => url,
   events: ({ events }) => events.join(' '),

@@ -78,7 +78,12 @@ export type {
 
 export { type ReceivedWebhook, verifyWebhook } from './verify-webhook.ts';
 export type { CallOptions, PollOptions } from './waiting.ts';
-export type { ToldAlert, ToldDeposit, ToldWithdrawal, WebhookEvent } from './webhook-events.ts';
+export type {
+  AlertEventData,
+  DepositEventData,
+  WebhookEvent,
+  WithdrawalEventData,
+} from './webhook-events.ts';
 export type {
   DeliveryState,
   Webhook,
@@ -86,8 +91,8 @@ export type {
   WebhookDelivery,
   WebhookDeliveryPage,
   WebhookEventType,
-  WebhookStanding,
   WebhookTopic,
+  WebhookWithBacklog,
   WebhookWithSecret,
 } from './webhooks.ts';
 

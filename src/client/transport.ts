@@ -55,7 +55,7 @@ export class Transport {
     }
   }
 
-  async #try<T>(call: Call, signal: AbortSignal | undefined): Promise<Outcome<T>> {
+  async #try<T>(call: Call, signal: AbortSignal | undefined): Promise<CallOutcome<T>> {
     const { timeoutMs = 30_000 } = this.#options;
     const end = new AbortController();
     const giveUp = (): void => end.abort(signal?.reason);
@@ -75,7 +75,7 @@ export class Transport {
     }
   }
 
-  async #ask<T>(call: Call, signal: AbortSignal): Promise<Outcome<T>> {
+  async #ask<T>(call: Call, signal: AbortSignal): Promise<CallOutcome<T>> {
     const { baseUrl, apiKey, fetch: send = globalThis.fetch } = this.#options;
     const headers: Record<string, string> = { authorization: `Bearer ${apiKey}`, accept: 'application/json' };
     if (call.body !== undefined) headers['content-type'] = 'application/json';
@@ -90,7 +90,7 @@ export class Transport {
   }
 }
 
-type Outcome<T> =
+type CallOutcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: SluiceError; readonly retryAfterMs: number | null };
 

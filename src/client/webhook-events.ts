@@ -4,13 +4,13 @@ import type { Deposit } from './deposits.ts';
 import type { WithdrawalSummary } from './types.ts';
 
 /** A deposit at the time of the event. */
-export interface ToldDeposit extends Deposit {
+export interface DepositEventData extends Deposit {
   /** Sequence of the same event in `sluice.deposits.events()`. */
   readonly sequence: string;
 }
 
 /** A withdrawal at the time of the event. */
-export interface ToldWithdrawal
+export interface WithdrawalEventData
   extends Pick<
     WithdrawalSummary,
     'id' | 'status' | 'reason' | 'asset' | 'amount' | 'amountReceived' | 'destination' | 'memo' | 'updatedAt'
@@ -20,7 +20,7 @@ export interface ToldWithdrawal
 }
 
 /** An alert at the time of the event. Times are ISO-8601. */
-export interface ToldAlert {
+export interface AlertEventData {
   readonly kind: AlertKind;
   /** By kind: a withdrawal id, a signature, a deposit id, a wallet, a node, a webhook id, or `sluice`. */
   readonly subject: string;
@@ -36,7 +36,7 @@ export interface ToldAlert {
   readonly closedAt: string | null;
 }
 
-interface Told<Type extends WebhookEventType, Data> {
+interface EventEnvelope<Type extends WebhookEventType, Data> {
   readonly type: Type;
   /** Time of the event, ISO-8601. */
   readonly timestamp: string;
@@ -47,6 +47,6 @@ type OfFamily<Family extends string> = Extract<WebhookEventType, `${Family}.${st
 
 /** A webhook event; `type` determines `data`. A newer Sluice may send other types: respond with 2xx and ignore them. */
 export type WebhookEvent =
-  | Told<OfFamily<'deposit'>, ToldDeposit>
-  | Told<OfFamily<'withdrawal'>, ToldWithdrawal>
-  | Told<OfFamily<'alert'>, ToldAlert>;
+  | EventEnvelope<OfFamily<'deposit'>, DepositEventData>
+  | EventEnvelope<OfFamily<'withdrawal'>, WithdrawalEventData>
+  | EventEnvelope<OfFamily<'alert'>, AlertEventData>;

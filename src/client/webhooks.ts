@@ -22,7 +22,7 @@ export interface WebhookWithSecret extends Webhook {
 }
 
 /** An endpoint and its undelivered events. */
-export interface WebhookStanding extends Webhook {
+export interface WebhookWithBacklog extends Webhook {
   /** Number of events not delivered yet. */
   readonly waiting: number;
   readonly dead: number;
@@ -63,8 +63,8 @@ export class WebhookCalls {
     return this.#transport.call({ method: 'POST', path: '/v1/webhooks', body: { url, events } }, options);
   }
 
-  async list(options?: CallOptions): Promise<readonly WebhookStanding[]> {
-    const answer = await this.#transport.call<{ webhooks: readonly WebhookStanding[] }>(
+  async list(options?: CallOptions): Promise<readonly WebhookWithBacklog[]> {
+    const answer = await this.#transport.call<{ webhooks: readonly WebhookWithBacklog[] }>(
       {
         method: 'GET',
         path: '/v1/webhooks',

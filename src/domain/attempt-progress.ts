@@ -1,4 +1,4 @@
-import type { Verdict } from './attempt.ts';
+import type { AttemptVerdict } from './attempt.ts';
 import { ATTEMPT_FAILED } from './chain-failures.ts';
 import { type SettlementStatus, type StatusReason, WITHDRAWAL } from './settlement.ts';
 
@@ -98,7 +98,7 @@ const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
 export function nextStep(
   kind: string,
   { status, reason }: { readonly status: SettlementStatus; readonly reason: StatusReason | null },
-  verdict: Verdict['kind'] | null,
+  verdict: AttemptVerdict['kind'] | null,
 ): string {
   switch (verdict) {
     case 'landed':

@@ -34,7 +34,7 @@ export interface AttemptFacts {
  * One node's result of getSignatureStatuses (or of getTransaction if it shows more), or the reason why it is unusable.
  * `atSlot` is the node's context slot; null if the node did not return one.
  */
-export type Sighting =
+export type StatusObservation =
   | {
       readonly kind: 'absent';
       readonly atSlot: bigint | null;
@@ -51,7 +51,7 @@ export type Sighting =
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 /** One node's answer. `sequence` grows with every request of one investigation. */
-export interface NodeTestimony<T> {
+export interface NodeAnswer<T> {
   readonly node: string;
   readonly sequence: number;
   readonly answer: T;
@@ -90,7 +90,7 @@ export type SequencedCoverage = Coverage & { readonly sequence: number };
 /** Node answers about an attempt. `quorum` = nodes that must agree (more than half, at least 2; 1 only on loopback). */
 export interface OutcomeEvidence {
   readonly quorum: number;
-  readonly statuses: readonly NodeTestimony<Sighting>[];
+  readonly statuses: readonly NodeAnswer<StatusObservation>[];
   /** Nodes other than the first source that return the same finalized outcome, or our own linked scan. */
   readonly outcomeConfirmedBy: readonly string[];
   /** Those that show a fee: it ran. An included transaction without a fee uses no nonce (SIMD-0290). */
@@ -104,7 +104,7 @@ export interface InvestigationTimes {
 }
 
 export interface Evidence extends OutcomeEvidence {
-  readonly finalizedHeights: readonly NodeTestimony<bigint>[];
+  readonly finalizedHeights: readonly NodeAnswer<bigint>[];
   /** Nodes whose finalized bank still accepts the blockhash, whatever height they report. */
   readonly stillTaking: readonly string[];
   /** The attempt's first block. Null if too few nodes agree on it, or if no node was asked. */
@@ -150,7 +150,7 @@ export interface NonceBypass {
 
 export interface NonceEvidence extends OutcomeEvidence {
   /** The value of its nonce account in each node's finalized bank. */
-  readonly finalizedNonces: readonly NodeTestimony<string>[];
+  readonly finalizedNonces: readonly NodeAnswer<string>[];
   readonly use: NonceUse | null;
   /** The transaction that advanced the account past the nonce. Null if none was found, or if `use` is set. */
   readonly bypass: NonceBypass | null;
@@ -158,7 +158,7 @@ export interface NonceEvidence extends OutcomeEvidence {
   readonly coverage: SequencedCoverage | null;
 }
 
-export type Verdict =
+export type AttemptVerdict =
   | { readonly kind: 'landed'; readonly slot: bigint }
   | { readonly kind: 'failed'; readonly slot: bigint; readonly error: string }
   | { readonly kind: 'alive'; readonly seen: 'processed' | 'confirmed' | null }

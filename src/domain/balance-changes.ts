@@ -1,20 +1,20 @@
 import { findingOfTransaction, type Ours } from './credits.ts';
 import type { Movement, ScannedTransaction } from './deposit.ts';
 
-export type Place = Pick<Movement, 'wallet' | 'account' | 'asset'>;
+export type AccountRef = Pick<Movement, 'wallet' | 'account' | 'asset'>;
 
 /** Base units that a transaction added, under any asset rules; 0 if none. */
-export function arrivedBy(transaction: ScannedTransaction, place: Place): bigint {
+export function arrivedBy(transaction: ScannedTransaction, place: AccountRef): bigint {
   return amountAt(findingOfTransaction(transaction, watching(place)).inflows, place);
 }
 
 /** Base units that a transaction removed, its fee included; 0 if none. */
-export function leftBy(transaction: ScannedTransaction, place: Place): bigint {
+export function leftBy(transaction: ScannedTransaction, place: AccountRef): bigint {
   return amountAt(findingOfTransaction(transaction, watching(place)).outflows, place);
 }
 
 /** Ownership alone decides which balances changed. Asset rules decide only whether a change is credited. */
-function watching({ wallet }: Place): Ours {
+function watching({ wallet }: AccountRef): Ours {
   return {
     kindOf: (address) => (address === wallet ? 'deposit' : undefined),
     ataOf: () => '',
@@ -23,6 +23,6 @@ function watching({ wallet }: Place): Ours {
   };
 }
 
-function amountAt(movements: readonly Movement[], { account, asset }: Place): bigint {
+function amountAt(movements: readonly Movement[], { account, asset }: AccountRef): bigint {
   return movements.find((one) => one.account === account && one.asset === asset)?.amount ?? 0n;
 }

@@ -9,7 +9,7 @@ export type Link = Pick<BlockHeader, 'slot' | 'height' | 'parentSlot' | 'previou
  * oldest first. `wanted`: the next block to fetch, by the name that its child gives it. `contradicted`: the agreed
  * chain does not contain the cursor; `child` is its block nearest to the cursor.
  */
-export type Walk<Header extends BlockHeader = BlockHeader> =
+export type BlockLink<Header extends BlockHeader = BlockHeader> =
   | { readonly kind: 'linked'; readonly headers: readonly Header[] }
   | { readonly kind: 'wanted'; readonly name: BlockName; readonly child: Header }
   | { readonly kind: 'contradicted'; readonly child: Header };
@@ -41,7 +41,7 @@ export function walkBack<Header extends BlockHeader>(
   cursor: BlockName,
   anchor: Header,
   known: (name: BlockName) => Header | undefined,
-): Walk<Header> {
+): BlockLink<Header> {
   const downwards: Header[] = [];
   for (let child = anchor; ; ) {
     const name = parentOf(child);

@@ -69,7 +69,7 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
 }
 
 /** The change of one account. A change of owner is two: the whole balance leaves one wallet, enters the other. */
-interface Change {
+interface BalanceDelta {
   readonly account: string;
   readonly wallet: string;
   readonly asset: string;
@@ -81,13 +81,13 @@ interface Change {
 }
 
 /** A decrease of a nested token account is no outflow: the wallet's balances exclude it. */
-function ofWallet(change: Change, ours: Ours): readonly Change[] {
+function ofWallet(change: BalanceDelta, ours: Ours): readonly BalanceDelta[] {
   const wallet = change.asset === SOL ? undefined : ours.nestedIn?.(change.wallet);
   if (wallet === undefined) return [change];
   return change.delta > 0n ? [{ ...change, wallet, nested: true }] : [];
 }
 
-function changesOf({ error, accounts, tokens }: ScannedTransaction): readonly Change[] {
+function changesOf({ error, accounts, tokens }: ScannedTransaction): readonly BalanceDelta[] {
   const native = accounts.map(({ address, before, after }) => ({
     account: address,
     wallet: address,
@@ -100,10 +100,10 @@ function changesOf({ error, accounts, tokens }: ScannedTransaction): readonly Ch
   return error === null ? [...native, ...tokens.flatMap(tokenChanges)] : native;
 }
 
-function tokenChanges({ account, mint, before, after }: TokenChange): readonly Change[] {
+function tokenChanges({ account, mint, before, after }: TokenChange): readonly BalanceDelta[] {
   const program = after?.program ?? before?.program ?? null;
   const decimals = after?.decimals ?? before?.decimals ?? null;
-  const change = (owner: string | null | undefined, delta: bigint, ownerChanged: boolean): Change[] =>
+  const change = (owner: string | null | undefined, delta: bigint, ownerChanged: boolean): BalanceDelta[] =>
     typeof owner === 'string'
       ? [{ account, wallet: owner, asset: mint, delta, program, decimals, ownerChanged }]
       : [];
@@ -139,7 +139,7 @@ function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): Readonly
  * `not_associated_account`, `asset_changed`), and last what an operator may change (`unknown_mint`, `deposits_off`,
  * `below_minimum`). So these last reasons imply that every other check passed.
  */
-function reasonAgainst(change: Change, ours: Ours): NotCreditedReason | null {
+function reasonAgainst(change: BalanceDelta, ours: Ours): NotCreditedReason | null {
   const terms = ours.asset(change.asset);
   if (ours.kindOf(change.wallet) === 'hot') return 'hot_wallet';
   if (change.nested === true) return 'nested_token_account';
@@ -152,20 +152,20 @@ function reasonAgainst(change: Change, ours: Ours): NotCreditedReason | null {
 }
 
 /** True if the mint is not the listed one: its issuer closed it and recreated it at the same address. */
-function isRemade({ program, decimals }: Change, terms: AssetTerms): boolean {
+function isRemade({ program, decimals }: BalanceDelta, terms: AssetTerms): boolean {
   const isOther = (shown: unknown, listed: unknown): boolean => shown !== null && shown !== listed;
   return isOther(program, terms.program) || isOther(decimals, terms.decimals);
 }
 
 /** True for SOL, an associated token account under the mint's current program, and an allowed change of owner. */
-function isInItsPlace(change: Change, terms: AssetTerms | undefined, ours: Ours): boolean {
+function isInItsPlace(change: BalanceDelta, terms: AssetTerms | undefined, ours: Ours): boolean {
   const { account, wallet, asset, ownerChanged } = change;
   const program = change.program ?? terms?.program ?? null;
   if (asset === SOL || program === null) return true;
   return ownerChanged || ours.ataOf(wallet, asset, program) === account;
 }
 
-function movement({ signature }: ScannedTransaction, { account, wallet, asset, delta }: Change) {
+function movement({ signature }: ScannedTransaction, { account, wallet, asset, delta }: BalanceDelta) {
   return { signature, account, wallet, asset, amount: delta < 0n ? -delta : delta };
 }
 

@@ -1,15 +1,15 @@
 import type { Inflow, NotCreditedReason } from './deposit.ts';
 
 /** The part of an arrival that nodes can confirm. */
-export type Told = Pick<Inflow, 'wallet' | 'amount' | 'reason'>;
+export type ReportedInflow = Pick<Inflow, 'wallet' | 'amount' | 'reason'>;
 
 /** One node's answer about a recorded arrival; null if the node returns the transaction without it. */
-export interface Testimony {
+export interface InflowAnswer {
   readonly node: string;
-  readonly arrival: Told | null;
+  readonly arrival: ReportedInflow | null;
 }
 
-export interface Verdict extends Told {
+export interface InflowVerdict extends ReportedInflow {
   readonly by: readonly string[];
 }
 
@@ -24,7 +24,11 @@ const OF_OUR_TERMS: ReadonlySet<NotCreditedReason> = new Set([
  * The arrival that at least `quorum` nodes return alike, owner included; null if too few do. If it equals the
  * recorded one, the recorded reason is kept: our own terms are applied once, when the block is read.
  */
-export function verdictOn(onRecord: Told, testimonies: readonly Testimony[], quorum: number): Verdict | null {
+export function verdictOn(
+  onRecord: ReportedInflow,
+  testimonies: readonly InflowAnswer[],
+  quorum: number,
+): InflowVerdict | null {
   for (const { arrival } of testimonies) {
     if (arrival === null) continue;
     const by = testimonies.filter((other) => other.arrival !== null && isAlike(other.arrival, arrival));
@@ -35,25 +39,25 @@ export function verdictOn(onRecord: Told, testimonies: readonly Testimony[], quo
   return null;
 }
 
-export function isAlike(one: Told, other: Told): boolean {
+export function isAlike(one: ReportedInflow, other: ReportedInflow): boolean {
   return (
     one.wallet === other.wallet &&
     one.amount === other.amount &&
-    toldByChain(one.reason) === toldByChain(other.reason)
+    readFromChain(one.reason) === readFromChain(other.reason)
   );
 }
 
-export function inWords({
+export function describeInflow({
   amount,
   asset,
   account,
   wallet,
   reason,
-}: Told & Pick<Inflow, 'asset' | 'account'>): string {
+}: ReportedInflow & Pick<Inflow, 'asset' | 'account'>): string {
   const at = account === wallet ? account : `${account} of ${wallet}`;
   return `${amount} of ${asset} at ${at}${reason === null ? '' : ` as ${reason}`}`;
 }
 
-function toldByChain(reason: NotCreditedReason | null): NotCreditedReason | null {
+function readFromChain(reason: NotCreditedReason | null): NotCreditedReason | null {
   return reason === null || OF_OUR_TERMS.has(reason) ? null : reason;
 }

@@ -97,7 +97,8 @@ export interface View {
  */
 export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V | null {
   const alike = new Map<string, V[]>();
-  for (const view of views) alike.set(wordOf(view), [...(alike.get(wordOf(view)) ?? []), view]);
+  for (const view of views)
+    alike.set(mismatchMessage(view), [...(alike.get(mismatchMessage(view)) ?? []), view]);
   const agreed = [...alike.values()].find(({ length }) => length >= quorum) ?? [];
   return agreed.reduce<V | null>(
     (newest, one) => (newest === null || one.slot > newest.slot ? one : newest),
@@ -106,7 +107,7 @@ export function agreedOn<V extends View>(quorum: number, views: readonly V[]): V
 }
 
 /** Equal for views with equal content, whatever their slots. */
-function wordOf({ differences, pending, frozen, nested }: View): string {
+function mismatchMessage({ differences, pending, frozen, nested }: View): string {
   const excess = differences.map(
     ({ account, asset, chain, record }) => `${account} ${asset} ${chain - record}`,
   );
@@ -119,7 +120,7 @@ function wordOf({ differences, pending, frozen, nested }: View): string {
   return [...excess.toSorted(), '', ...pending.toSorted(), ...lists].join('\n');
 }
 
-export interface Standing {
+export interface ReconciliationProgress {
   /** Since then every watched wallet was compared, or is among the unread. */
   readonly comparedSince: Date;
   /** The wallet after which the current pass continues; null at its beginning, or if there is none. */
@@ -136,7 +137,10 @@ const LONGEST_UNCOMPARED_MS = 48 * HOUR_MS;
 const LONGEST_UNREAD_MS = 3 * HOUR_MS;
 
 /** The alert about wallets that were not compared for too long; null if there are none. */
-export function behindAlarm({ comparedSince, after, unread, longest }: Standing, now: Date): Alarm | null {
+export function behindAlarm(
+  { comparedSince, after, unread, longest }: ReconciliationProgress,
+  now: Date,
+): Alarm | null {
   const lacks: string[] = [];
   if (now.getTime() - comparedSince.getTime() > LONGEST_UNCOMPARED_MS) {
     const where = after === null ? 'no wallet' : `only wallets up to ${after}`;

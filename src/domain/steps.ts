@@ -21,14 +21,14 @@ export interface PreparedAttempt {
 }
 
 /** State of a settlement in PostgreSQL, and its attempt that has paid or may land. */
-export interface Standing {
+export interface SettlementState {
   readonly status: SettlementStatus;
   readonly reason: StatusReason | null;
   readonly attempt: PreparedAttempt | null;
 }
 
 /** The displayed state of a settlement. A wait with an equal value is not reported again. */
-export interface Shown {
+export interface DisplayedStatus {
   readonly status: SettlementStatus;
   readonly code: string | null;
 }

@@ -1,8 +1,8 @@
 /** How to treat a mint that has an extension. `inspect`: its current state decides. */
-export const TOKEN_RULE_WORDS = ['allow', 'reject', 'inspect'] as const;
+export const TOKEN_RULE_VALUES = ['allow', 'reject', 'inspect'] as const;
 
 /** An operator's overrides of {@link TOKEN_RULES}. */
-export type TokenPolicy = Readonly<Record<string, (typeof TOKEN_RULE_WORDS)[number]>>;
+export type TokenPolicy = Readonly<Record<string, (typeof TOKEN_RULE_VALUES)[number]>>;
 
 /** Rules for each mint extension and for wrapped SOL. An unlisted extension is rejected. */
 export const TOKEN_RULES: TokenPolicy = {

@@ -57,22 +57,22 @@ export interface DeliveryKey {
   readonly event: string;
 }
 
-interface Told {
+interface DeliveryTarget {
   readonly type: WebhookEventType;
   readonly url: string;
 }
 
 /** Display text of a delivery. Shows only the host: a URL may contain the receiver's only secret. */
-export function deliveredText(told: Told): string {
+export function deliveredText(told: DeliveryTarget): string {
   return `${wayOf(told)}: delivered`;
 }
 
-export function givenUpText(told: Told, endpoint: string, tries: number, reason: string): string {
+export function givenUpText(told: DeliveryTarget, endpoint: string, tries: number, reason: string): string {
   const count = tries === 0 ? 'untried' : `after ${tries} ${tries === 1 ? 'try' : 'tries'}`;
   return `**${wayOf(told)}: given up** ${count}: ${reason}; \`sluice webhooks replay ${endpoint}\` tries it again`;
 }
 
-function wayOf({ type, url }: Told): string {
+function wayOf({ type, url }: DeliveryTarget): string {
   return `${type} to ${new URL(url).host}`;
 }
 

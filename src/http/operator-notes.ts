@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
 const PARTS: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' };
 
 /** Message for an invalid value, after the field's name. Messages in a schema have precedence. */
-export function plainWords(issue: Issue): string | undefined {
+export function describeIssue(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined ? 'is missing' : `must be ${KINDS[issue.expected] ?? issue.expected}`;

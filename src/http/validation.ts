@@ -1,13 +1,13 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
-import { plainWords } from './operator-notes.ts';
+import { describeIssue } from './operator-notes.ts';
 
 /** Validates part of a request. Errors become InvalidRequest with the invalid fields, at most ten. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema }) =>
   (data: unknown) => {
-    const { data: value, error } = schema.safeParse(data, { error: plainWords });
+    const { data: value, error } = schema.safeParse(data, { error: describeIssue });
     return error === undefined ? { value } : { error: fieldsAtFault(error.issues) };
   };
 

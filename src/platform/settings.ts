@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ADDRESS_TEXT } from '../domain/address.ts';
-import { TOKEN_RULE_WORDS, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
+import { TOKEN_RULE_VALUES, TOKEN_RULES, type TokenPolicy } from '../domain/token-rules.ts';
 
 /** The role of a process determines its required settings. `all` is a worker for every task queue (development). */
 export type Role = 'api' | 'chain' | 'signer' | 'x402' | 'all' | 'tool';
@@ -74,7 +74,7 @@ const worthOfAssets = z.string().transform((text, context): ReadonlyMap<string, 
   return worths;
 });
 
-const tokenRule = z.enum(TOKEN_RULE_WORDS);
+const tokenRule = z.enum(TOKEN_RULE_VALUES);
 
 const tokenPolicy = z.string().transform((text, context): TokenPolicy => {
   const rules = text.split(',').map((part) => part.split('=').map((word) => word.trim()));

@@ -6,7 +6,7 @@ import { acceptedIn, adoptedLife, type SharedLives } from '../solana/proof/adopt
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { blockhashOf, messageHashOf } from '../solana/tx/message.ts';
 import { readSigned, type SignedTransaction } from '../solana/tx/signed-transaction.ts';
-import type { Place } from './kind.ts';
+import type { AttemptPosition } from './kind.ts';
 
 /** Upper bounds on the cost of an adopted message. The kind reads them from the message before it accepts it. */
 export type Cost = Pick<
@@ -39,7 +39,7 @@ export interface BuyersTransaction {
 export async function adopt(
   { pool, lives }: Adopting,
   settlementId: string,
-  { n }: Place,
+  { n }: AttemptPosition,
   { wire, slot }: BuyersTransaction,
   ours: readonly string[],
   cost: Cost,

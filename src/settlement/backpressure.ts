@@ -20,7 +20,7 @@ type PaceLedger = {
  * Backpressure for one kind: prepares no faster than attempts are sent. Otherwise attempts expire before they
  * are sent, and are prepared again without end.
  */
-export class Pace {
+export class Backpressure {
   readonly #ledger: PaceLedger;
   readonly #chain: Pick<Chain, 'latestBlockhash'>;
   readonly #kind: string;
@@ -40,7 +40,7 @@ export class Pace {
   async keep<T>(deadlineMs: number, prepare: () => Promise<T>): Promise<T> {
     const end = performance.now() + deadlineMs;
     const unsent = await this.#head(() => this.#room(end));
-    if (unsent !== null) throw crowded(unsent);
+    if (unsent !== null) throw tooManyUnsent(unsent);
     try {
       return await prepare();
     } finally {
@@ -97,7 +97,7 @@ class BlockTimes {
   }
 }
 
-function crowded(unsent: number): DomainError {
+function tooManyUnsent(unsent: number): DomainError {
   const message = `${unsent} attempts wait to be signed and sent: they go first`;
   return new DomainError('Unavailable', message, { unsent });
 }

@@ -10,7 +10,7 @@ import { examineUnsignedNonce } from '../solana/proof/investigate-unsigned-nonce
 import { confirmOneCluster } from './one-cluster.ts';
 import { unsignedAttemptOf, unsignedNonceAttemptOf } from './unsigned-attempt.ts';
 
-export interface BurialDeps {
+export interface UnsignedExpiryDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
   /** Limits on the wallet history read per round. */
@@ -29,12 +29,12 @@ const ALERTS_READ = 10_000;
  * settlements. The signer refused them or is too slow, or their durable nonce was used up. The alert
  * `evidence_missing` reports an attempt that cannot be examined.
  */
-export function createBurial({
+export function createUnsignedExpiry({
   ledger,
   chain,
   history = HISTORY_BOUNDS,
   rowsARound = ROWS_A_ROUND,
-}: BurialDeps) {
+}: UnsignedExpiryDeps) {
   const cache = unsignedCache(history);
   const troubles = new Troubles(ledger);
   /** Attempts already examined in this pass that still have no proof. The next round skips them. */

@@ -21,7 +21,7 @@ export type Composition =
   | Refusal;
 
 /** Position and pricing of an attempt within its settlement. */
-export interface Place {
+export interface AttemptPosition {
   readonly n: number;
   /** Changes the compute-unit price slightly, so that equal terms never make equal messages. */
   readonly salt: bigint;
@@ -49,7 +49,7 @@ export interface Landed {
  */
 export interface Kind {
   /** Composes the message of the next attempt. Writes nothing. */
-  compose(settlement: SettlementRow, place: Place): Promise<Composition>;
+  compose(settlement: SettlementRow, place: AttemptPosition): Promise<Composition>;
   /** Waits before an attempt is composed, for example backpressure. Default: none. */
   paced?<T>(compose: () => Promise<T>): Promise<T>;
   /** True if the confirmation that the settlement waits for has arrived. */

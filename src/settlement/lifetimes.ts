@@ -64,7 +64,7 @@ export class NonceLifetimes implements Lifetimes {
       chain.accounts([address]),
       agreedNonces(chain.pool, [address]),
     ]);
-    if (agreed === null) throw untold(chain, address);
+    if (agreed === null) throw noQuorum(chain, address);
     const state = readNonceAccount(held.accounts[0] ?? null);
     if (state?.nonce === nonce && agreed.nonce === nonce && state.authority === hotWallet)
       return { kind: 'nonce', account: address, nonce, slot: agreed.slot };
@@ -94,7 +94,7 @@ export async function proveNonces({ ledger, chain, hotWallet }: NonceLifetimesDe
   }
 }
 
-function untold({ pool }: Chain, address: string): DomainError {
+function noQuorum({ pool }: Chain, address: string): DomainError {
   const message = `fewer than ${pool.quorum} of ${pool.nodes.length} nodes agree on what nonce account ${address} holds`;
   return new DomainError('NoHealthyNode', message);
 }

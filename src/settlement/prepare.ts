@@ -5,14 +5,14 @@ import { describeAmount } from '../domain/amount.ts';
 import { ATTEMPT_FAILED, waitAfter } from '../domain/chain-failures.ts';
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import { isPaidByDead, isTerminal, type StatusReason } from '../domain/settlement.ts';
-import type { Preparation, Shown } from '../domain/steps.ts';
+import type { DisplayedStatus, Preparation } from '../domain/steps.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow, PrepareResult } from '../ledger/settlements/attempts.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { recordedError } from '../solana/tx/error.ts';
 import { mayLackUnits } from '../solana/tx/failure-causes.ts';
-import type { Composition, Kind, Place, Refusal } from './kind.ts';
+import type { AttemptPosition, Composition, Kind, Refusal } from './kind.ts';
 import { preparationOf } from './prepared-attempt.ts';
 import { notYet } from './retry-later.ts';
 import { type SignHere, signedHere } from './sign-here.ts';
@@ -41,7 +41,7 @@ export interface Preparing {
 export async function prepareNext(
   preparing: Preparing,
   settlement: SettlementRow,
-  shown: Shown,
+  shown: DisplayedStatus,
 ): Promise<Preparation> {
   const { id, status, reason } = settlement;
   if (isTerminal(status)) return { kind: 'ended', status, reason };
@@ -151,7 +151,7 @@ class Turn {
   }
 }
 
-type Earlier = Pick<Place, 'lastPrice' | 'leastUnits'>;
+type Earlier = Pick<AttemptPosition, 'lastPrice' | 'leastUnits'>;
 
 /** Raises the price only after an attempt that did not land. A failed attempt was in a block. */
 function afterAttempts(attempts: readonly AttemptRow[]): Earlier {
@@ -189,7 +189,7 @@ function doubtful(error: unknown): { readonly doubt: StatusReason } {
 }
 
 /** `awaiting_confirmation` is never a retry: the run itself waits for the customer. */
-function isSeen(preparation: Preparation, shown: Shown): boolean {
+function isSeen(preparation: Preparation, shown: DisplayedStatus): boolean {
   if (preparation.kind !== 'waiting' || preparation.status === 'awaiting_confirmation') return false;
   return preparation.status === shown.status && preparation.reason.code === shown.code;
 }

@@ -9,7 +9,7 @@ import type { Chain } from '../solana/chain.ts';
 import { attemptOfRow } from '../solana/proof/examine.ts';
 import type { LandingWatcher } from '../solana/proof/landing.ts';
 import { rentPaid, type Spending } from '../solana/proof/spending.ts';
-import type { LandingHooks, LandingOutcome, Outlook } from '../solana/proof/watch.ts';
+import type { AttemptProgress, LandingHooks, LandingOutcome } from '../solana/proof/watch.ts';
 import { recordedError } from '../solana/tx/error.ts';
 import { describeFailure, mayPass } from '../solana/tx/failure-causes.ts';
 import { assembleTransaction } from '../solana/tx/transfer.ts';
@@ -17,7 +17,7 @@ import { type Kinds, kindOf } from './kind.ts';
 import type { LandingReporter } from './landing-reporter.ts';
 import { confirmOneCluster } from './one-cluster.ts';
 import { PaidMeanwhile } from './paid-meanwhile.ts';
-import { type MessageProof, type MessageWord, SameMessage } from './same-message.ts';
+import { type MessageProof, type MessageVerdict, SameMessage } from './same-message.ts';
 
 export interface JudgeDeps {
   readonly ledger: Ledger;
@@ -63,7 +63,7 @@ async function judged(
   if (signature === null || state !== 'signed')
     throw new DomainError('IllegalTransition', `attempt ${settlementId}/${n} is not signed`);
   const row = await ledger.settlements.get(settlementId);
-  const start = outlookOf(row);
+  const start = attemptProgress(row);
   const alert = evidenceAlert(ledger, settlementId, start.status === 'held');
   const answersAt = ledger.settlements.answersAt(row.kind);
   reporter.begin(reportOf(n, start), answersAt);
@@ -82,7 +82,7 @@ async function judged(
   const watched = { ...attemptOfRow(attempt, signature), raw: bytesOf(attempt) };
   const watch = () => watcher.watch(watched, hooks, start);
   const outcome = await paid.during(settlementId, watch);
-  const word = await wordOnMessage(deps, attempt, outcome);
+  const word = await verdictOnMessage(deps, attempt, outcome);
   if (word.doubt !== null) {
     await hooks.onOutlook({ status: 'held', reason: word.doubt });
     return null;
@@ -113,11 +113,11 @@ async function stopOf(ledger: Ledger, id: string, before: StatusReason): Promise
 }
 
 /** Whether the message of a dead attempt may have landed under another signature. */
-async function wordOnMessage(
+async function verdictOnMessage(
   { ledger, chain, sameMessage }: Parts,
   attempt: AttemptRow,
   { verdict, evidence }: LandingOutcome,
-): Promise<MessageWord> {
+): Promise<MessageVerdict> {
   if (verdict.kind !== 'dead') return { doubt: null, proof: null };
   await confirmOneCluster(ledger, chain.pool);
   return sameMessage.judge(attempt, evidence);
@@ -135,12 +135,12 @@ function evidenceAlert(ledger: Ledger, subject: string, isOpen: boolean) {
 }
 
 /** Progress stored by an earlier wait, for example of a worker that died. */
-function outlookOf({ status, reason }: SettlementRow): Outlook {
+function attemptProgress({ status, reason }: SettlementRow): AttemptProgress {
   if (status === 'held') return { status, reason: reason?.message ?? 'held without a reason' };
   return { status: status === 'confirmed' ? status : 'sending', reason: null };
 }
 
-function reportOf(n: number, { status, reason }: Outlook): LandingReport {
+function reportOf(n: number, { status, reason }: AttemptProgress): LandingReport {
   return { n, status, reason: reason === null ? null : { code: 'evidence_missing', message: reason } };
 }
 

@@ -12,14 +12,14 @@ import { unsignedAttemptOf } from './unsigned-attempt.ts';
 export type MessageProof = (Evidence | NonceEvidence) & InvestigationTimes;
 
 /** `doubt`: why another signature may have landed, or null. `proof`: set if a proof was needed. */
-export type MessageWord =
+export type MessageVerdict =
   | { readonly doubt: string }
   | { readonly doubt: null; readonly proof: MessageProof | null };
 
 const PROOFS_AT_ONCE = 4;
 /** Limit on queued proofs. Settlements beyond it stay held and try again later. */
 const MOST_WAITING = 64;
-const SURE: MessageWord = { doubt: null, proof: null };
+const SURE: MessageVerdict = { doubt: null, proof: null };
 
 /**
  * Checks whether an attempt landed under another signature than the stored one. A randomized signer returns a
@@ -39,7 +39,7 @@ export class SameMessage {
     this.#chain = chain;
   }
 
-  async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageWord> {
+  async judge(attempt: AttemptRow, evidence: Evidence | NonceEvidence): Promise<MessageVerdict> {
     if ('use' in evidence && evidence.use !== null) return this.#byUse(attempt, evidence.use.signature);
     const { adoptedFrom, generation } = attempt;
     const isWhole = await this.#ledger.continuity.isUnbrokenSince(generation);
@@ -52,14 +52,14 @@ export class SameMessage {
     return this.#proofs(() => this.#byBlocks(attempt, cause));
   }
 
-  async #byUse({ messageHash }: AttemptRow, signature: string): Promise<MessageWord> {
+  async #byUse({ messageHash }: AttemptRow, signature: string): Promise<MessageVerdict> {
     const parties = await partiesOf(this.#chain.pool, signature, verifySignature);
     if (parties === null)
       return { doubt: `no node shows the bytes of ${signature}, which used up its nonce` };
     return parties.messageHash === messageHash ? { doubt: `its message has landed as ${signature}` } : SURE;
   }
 
-  async #byBlocks(row: AttemptRow, cause: string): Promise<MessageWord> {
+  async #byBlocks(row: AttemptRow, cause: string): Promise<MessageVerdict> {
     const doubt = `${cause}, and nothing proves yet that its message has not landed under another signature`;
     const attempt = unsignedAttemptOf(row);
     if (attempt === null) return { doubt };

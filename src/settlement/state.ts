@@ -1,6 +1,6 @@
 import { isDomainError } from '../domain/errors.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
-import type { Standing } from '../domain/steps.ts';
+import type { SettlementState } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
@@ -11,7 +11,7 @@ export async function standingOf(
   ledger: Ledger,
   settlement: SettlementRow,
   kind: Pick<Kind, 'tasks'> = {},
-): Promise<Standing> {
+): Promise<SettlementState> {
   const { id, status, reason } = settlement;
   const attempt = await preparationOf(kind, settlement, await ledger.attempts.of(id));
   // An unsigned attempt is never signed after a dead attempt has paid.

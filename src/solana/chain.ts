@@ -1,4 +1,4 @@
-import type { Sighting } from '../domain/attempt.ts';
+import type { StatusObservation } from '../domain/attempt.ts';
 import { ascending } from '../domain/bigint.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { forgetfulNodes, readStatuses } from './proof/statuses.ts';
@@ -172,7 +172,7 @@ export class Chain {
   }
 
   /** Statuses from the best node for at most 256 signatures, without history: for watching, never for proofs. */
-  recentStatuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }> {
+  recentStatuses(signatures: readonly string[]): Promise<{ node: string; sightings: StatusObservation[] }> {
     return this.pool.read(async (node) => ({
       node: node.name,
       sightings: await readStatuses(node, signatures, false),
@@ -180,7 +180,7 @@ export class Chain {
   }
 
   /** Every node's statuses, with history. A node that fails, or has no history and returns null, is `unreadable`. */
-  async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: Sighting[] }[]> {
+  async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: StatusObservation[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
     const forgetful = forgetfulNodes(this.pool);
     return answers.map(({ node, result }) => {
@@ -188,7 +188,7 @@ export class Chain {
         return { node, sightings: signatures.map(() => unreadable(sendError(result.reason))) };
       }
       // A node without history can prove that it has a signature, never that it lacks one.
-      const said = (sighting: Sighting) =>
+      const said = (sighting: StatusObservation) =>
         sighting.kind === 'absent' && forgetful.has(node) ? unreadable('keeps no history') : sighting;
       return { node, sightings: result.value.map(said) };
     });
@@ -201,7 +201,7 @@ export class Chain {
   }
 }
 
-function unreadable(reason: string): Sighting {
+function unreadable(reason: string): StatusObservation {
   return { kind: 'unreadable', reason };
 }
 

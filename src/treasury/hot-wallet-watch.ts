@@ -13,7 +13,7 @@ import { settleUnproved } from './missing-spends.ts';
 import { LISTED_LATE, quarantineEnd } from './restore-quarantine.ts';
 import { LostNonces } from './restored-nonces.ts';
 import { READ_AT_MOST, SpendJudge, type SpendJudgeDeps } from './unknown-spends.ts';
-import { doubtfulOf, withoutFalse } from './unproved-listings.ts';
+import { unprovedListingsOf, withoutFalse } from './unproved-listings.ts';
 
 export interface WalletWatchDeps extends SpendJudgeDeps {
   /** The wallet that pays now. Wallets that paid before are watched too. */
@@ -142,7 +142,7 @@ export class WalletWatch {
     const heard = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
     const { unproven, next } = await this.#spends.judge(wallet, unionOf(heard), scope);
     const listings = await withoutFalse(chain.pool, heard, unproven);
-    const doubtful = doubtfulOf(listings, unproven);
+    const doubtful = unprovedListingsOf(listings, unproven);
     await this.#tellOfDoubtful(wallet, doubtful, unproven);
     const believed = listings.filter((listing) => !doubtful.includes(listing));
     if (believed.length < Math.max(1, Math.min(quorum, listings.length))) throw unreadable(wallet, unproven);

@@ -1,7 +1,7 @@
 import type { PauseScope } from '../domain/pause-scope.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ScannedSpend } from '../ledger/settlements/spends.ts';
-import { witnessedBlock } from '../solana/proof/linked-blocks.ts';
+import { confirmedBlock } from '../solana/proof/linked-blocks.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { unprovedSpendAlarm } from './hot-wallet-alerts.ts';
 
@@ -30,6 +30,6 @@ export async function settleUnproved(
 }
 
 async function isMadeUp(pool: NodePool, signature: string, slot: bigint): Promise<boolean> {
-  const block = await witnessedBlock(pool, slot).catch(() => null);
+  const block = await confirmedBlock(pool, slot).catch(() => null);
   return block !== null && !block.signatures.has(signature);
 }

@@ -6,7 +6,7 @@ import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
-import type { Composition, Kind, Kinds, Place, Refusal } from '../settlement/kind.ts';
+import type { AttemptPosition, Composition, Kind, Kinds, Refusal } from '../settlement/kind.ts';
 import { lifetimeColumns, proveNonces } from '../settlement/lifetimes.ts';
 import type { Chain } from '../solana/chain.ts';
 import { NONCE_ACCOUNT_SIZE, nonceSeed } from '../solana/nonces/account.ts';
@@ -99,7 +99,7 @@ async function advance(
   const lost = await ledger.lostNonces.get(address);
   if (lost?.nonce !== wanted.nonce) return USED_UP;
   const agreed = await agreedNonce(chain, address);
-  if (agreed.slot < lost.slot) throw untold(address);
+  if (agreed.slot < lost.slot) throw noQuorum(address);
   return agreed.nonce === wanted.nonce
     ? { kind: 'wanted', lifetime: { ...lifetime, slot: lost.slot } }
     : USED_UP;
@@ -108,11 +108,11 @@ async function advance(
 /** State of the account as agreed by a quorum, so that one node ends no settlement. Throws NoHealthyNode. */
 async function agreedNonce({ pool }: Chain, address: string): Promise<AgreedNonce> {
   const [agreed = null] = await agreedNonces(pool, [address]);
-  if (agreed === null) throw untold(address);
+  if (agreed === null) throw noQuorum(address);
   return agreed;
 }
 
-function untold(address: string): DomainError {
+function noQuorum(address: string): DomainError {
   return new DomainError('NoHealthyNode', `too few nodes agree on what the nonce account ${address} holds`);
 }
 
@@ -121,7 +121,7 @@ async function compose(
   settlement: SettlementRow,
   { position }: NonceAccountRow,
   lifetime: Lifetime,
-  { n, salt, lastPrice }: Place,
+  { n, salt, lastPrice }: AttemptPosition,
 ): Promise<Composition> {
   const kind = lifetime.kind === 'nonce' ? 'advance' : 'create';
   const rentLamports = kind === 'create' ? await chain.rentMinimum(NONCE_ACCOUNT_SIZE) : 0n;

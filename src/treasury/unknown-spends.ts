@@ -31,12 +31,12 @@ export interface Judged {
   readonly next: WalletSignature | undefined;
 }
 
-interface Found {
+interface ListedAttempt {
   readonly entry: WalletSignature;
   readonly recorded: RecordedSpend;
 }
 
-interface Checked extends Found {
+interface CheckedAttempt extends ListedAttempt {
   readonly check: FailureCheck;
 }
 
@@ -91,7 +91,7 @@ export class SpendJudge {
   /** Returns the signatures of ended attempts whose outcome the nodes do not prove. */
   async #judgeRecorded(
     wallet: string,
-    found: readonly Found[],
+    found: readonly ListedAttempt[],
     scope: PauseScope,
   ): Promise<readonly string[]> {
     const givenUp = found.filter(
@@ -110,7 +110,7 @@ export class SpendJudge {
     return unproven;
   }
 
-  async #checked(givenUp: readonly Found[]): Promise<readonly Checked[]> {
+  async #checked(givenUp: readonly ListedAttempt[]): Promise<readonly CheckedAttempt[]> {
     const { chain } = this.#deps;
     const failed = givenUp.filter(({ recorded }) => recorded.state === 'failed');
     const failures = failed.map(({ entry, recorded: { slot, error } }) => ({ ...entry, slot, error }));

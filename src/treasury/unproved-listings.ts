@@ -1,8 +1,8 @@
 import type { WalletListing } from '../solana/history/wallet-signatures.ts';
-import { witnessedBlock } from '../solana/proof/linked-blocks.ts';
+import { confirmedBlock } from '../solana/proof/linked-blocks.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 
-export function doubtfulOf(
+export function unprovedListingsOf(
   listings: readonly WalletListing[],
   unproven: ReadonlySet<string>,
 ): readonly WalletListing[] {
@@ -19,9 +19,9 @@ export async function withoutFalse(
   unproven: ReadonlySet<string>,
 ): Promise<readonly WalletListing[]> {
   const liars = new Set<WalletListing>();
-  for (const listing of doubtfulOf(listings, unproven)) {
+  for (const listing of unprovedListingsOf(listings, unproven)) {
     const entry = listing.entries.find(({ signature }) => unproven.has(signature));
-    const block = entry === undefined ? null : await witnessedBlock(pool, entry.slot).catch(() => null);
+    const block = entry === undefined ? null : await confirmedBlock(pool, entry.slot).catch(() => null);
     if (entry === undefined || block === null || block.signatures.has(entry.signature)) continue;
     liars.add(listing);
     const reason = `lists ${entry.signature} in slot ${entry.slot}, but a quorum shows that block without it`;

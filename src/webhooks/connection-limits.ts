@@ -4,7 +4,7 @@ export type Turn =
   | { readonly kind: 'full'; readonly backInMs: number };
 
 /** Tries of one endpoint in flight. */
-interface Crowd {
+interface AddressConnections {
   readonly begun: Set<{ readonly at: number }>;
   /** Moving average of the duration of finished tries, in milliseconds. */
   tookMs: number;
@@ -36,7 +36,7 @@ export function mayTake(held: number, free: number): boolean {
 export class Places {
   readonly #total: number;
   readonly #now: () => number;
-  readonly #crowds = new Map<string, Crowd>();
+  readonly #crowds = new Map<string, AddressConnections>();
   #taken = 0;
 
   /** @param now milliseconds of a monotonic clock */
@@ -57,7 +57,7 @@ export class Places {
     return { kind: 'taken', leave: () => this.#leave(endpoint, crowd, one) };
   }
 
-  #leave(endpoint: string, crowd: Crowd, one: { readonly at: number }): void {
+  #leave(endpoint: string, crowd: AddressConnections, one: { readonly at: number }): void {
     if (!crowd.begun.delete(one)) return;
     this.#taken -= 1;
     crowd.tookMs += (this.#now() - one.at - crowd.tookMs) * WEIGHT_OF_LAST;
@@ -66,7 +66,7 @@ export class Places {
 }
 
 /** Milliseconds until a rejected try may return: after the earlier ones, when capacity should be free. */
-function sendAway(crowd: Crowd, now: number): number {
+function sendAway(crowd: AddressConnections, now: number): number {
   const [oldest = { at: now }] = crowd.begun;
   const eachMs = Math.max(crowd.tookMs, now - oldest.at) / Math.max(1, crowd.begun.size);
   crowd.backAt = Math.min(Math.max(crowd.backAt, now) + eachMs, now + LATEST_MS);

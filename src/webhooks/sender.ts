@@ -19,7 +19,7 @@ export interface SenderOptions {
   readonly mayReach?: (address: string) => boolean;
 }
 
-export interface Answer {
+export interface DeliveryResponse {
   readonly status: number;
   /** The Retry-After header (seconds) in milliseconds, or null. */
   readonly retryAfterMs: number | null;
@@ -63,7 +63,11 @@ export class WebhookSender {
    * Returns the answer, whatever its status. Throws an Error with one sentence if there is none, and {@link
    * OwnFault} for a fault of our own.
    */
-  async post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {
+  async post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+  ): Promise<DeliveryResponse> {
     const fault = faultOfUrl(url, this.#allowPrivate);
     if (fault !== null) throw new Error(`the URL ${fault}`);
     const deadline = AbortSignal.timeout(this.#timeoutMs);

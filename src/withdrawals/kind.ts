@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
 import { WITHDRAWAL } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { Pace } from '../settlement/backpressure.ts';
+import { Backpressure } from '../settlement/backpressure.ts';
 import type { Kind } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { Composer } from './compose.ts';
@@ -21,7 +21,7 @@ const LOOK_DEADLINE_MS = 10_000;
 export const LONGEST_WAITS_MS = PACE_DEADLINE_MS + LOOK_DEADLINE_MS;
 
 export function withdrawalKind({ ledger, composer, walletWatch, chain }: WithdrawalKindDeps): Kind {
-  const pace = new Pace(ledger, chain, WITHDRAWAL);
+  const pace = new Backpressure(ledger, chain, WITHDRAWAL);
   return {
     compose: async ({ id }, { n, salt, lastPrice, leastUnits }) =>
       composer.compose(await ledger.withdrawals.get(id), n, salt, lastPrice, leastUnits),

@@ -1,4 +1,4 @@
-import type { Preparation, Shown } from '../domain/steps.ts';
+import type { DisplayedStatus, Preparation } from '../domain/steps.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Kind } from '../settlement/kind.ts';
@@ -9,7 +9,7 @@ export function createPreparation(preparing: { readonly ledger: Ledger; readonly
   return {
     async prepareAttempt(input: {
       readonly terms: WithdrawalTerms;
-      readonly shown: Shown;
+      readonly shown: DisplayedStatus;
     }): Promise<Preparation> {
       return prepareNext(preparing, await readmitted(preparing.ledger, input.terms), input.shown);
     },

@@ -1,6 +1,6 @@
 import { isCancellation, rootCause } from '@temporalio/workflow';
 import { isTerminal, type StatusReason } from '../domain/settlement.ts';
-import type { Landing, PreparedAttempt, SignedStep, SigningTask, Standing } from '../domain/steps.ts';
+import type { Landing, PreparedAttempt, SettlementState, SignedStep, SigningTask } from '../domain/steps.ts';
 import * as act from './activity-proxies.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
 import { signAll } from './sign-all.ts';
@@ -10,7 +10,7 @@ export interface Steps {
   readonly prepare: () => Promise<PreparedAttempt | null>;
   /** Signing tasks for our missing signatures, the fee payer's last. */
   readonly tasksOf: (attempt: PreparedAttempt) => readonly SigningTask[];
-  readonly hold: (reason: StatusReason) => Promise<Standing>;
+  readonly hold: (reason: StatusReason) => Promise<SettlementState>;
   /** Waits for the landing. Default: on the chain workers. */
   readonly land?: (attempt: SignedStep) => Promise<Landing>;
 }

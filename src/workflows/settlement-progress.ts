@@ -16,7 +16,13 @@ import {
   type SettlementStatus,
   type StatusReason,
 } from '../domain/settlement.ts';
-import type { Landing, Preparation, PreparedAttempt, Shown, Standing } from '../domain/steps.ts';
+import type {
+  DisplayedStatus,
+  Landing,
+  Preparation,
+  PreparedAttempt,
+  SettlementState,
+} from '../domain/steps.ts';
 import { progressCard } from './details.ts';
 import { landingReport, type SettlementView, settlementStatus } from './messages.ts';
 import { SLUICE_SIGNATURE, SLUICE_STATUS } from './search-attributes.ts';
@@ -44,7 +50,7 @@ export class SettlementProgress {
     });
   }
 
-  stand(standing: Standing): void {
+  stand(standing: SettlementState): void {
     this.admitted = true;
     this.take(standing.attempt);
     this.show(standing.status, standing.reason);
@@ -92,7 +98,7 @@ export class SettlementProgress {
     return Promise.race([step, condition(() => this.isLong).then(() => null)]);
   }
 
-  get shown(): Shown {
+  get shown(): DisplayedStatus {
     return { status: this.status, code: this.reason?.code ?? null };
   }
 

@@ -13,7 +13,7 @@ export interface CheckedPayment {
   readonly payment: ExactPayment;
 }
 
-type Commitment = 'confirmed' | 'finalized';
+type AwaitedCommitment = 'confirmed' | 'finalized';
 
 export interface Reached {
   readonly status: SettlementStatus;
@@ -22,7 +22,7 @@ export interface Reached {
 
 /** Workflows of payments; `withinMs` is the timeout of each call. See `PaymentRuns`. */
 export interface SettlementRuns {
-  reach(id: string, commitment: Commitment, withinMs: number): Promise<Reached>;
+  reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<Reached>;
 }
 
 /** The columns that depend on the transaction, equal for gateway and facilitator. */

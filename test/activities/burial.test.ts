@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { readProof } from '../../src/ledger/settlements/proofs.ts';
-import { createBurial } from '../../src/settlement/expire-unsigned.ts';
+import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
@@ -21,10 +21,10 @@ beforeAll(async () => {
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
-const bury = () => createBurial({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
+const bury = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
 /** One that reads two entries of a history a look. */
 const patient = () =>
-  createBurial({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesALook: 1 } });
+  createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesALook: 1 } });
 
 /** So many transactions that name the hot wallet, each in a block of its own. */
 async function dust(count: number): Promise<void> {
@@ -93,7 +93,7 @@ describe('an attempt that the signer refused', () => {
 
   it('has an alert while it cannot be examined', async () => {
     const { id } = await refused();
-    const burial = createBurial({ ledger: use.ledger, chain: room.chain });
+    const burial = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain });
     room.localnet.controls.produceSlots(170);
     const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
     await burial.buryUnsigned();
@@ -129,7 +129,7 @@ describe('an attempt that the signer refused', () => {
     const odd = [await refused({ message: 'AQID' }), await refused({ message: 'AQIE' })];
     const { id } = await refused();
     room.localnet.controls.produceSlots(170);
-    const rounds = createBurial({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
+    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
     expect([await rounds.buryUnsigned(), await rounds.buryUnsigned()]).toEqual([0, 1]);
     expect(await standing(id)).toEqual(['preparing', 'dead']);
     // The oldest are looked at again.

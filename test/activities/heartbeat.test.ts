@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, it, vi } from 'vitest';
-import { beating } from '../../src/activities/heartbeat.ts';
+import { withHeartbeat } from '../../src/activities/heartbeat.ts';
 import { TIMEOUTS } from '../../src/domain/timeouts.ts';
 
 afterEach(() => vi.useRealTimers());
@@ -18,7 +18,7 @@ async function beats(intervals: number, work: () => void): Promise<number> {
     work();
     await new Promise((resolve) => setTimeout(resolve, ms));
   };
-  const running = environment.run(() => beating(timed)).catch(() => undefined);
+  const running = environment.run(() => withHeartbeat(timed)).catch(() => undefined);
   await vi.advanceTimersByTimeAsync(2 * ms);
   await running;
   return told;

@@ -12,7 +12,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { MintExtension } from '../../devkit/localnet/genesis.ts';
 import { newWallet, submitSigned } from '../../devkit/localnet/wallet.ts';
-import type { Preparation, Shown } from '../../src/domain/steps.ts';
+import type { DisplayedStatus, Preparation } from '../../src/domain/steps.ts';
 import { CANCELLED, type WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
@@ -21,7 +21,7 @@ import { terms } from '../ledger/terms.ts';
 import { quickPreparation } from '../support/quick-preparation.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
-const REQUESTED: Shown = { status: 'requested', code: null };
+const REQUESTED: DisplayedStatus = { status: 'requested', code: null };
 const use = useLedger();
 const hot = useHotWallet(2, use);
 const issuer = newWallet();
@@ -87,7 +87,7 @@ describe("the hot wallet's frozen token account", () => {
     expect([status, reason?.message]).toEqual(['held', expect.stringContaining(account)]);
     expect(await alerts()).toEqual([`hot_account_frozen ${mint}`]);
 
-    const shown: Shown = { status: 'held', code: 'hot_account_frozen' };
+    const shown: DisplayedStatus = { status: 'held', code: 'hot_account_frozen' };
     await expect(prepared(first, shown)).rejects.toMatchObject({ type: 'hot_account_frozen' });
     expect((await prepared(await requested(localnet.feeMint.address))).kind).toBe('prepared');
 
@@ -131,7 +131,7 @@ describe('a paused mint', () => {
     expect(await prepared(waiting)).toMatchObject(heldFor('mint_paused'));
     expect(await alerts()).toEqual([`mint_paused ${mint}`]);
     setPaused(mint, false);
-    const shown: Shown = { status: 'held', code: 'mint_paused' };
+    const shown: DisplayedStatus = { status: 'held', code: 'mint_paused' };
     expect((await prepared(waiting, shown)).kind).toBe('prepared');
     expect(await alerts()).toEqual([]);
   });
@@ -159,7 +159,7 @@ describe('a destination that the issuer has to thaw', () => {
     expect(await alerts()).toEqual([`default_frozen ${waiting.id}`]);
     await controls.setFrozen(mint, waiting.destination, false);
     await controls.setFrozen(mint, waiting.destination, true);
-    const shown: Shown = { status: 'held', code: 'default_frozen' };
+    const shown: DisplayedStatus = { status: 'held', code: 'default_frozen' };
     expect(await prepared(waiting, shown)).toMatchObject(heldFor('account_frozen'));
     expect(await alerts()).toEqual([`account_frozen ${waiting.id}`]);
     await controls.setFrozen(mint, waiting.destination, false);
@@ -203,7 +203,7 @@ describe('a listed mint', () => {
       const waiting = await requested(mint);
       expect(await prepared(waiting)).toMatchObject(heldFor('mint_changed'));
       expect(await alerts()).toEqual([`mint_changed ${mint}`]);
-      const shown: Shown = { status: 'held', code: 'mint_changed' };
+      const shown: DisplayedStatus = { status: 'held', code: 'mint_changed' };
       await expect(prepared(waiting, shown)).rejects.toMatchObject({ type: 'mint_changed' });
       await use.ledger.settlements.cancel(waiting.id, CANCELLED);
       expect(await alerts()).toEqual([]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { readProof } from '../../src/ledger/settlements/proofs.ts';
-import { createBurial } from '../../src/settlement/expire-unsigned.ts';
+import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { readNonceAccount } from '../../src/solana/nonces/account.ts';
@@ -213,7 +213,7 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('that nobody has signed is dead once an advance has used up its nonce, and its account is free for the next one', async () => {
-    const burial = createBurial({ ledger, chain });
+    const burial = createUnsignedExpiry({ ledger, chain });
     const { paid, used } = await refused();
     expect(await burial.buryUnsigned()).toBe(0);
     expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
@@ -232,7 +232,7 @@ describe('a withdrawal with a durable nonce', () => {
     const { message, signature } = await desk.sign(paid, preparation);
     await chain.send(assembleTransaction(base64.decode(message), base58.decode(signature)).raw);
     await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
-    expect(await createBurial({ ledger, chain }).buryUnsigned()).toBe(0);
+    expect(await createUnsignedExpiry({ ledger, chain }).buryUnsigned()).toBe(0);
     expect(await statesOf(paid.id)).toEqual(['prepared']);
     await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
     expect(await statesOf(paid.id)).toEqual(['signed']);

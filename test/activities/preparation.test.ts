@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DomainError } from '../../src/domain/errors.ts';
-import type { Preparation, Shown } from '../../src/domain/steps.ts';
+import type { DisplayedStatus, Preparation } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
@@ -11,7 +11,7 @@ import { QUICK_PRICES } from '../support/quick-chain.ts';
 import { quickPreparation } from '../support/quick-preparation.ts';
 import { useHotWallet } from './hot-wallet.ts';
 
-const REQUESTED: Shown = { status: 'requested', code: null };
+const REQUESTED: DisplayedStatus = { status: 'requested', code: null };
 const use = useLedger();
 const hot = useHotWallet(2, use);
 let preparation: ReturnType<typeof quickPreparation>;
@@ -21,7 +21,12 @@ beforeAll(() => {
 });
 
 /** The given try of the activity. */
-function prepared(of: WithdrawalTerms, shown: Shown, attempt = 1, by = preparation): Promise<Preparation> {
+function prepared(
+  of: WithdrawalTerms,
+  shown: DisplayedStatus,
+  attempt = 1,
+  by = preparation,
+): Promise<Preparation> {
   const run = () => by.prepareAttempt({ terms: of, shown });
   return new MockActivityEnvironment({ attempt }).run(run);
 }
@@ -49,7 +54,7 @@ describe('a preparation', () => {
     const held = { kind: 'waiting', status: 'held', reason: { code: 'maybe_paid' } };
     expect(await prepared(unpayable, REQUESTED)).toMatchObject(held);
     await alerts.close('maybe_paid', unpayable.id);
-    const shown: Shown = { status: 'held', code: 'maybe_paid' };
+    const shown: DisplayedStatus = { status: 'held', code: 'maybe_paid' };
     expect(await prepared(unpayable, shown)).toMatchObject({ kind: 'ended', status: 'rejected' });
   });
 
@@ -93,7 +98,7 @@ describe('a preparation', () => {
         message: expect.stringContaining('SLUICE_MAX_FEE_LAMPORTS is 5000'),
       },
     });
-    const shown: Shown = { status: 'held', code: 'fee_above_bound' };
+    const shown: DisplayedStatus = { status: 'held', code: 'fee_above_bound' };
     expect((await prepared(dear, shown)).kind).toBe('prepared');
   });
 
@@ -111,7 +116,7 @@ describe('a preparation', () => {
     const waiting = await prepared(stuck, REQUESTED, 3);
     expect(waiting).toMatchObject({ kind: 'waiting', status: 'held', reason: { code: 'cannot_prepare' } });
     expect(await openAlerts()).toEqual(['SOL']);
-    const shown: Shown = { status: 'held', code: 'cannot_prepare' };
+    const shown: DisplayedStatus = { status: 'held', code: 'cannot_prepare' };
     await expect(prepared(stuck, shown, 3)).rejects.toMatchObject({ code: 'NoHealthyNode' });
     hot.localnet.controls.clearFaults();
     await hot.pool.probe();
@@ -127,13 +132,13 @@ describe('a preparation', () => {
       throw new DomainError('InvalidRequest', 'a defect of ours');
     };
     const defective = createPreparation({ ledger, kind: { compose } });
-    const run = (shown: Shown) =>
+    const run = (shown: DisplayedStatus) =>
       new MockActivityEnvironment({ attempt: 1 }).run(() =>
         defective.prepareAttempt({ terms: refused, shown }),
       );
     const held = { kind: 'waiting', status: 'held', reason: { code: 'cannot_prepare' } };
     expect(await run(REQUESTED)).toMatchObject(held);
-    const shown: Shown = { status: 'held', code: 'cannot_prepare' };
+    const shown: DisplayedStatus = { status: 'held', code: 'cannot_prepare' };
     await expect(run(shown)).rejects.toMatchObject({ type: 'cannot_prepare', nonRetryable: false });
     expect((await prepared(refused, shown)).kind).toBe('prepared');
   });
@@ -143,7 +148,7 @@ describe('a preparation', () => {
     await use.ledger.withdrawals.reserve(poor);
     const waiting = await prepared(poor, { status: 'held', code: 'paused' });
     expect(waiting).toMatchObject({ kind: 'waiting', status: 'awaiting_funds' });
-    const shown: Shown = { status: 'awaiting_funds', code: 'insufficient_funds' };
+    const shown: DisplayedStatus = { status: 'awaiting_funds', code: 'insufficient_funds' };
     await expect(prepared(poor, shown)).rejects.toMatchObject({ type: 'insufficient_funds' });
     await use.ledger.pauses.begin({ actor: 'test', reason: 'to see it' });
     const paused = newTerms();

@@ -3,7 +3,7 @@ import { base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { PAID_BY_DEAD } from '../../src/domain/settlement.ts';
 import type { NewAttempt } from '../../src/ledger/settlements/attempts.ts';
-import { createBurial } from '../../src/settlement/expire-unsigned.ts';
+import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
@@ -94,7 +94,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     expect(await stands(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'prepared']);
     room.localnet.controls.produceSlots(170);
-    await createBurial({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
+    await createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
     expect(await end).toEqual({ kind: 'dead', signature: null });
     expect(await stands(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
     expect(await balanceOf(destination)).toBe(0n);

@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
-import { blockWitnesses } from '../../src/deposits/backfill/agreed-block.ts';
+import { agreedBlocks } from '../../src/deposits/backfill/agreed-block.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
@@ -122,7 +122,7 @@ describe('a wallet that comes in while a long block is read', () => {
     [
       'by a rescan',
       async (deps: Deps, { header, listed }: WatchedBlock) => {
-        const [block] = await blockWitnesses(deps, { ...header, listed });
+        const [block] = await agreedBlocks(deps, { ...header, listed });
         if (block === undefined) throw new Error('the block is shown');
         return block;
       },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OutflowWitness } from '../../src/deposits/credits/confirm-outflows.ts';
+import { OutflowConfirmer } from '../../src/deposits/credits/confirm-outflows.ts';
 import type { OutflowRow } from '../../src/ledger/deposits/outflows.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-room.ts';
@@ -10,7 +10,7 @@ const room = useScanRoom(3);
 const SWEPT = 9_005_000n;
 
 function witness(): Promise<void> {
-  return new OutflowWitness(room.deps()).witness();
+  return new OutflowConfirmer(room.deps()).witness();
 }
 
 async function outflowsOf(wallet: string): Promise<readonly OutflowRow[]> {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
-import { OutflowWitness } from '../../src/deposits/credits/confirm-outflows.ts';
+import { OutflowConfirmer } from '../../src/deposits/credits/confirm-outflows.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import type { OutflowRow } from '../../src/ledger/deposits/outflows.ts';
 import { openAlertsIn } from './audit-support.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 /** What a process that has just started asks for; how many transactions it asked for, of all nodes together. */
 async function witness(): Promise<number> {
   for (const proxy of use.proxies) proxy.asked = [];
-  await new OutflowWitness(room.deps(use.pool)).witness();
+  await new OutflowConfirmer(room.deps(use.pool)).witness();
   return use.proxies.flatMap(({ asked }) => asked).filter((method) => method === 'getTransaction').length;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, it } from 'vitest';
-import { WitnessBatches } from '../../src/deposits/backfill/agreed-block-batches.ts';
+import { AgreedBlockBatches } from '../../src/deposits/backfill/agreed-block-batches.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { HeaderBook } from '../../src/solana/scan/header-quorum.ts';
@@ -67,7 +67,7 @@ it('however small blocks were, no more than four are held at once: the next ones
   await book.learn(slots);
   const headers = slots.flatMap((slot) => book.agreed(slot) ?? []);
   expect(headers).toHaveLength(9);
-  const batches = new WitnessBatches(room.deps());
+  const batches = new AgreedBlockBatches(room.deps());
   const first = () => new MockActivityEnvironment().run(() => batches.first(headers));
   expect(await first()).toHaveLength(1);
   expect(await first()).toHaveLength(4);

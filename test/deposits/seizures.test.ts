@@ -8,7 +8,7 @@ import {
 import { PublicKey } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wallet.ts';
-import { OutflowWitness } from '../../src/deposits/credits/confirm-outflows.ts';
+import { OutflowConfirmer } from '../../src/deposits/credits/confirm-outflows.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
@@ -52,7 +52,7 @@ async function holder(mint: string, kind: 'hot' | 'deposit'): Promise<Wallet> {
 async function scanned(): Promise<void> {
   room.finalize();
   await room.scanAll(room.scanner());
-  await new OutflowWitness(room.deps()).witness();
+  await new OutflowConfirmer(room.deps()).witness();
 }
 
 /** `signer`, the owner or the permanent delegate, pays 400 base units to the delegate and burns 100. */
@@ -127,7 +127,7 @@ describe('tokens that leave without their owner’s signature', () => {
     controls.clearFaults();
     await expect
       .poll(async () => {
-        await new OutflowWitness(room.deps()).witness();
+        await new OutflowConfirmer(room.deps()).witness();
         return seized();
       })
       .toContain(accountOf(mint, ours));

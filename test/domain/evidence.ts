@@ -4,9 +4,9 @@ import type {
   AttemptFacts,
   Displacement,
   Evidence,
-  NodeTestimony,
+  NodeAnswer,
   SequencedCoverage,
-  Sighting,
+  StatusObservation,
 } from '../../src/domain/attempt.ts';
 import { judgeAttempt } from '../../src/solana/proof/judge.ts';
 
@@ -24,17 +24,21 @@ export const ATTEMPT: AttemptFacts = {
 };
 
 /** The null of a node that had come far, and whose history reaches back to the beginning. */
-export const ABSENT = { kind: 'absent', atSlot: 4_000n, historyFrom: 0n } as const satisfies Sighting;
-export const UNREADABLE: Sighting = { kind: 'unreadable', reason: 'timeout' };
+export const ABSENT = {
+  kind: 'absent',
+  atSlot: 4_000n,
+  historyFrom: 0n,
+} as const satisfies StatusObservation;
+export const UNREADABLE: StatusObservation = { kind: 'unreadable', reason: 'timeout' };
 
 export function seen(
   commitment: 'processed' | 'confirmed' | 'finalized',
   error: string | null = null,
-): Sighting {
+): StatusObservation {
   return { kind: 'seen', commitment, slot: 2000n, error, atSlot: 4_000n };
 }
 
-export function said<T>(node: string, sequence: number, answer: T): NodeTestimony<T> {
+export function said<T>(node: string, sequence: number, answer: T): NodeAnswer<T> {
   return { node, sequence, answer };
 }
 
@@ -85,11 +89,11 @@ export const node = fc.constantFrom('a', 'b', 'c');
 export const sequence = fc.integer({ min: 0, max: 40 });
 
 /** Mostly null, sometimes anything else. */
-export const anySighting: fc.Arbitrary<Sighting> = fc.oneof(
+export const anySighting: fc.Arbitrary<StatusObservation> = fc.oneof(
   { weight: 6, arbitrary: fc.constant(ABSENT) },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<Sighting>(
+    arbitrary: fc.constantFrom<StatusObservation>(
       { ...ABSENT, atSlot: 2_999n },
       { ...ABSENT, historyFrom: 2_501n },
       { ...ABSENT, historyFrom: null },
@@ -110,7 +114,7 @@ export const anySighting: fc.Arbitrary<Sighting> = fc.oneof(
 );
 
 /** Answers of any nodes in any order. */
-export function testimonies<T>(answer: fc.Arbitrary<T>): fc.Arbitrary<NodeTestimony<T>[]> {
+export function testimonies<T>(answer: fc.Arbitrary<T>): fc.Arbitrary<NodeAnswer<T>[]> {
   return fc.array(fc.record({ node, sequence, answer }), { maxLength: 8 });
 }
 
@@ -175,6 +179,6 @@ export function kindOf(evidence: Evidence, attempt: AttemptFacts = ATTEMPT): str
   return judgeAttempt(attempt, evidence).kind;
 }
 
-export function mentions(evidence: Evidence, test: (answer: Sighting) => boolean): boolean {
+export function mentions(evidence: Evidence, test: (answer: StatusObservation) => boolean): boolean {
   return evidence.statuses.some((status) => test(status.answer));
 }

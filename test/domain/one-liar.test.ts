@@ -4,8 +4,8 @@ import type {
   AgreedBlock,
   Displacement,
   Evidence,
-  NodeTestimony,
-  Sighting,
+  NodeAnswer,
+  StatusObservation,
 } from '../../src/domain/attempt.ts';
 import { judgeAttempt } from '../../src/solana/proof/judge.ts';
 import { ABSENT, anySighting, said } from './evidence.ts';
@@ -58,7 +58,7 @@ const inventedDisplacement: fc.Arbitrary<Displacement> = fc.record({
   sequence: fc.constant(20),
 });
 
-function honestSighting({ landedAt }: Truth, tip: bigint): Sighting {
+function honestSighting({ landedAt }: Truth, tip: bigint): StatusObservation {
   const landed = landedAt !== null && landedAt <= tip;
   return landed
     ? { kind: 'seen', commitment: 'finalized', slot: LANDED_SLOT, error: null, atSlot: null }
@@ -68,7 +68,7 @@ function honestSighting({ landedAt }: Truth, tip: bigint): Sighting {
 /** Who confirms the first finalized sighting: honest nodes where it is true, the liar where it did not report it itself. */
 function confirmers(
   truth: Truth,
-  statuses: readonly NodeTestimony<Sighting>[],
+  statuses: readonly NodeAnswer<StatusObservation>[],
   isLiarFirst: boolean,
 ): string[] {
   const witness = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');

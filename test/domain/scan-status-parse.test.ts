@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type Stand, statusOf } from '../../src/deposits/scan/progress-view.ts';
+import { type ScanProgress, statusOf } from '../../src/deposits/scan/progress-view.ts';
 import { parseScanStatus } from '../../src/domain/scan-status-parse.ts';
 
 const AT = new Date('2026-01-01T00:00:00.000Z');
 const still = { cursor: { slot: 7n, blockhash: 'h7', height: 5n }, tip: 9n } as const;
 
-const STANDS: readonly Stand[] = [
+const STANDS: readonly ScanProgress[] = [
   { state: 'starting', cursor: null, tip: null },
   { ...still, state: 'tail' },
   { ...still, state: 'catch-up' },
@@ -16,7 +16,7 @@ const STANDS: readonly Stand[] = [
 ];
 
 /** What a worker reports, as it comes to a run or to the worker after it. */
-function reportOf(stand: Stand): Record<string, unknown> {
+function reportOf(stand: ScanProgress): Record<string, unknown> {
   return JSON.parse(JSON.stringify(statusOf(stand, { blocks: 3, seconds: 2 }, null, AT)));
 }
 

@@ -1,7 +1,7 @@
 import { type KyselyPlugin, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { BlockHeader } from '../../src/domain/deposit.ts';
-import type { Verdict } from '../../src/domain/quorum-result.ts';
+import type { InflowVerdict } from '../../src/domain/quorum-result.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import type { Confirmation } from '../../src/ledger/deposits/deposit-writing.ts';
@@ -70,7 +70,7 @@ export async function commit(
 }
 
 /** What a quorum shows of a deposit: what is on record, or something else. */
-export function shown(row: Confirmation['row'], verdict: Partial<Verdict> = {}): Confirmation {
+export function shown(row: Confirmation['row'], verdict: Partial<InflowVerdict> = {}): Confirmation {
   const { wallet, amount, reason } = row;
   return { row, verdict: { wallet, amount, reason, by: ['first', 'second'], ...verdict } };
 }

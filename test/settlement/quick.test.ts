@@ -5,7 +5,7 @@ import { createQuickActivities } from '../../src/activities/quick-settlements.ts
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
-import type { SettlementEnd, Standing } from '../../src/domain/steps.ts';
+import type { SettlementEnd, SettlementState } from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Before } from '../../src/ledger/webhooks/subject-events.ts';
 import { startSettlement } from '../../src/platform/temporal/start-settlement.ts';
@@ -96,7 +96,7 @@ function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs =
   };
 }
 
-function quickly(id: string, crashes?: string[], withinMs?: number): Promise<Standing> {
+function quickly(id: string, crashes?: string[], withinMs?: number): Promise<SettlementState> {
   return activityEnvironment().run(() => activities(crashes, withinMs).settleQuickly({ id, shown }));
 }
 
@@ -172,7 +172,7 @@ describe('where keys sign', () => {
   it('on other workers, the run is told what to ask them for', async () => {
     const { id } = await bought();
     const work = () => activities([], PATIENT_MS, false).settleQuickly({ id, shown });
-    const standing: Standing = await activityEnvironment().run(work);
+    const standing: SettlementState = await activityEnvironment().run(work);
     expect(standing).toMatchObject({
       status: 'preparing',
       attempt: { signature: null, tasks: [{ kind: PURCHASE, key: 'fee-payer/1' }] },

@@ -2,7 +2,7 @@ import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AttemptRow } from '../../src/ledger/settlements/attempts.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
-import { type MessageWord, SameMessage } from '../../src/settlement/same-message.ts';
+import { type MessageVerdict, SameMessage } from '../../src/settlement/same-message.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { useLedger } from '../ledger/support.ts';
 import { LandingRoom, wallet } from '../solana/landing-room.ts';
@@ -69,7 +69,7 @@ it('puts off the proofs that would make the queue grow without bound', async () 
   const [attempt] = attempts;
   if (attempt === undefined) throw new Error('there are some');
   const release = holdCalls(room.pool);
-  const putOff: MessageWord[] = [];
+  const putOff: MessageVerdict[] = [];
   const words = Array.from({ length: PLACES + 2 }, () => sameMessage.judge(attempt, deathEvidence()));
   for (const word of words) void word.then((one) => putOff.push(one));
   // No proof can end before a node answers.

@@ -3,7 +3,7 @@ import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
-import type { Verdict } from '../../src/domain/attempt.ts';
+import type { AttemptVerdict } from '../../src/domain/attempt.ts';
 import { isDomainError } from '../../src/domain/errors.ts';
 import { adoptedLife } from '../../src/solana/proof/adopted.ts';
 import { examine, findDue } from '../../src/solana/proof/examine.ts';
@@ -168,10 +168,10 @@ const HONEST: Lies = {
   outcome: undefined,
 };
 
-const ALIVE: Verdict = { kind: 'alive', seen: null };
+const ALIVE: AttemptVerdict = { kind: 'alive', seen: null };
 
 /** The chain does not contradict the verdict on what carries the blockhash of the block at this height. */
-function expectTrue(verdict: Verdict, signature: string, height: bigint): void {
+function expectTrue(verdict: AttemptVerdict, signature: string, height: bigint): void {
   const { ledger } = localnet.controls.chain;
   const isOver = BigInt(ledger.below(4).height) > height + LIFE;
   const landing = ledger.record(signature);

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { givingUp } from '../../src/solana/rpc/giving-up.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
-import type { ShownBlock } from '../../src/solana/scan/chain-reader.ts';
+import type { ListedBlock } from '../../src/solana/scan/chain-reader.ts';
 import { Prefetch } from '../../src/solana/scan/prefetch.ts';
 import { showBlock } from '../../src/solana/scan/searched-block.ts';
 import { closeDrips, Drip, poolWithDrip, readBlock } from './dripping.ts';
@@ -130,7 +130,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     const state = new Drip();
     const pool = await poolWithDrip(state);
     const end = new AbortController();
-    const ahead = new Prefetch<ShownBlock>((slot, over) => readBlock(pool, slot, over), {
+    const ahead = new Prefetch<ListedBlock>((slot, over) => readBlock(pool, slot, over), {
       atOnce: 2,
       budgetBytes: MIB,
       end: end.signal,

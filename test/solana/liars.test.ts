@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
-import type { Verdict } from '../../src/domain/attempt.ts';
+import type { AttemptVerdict } from '../../src/domain/attempt.ts';
 import { examine, findDue } from '../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
 import { type BlockCache, blockCache } from '../../src/solana/proof/linked-blocks.ts';
@@ -70,7 +70,7 @@ async function judged(
   pool: NodePool,
   attempt: SignedAttempt,
   cache: BlockCache = blockCache(),
-): Promise<{ readonly verdict: Verdict; readonly obstacle: string | null } | null> {
+): Promise<{ readonly verdict: AttemptVerdict; readonly obstacle: string | null } | null> {
   const chain = quickChain(pool);
   const [finding] = await examine(chain, await findDue(chain, [attempt]), cache);
   return finding ?? null;

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
-import type { Outlook, WatchedAttempt } from '../../src/solana/proof/watch.ts';
+import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
 import { ears, LandingRoom, PACE, until, wallet } from './landing-room.ts';
 
 let room: LandingRoom;
@@ -15,7 +15,7 @@ afterAll(() => room?.close());
 function watchAll(
   watcher: LandingWatcher,
   attempts: readonly WatchedAttempt[],
-  start?: Outlook,
+  start?: AttemptProgress,
 ): [Promise<unknown>[], () => void] {
   const hearing = attempts.map(() => ears());
   const waits = hearing.map(({ hooks }, index) =>

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   afterAnswer,
-  afterFalseWord,
+  afterDisprovedAnswer,
   afterFault,
   afterOvertaking,
   afterProbe,
@@ -43,7 +43,7 @@ describe('demotion', () => {
   });
 
   it('of one that a quorum denied lasts ten minutes, whatever it answers meanwhile, and says why', () => {
-    const health = afterAnswer(afterFalseWord(UNKNOWN_HEALTH, 'showed what was not', 0));
+    const health = afterAnswer(afterDisprovedAnswer(UNKNOWN_HEALTH, 'showed what was not', 0));
     const demotion = { cause: 'false', reason: 'showed what was not' };
     expect(demotionOf(health, 599_999)).toEqual(demotion);
     expect(demotionOf(afterFault(health, fault, 0), 0)).toEqual(demotion);

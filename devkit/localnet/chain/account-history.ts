@@ -1,6 +1,6 @@
 import type { StoredAccount } from './vm.ts';
 
-interface Change {
+interface AccountVersion {
   readonly slot: number;
   readonly before: StoredAccount | null;
 }
@@ -14,7 +14,7 @@ export type Undo = ReadonlyMap<string, StoredAccount | null>;
  */
 export class AccountHistory {
   readonly #depth: number;
-  readonly #changes = new Map<string, Change[]>();
+  readonly #changes = new Map<string, AccountVersion[]>();
   readonly #blocks: Undo[] = [];
 
   constructor(depth: number) {

@@ -11,7 +11,7 @@ export const MAX_AGE = 150;
 const REMEMBERED = 2 * MAX_AGE;
 
 /** How a transaction that may run got its lifetime. `nonceAccount` is set for a durable nonce. */
-export type Lifetime =
+export type LifetimeCheckResult =
   | { readonly kind: 'valid'; readonly nonceAccount: string | null }
   | { readonly kind: 'refused'; readonly err: TransactionError };
 
@@ -56,7 +56,10 @@ export class Lifetimes {
   }
 
   /** Age first, then a durable nonce, then whether it was processed: the order of a validator. */
-  check(transaction: WireTransaction, { height, seed, account, open, maxAge }: LifetimeCheck): Lifetime {
+  check(
+    transaction: WireTransaction,
+    { height, seed, account, open, maxAge }: LifetimeCheck,
+  ): LifetimeCheckResult {
     const { message, messageHash } = transaction;
     let nonceAccount: string | null = null;
     if (!this.isValid(message.blockhash, height, maxAge)) {

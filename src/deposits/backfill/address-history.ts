@@ -7,7 +7,7 @@ import {
   type ListedNodes,
   type ListedSignature,
 } from '../../solana/history/token-accounts.ts';
-import { agreedTransaction, type Shown } from '../credits/agreed-transaction.ts';
+import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
 import { type DepositMatcher, withNested } from '../scan/matcher.ts';
 
 export interface HistoryDeps extends ListedNodes {
@@ -19,7 +19,7 @@ export interface HistoryDeps extends ListedNodes {
  * (`unread`). `isWhole`: a quorum of nodes with the blocks lists no others.
  */
 export interface ListedHistory {
-  readonly listed: readonly Shown[];
+  readonly listed: readonly JudgedTransaction[];
   readonly unread: readonly string[];
   readonly isWhole: boolean;
 }
@@ -40,7 +40,7 @@ export async function listedFor(
   nestedOf: readonly string[] = [],
 ): Promise<ListedHistory> {
   const { pool, matcher } = deps;
-  const [listed, unread, credit] = [new Map<string, Shown>(), new Set<string>(), new Credit()];
+  const [listed, unread, credit] = [new Map<string, JudgedTransaction>(), new Set<string>(), new Credit()];
   const judge = withNested(await matcher.judge(), nestedOf);
   const look = async ({ listedBy, ...said }: ListedSignature): Promise<void> => {
     const { signature, slot } = said;

@@ -2,7 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { ListedHeader } from '../../solana/scan/header-quorum.ts';
 import type { WatchedBlock } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
-import { blockWitnesses } from './agreed-block.ts';
+import { agreedBlocks } from './agreed-block.ts';
 
 /** Bytes of answers that one reader may keep. */
 const BUDGET_BYTES = 64 * 1024 * 1024;
@@ -10,7 +10,7 @@ const BUDGET_BYTES = 64 * 1024 * 1024;
 const BLOCKS_AT_ONCE = 4;
 
 /** Reads a quorum's copies of blocks in batches that fit in memory, sized by the largest block so far. */
-export class WitnessBatches {
+export class AgreedBlockBatches {
   readonly #deps: BlockDeps;
   #largest: number | null = null;
 
@@ -18,11 +18,11 @@ export class WitnessBatches {
     this.#deps = deps;
   }
 
-  /** Copies by a quorum for each of the first blocks, at least for one. Throws like {@link blockWitnesses}. */
+  /** Copies by a quorum for each of the first blocks, at least for one. Throws like {@link agreedBlocks}. */
   async first(headers: readonly ListedHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
     const batch = headers.slice(0, this.#fitting());
     const end = cancellationSignal();
-    const shown = await Promise.all(batch.map((header) => blockWitnesses(this.#deps, header, end)));
+    const shown = await Promise.all(batch.map((header) => agreedBlocks(this.#deps, header, end)));
     this.#largest = Math.max(this.#largest ?? 0, ...shown.flat().map(({ size }) => size));
     return shown;
   }

@@ -9,7 +9,7 @@ import { agreedTransaction, isSameFinding } from '../credits/agreed-transaction.
 import type { Watch, WatchedBlock } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 
-interface Testimony {
+interface NodeBlockFindings {
   readonly block: WatchedBlock;
   readonly parts: ReadonlyMap<string, BlockFinding>;
 }
@@ -21,7 +21,7 @@ interface Testimony {
  * @throws NoHealthyNode if too few nodes return it now
  * @throws the reason of `end` once that is aborted
  */
-export async function blockWitnesses(
+export async function agreedBlocks(
   deps: BlockDeps,
   header: ListedHeader,
   end?: AbortSignal,
@@ -71,7 +71,7 @@ async function withoutLiars(
   shown: readonly WatchedBlock[],
 ): Promise<readonly WatchedBlock[]> {
   if (shown.length < 2) return shown;
-  let left = (await matcher.findings(await matcher.searchedAlike(shown))).map(testimonyOf);
+  let left = (await matcher.findings(await matcher.searchedAlike(shown))).map(findingsOf);
   for (;;) {
     const signature = disputed(left);
     if (signature === undefined) return blocksOf(left.slice(0, 1));
@@ -95,11 +95,11 @@ function blame(pool: NodePool, liars: readonly WatchedBlock[], what: string): vo
     pool.distrust(node, `showed otherwise in block ${header.slot} what came and went by ${what}`);
 }
 
-function blocksOf(testimonies: readonly Testimony[]): readonly WatchedBlock[] {
+function blocksOf(testimonies: readonly NodeBlockFindings[]): readonly WatchedBlock[] {
   return testimonies.map(({ block }) => block);
 }
 
-function disputed(testimonies: readonly Testimony[]): string | undefined {
+function disputed(testimonies: readonly NodeBlockFindings[]): string | undefined {
   const [first, ...others] = testimonies.map(({ parts }) => parts);
   if (first === undefined) return undefined;
   const signatures = new Set([first, ...others].flatMap((parts) => [...parts.keys()]));
@@ -109,7 +109,7 @@ function disputed(testimonies: readonly Testimony[]): string | undefined {
   });
 }
 
-function testimonyOf(block: WatchedBlock & { readonly finding: BlockFinding }): Testimony {
+function findingsOf(block: WatchedBlock & { readonly finding: BlockFinding }): NodeBlockFindings {
   const { inflows, outflows, spends } = block.finding;
   const parts = new Map<string, { [Kind in keyof BlockFinding]: BlockFinding[Kind][number][] }>();
   const at = (signature: string) => {

@@ -14,9 +14,9 @@ import { isDatabaseAway } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { tokenAccountsOf } from '../../solana/history/token-accounts.ts';
 import { progressOf } from '../../solana/history/wallet-history.ts';
-import type { Shown } from '../credits/agreed-transaction.ts';
+import type { JudgedTransaction } from '../credits/agreed-transaction.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
-import { defectInWords, isOperational } from '../scan/failure-alerts.ts';
+import { describeDefect, isOperational } from '../scan/failure-alerts.ts';
 import { type HistoryDeps, listedFor } from './address-history.ts';
 
 export interface AuditDeps extends HistoryDeps {
@@ -55,7 +55,7 @@ export async function auditAddress(
     if (await concernsWholePage(deps, order, error)) throw error;
     if (isOperational(error)) return { kind: 'failed', reason: messageOf(error) };
     log.error('an audit failed', { error });
-    return { kind: 'failed', reason: defectInWords(error) };
+    return { kind: 'failed', reason: describeDefect(error) };
   }
 }
 
@@ -141,7 +141,7 @@ async function accountsOf(
   return new Set([address, ...derived, ...nestedAccountsOf(assets, address).keys(), ...known, ...owned]);
 }
 
-function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[] {
+function arrivalsAt(address: string, found: readonly JudgedTransaction[]): readonly Arrived[] {
   return found.flatMap(({ slot, finding }) =>
     finding.inflows.filter(({ wallet }) => wallet === address).map((inflow) => ({ ...inflow, slot })),
   );
@@ -150,7 +150,7 @@ function arrivalsAt(address: string, found: readonly Shown[]): readonly Arrived[
 /** Stores findings by the scan's rules, so that repeated audits and scans make one row per deposit. */
 export async function putOnRecord(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
-  found: readonly Shown[],
+  found: readonly JudgedTransaction[],
 ): Promise<void> {
   if (found.length === 0) return;
   const { version } = await matcher.watch();

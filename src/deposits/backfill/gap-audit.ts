@@ -4,7 +4,7 @@ import type { Alarm } from '../../domain/alerts.ts';
 import { type AuditedPage, allOf, type GapAuditOrder, UNSHOWN } from '../../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
 import { type Slots, slotsOf } from '../../domain/slots.ts';
-import type { GapAudit, Walk } from '../../ledger/scan/gap-audits.ts';
+import type { AuditEffect, GapAudit } from '../../ledger/scan/gap-audits.ts';
 import { type AuditDeps, auditAddress, reportOf, unreadReason } from './audit-one-address.ts';
 
 const WALLETS_AT_ONCE = 4;
@@ -35,7 +35,7 @@ async function auditWallets(
   deps: AuditDeps,
   order: GapAuditOrder,
   after: string | null,
-  walk: Walk,
+  walk: AuditEffect,
 ): Promise<AuditedPage> {
   const { gapAudits } = deps.ledger;
   const slots = slotsOf(order);
@@ -57,7 +57,11 @@ async function auditWallets(
  * Begins or resumes a pass. A pass that met blocks without a quorum stays `in vain`; a new one begins once
  * nodes have the blocks.
  */
-async function beginOrResumeWalk(deps: AuditDeps, order: GapAuditOrder, after: string | null): Promise<Walk> {
+async function beginOrResumeWalk(
+  deps: AuditDeps,
+  order: GapAuditOrder,
+  after: string | null,
+): Promise<AuditEffect> {
   const { gapAudits } = deps.ledger;
   const slots = slotsOf(order);
   const isShown = await quorumShows(deps, slots);

@@ -12,14 +12,14 @@ import { HeaderBook, type ListedHeader } from '../../solana/scan/header-quorum.t
 import { haltAfter } from '../scan/failure-alerts.ts';
 import type { WatchedBlock } from '../scan/matcher.ts';
 import { openReader, type ScannerDeps } from '../scan/scanner.ts';
-import { WitnessBatches } from './agreed-block-batches.ts';
+import { AgreedBlockBatches } from './agreed-block-batches.ts';
 
 /** Slots after which progress is stored. */
 const SLOTS_AT_ONCE = 8n;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
 interface RescanDeps extends ScannerDeps {
-  readonly witnesses: WitnessBatches;
+  readonly witnesses: AgreedBlockBatches;
 }
 
 export function createDepositRescan(deps: ScannerDeps) {
@@ -38,7 +38,7 @@ export function createDepositRescan(deps: ScannerDeps) {
       // An earlier try stored its end, but Temporal did not receive the result.
       if (run.endedAt !== null) return resultOf(run);
       try {
-        return await readAll({ ...deps, witnesses: new WitnessBatches(deps) }, run);
+        return await readAll({ ...deps, witnesses: new AgreedBlockBatches(deps) }, run);
       } catch (error) {
         // The error of this try matters, even if the database cannot store it.
         if (!(error instanceof CancelledFailure))

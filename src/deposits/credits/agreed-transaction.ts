@@ -7,14 +7,14 @@ import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { Judge } from '../scan/matcher.ts';
 
 /** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
-export interface Shown {
+export interface JudgedTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly finding: BlockFinding;
 }
 
 export interface Agreed {
-  readonly shown: Shown;
+  readonly shown: JudgedTransaction;
   readonly nodes: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export async function shownBy(
   signature: string,
   judge: Judge,
   fetch: FetchTransaction = fetchTransaction,
-): Promise<Shown | null> {
+): Promise<JudgedTransaction | null> {
   const shown = await fetch(node, signature);
   if (shown === null) return null;
   const { slot, time, transaction } = shown;
@@ -57,14 +57,14 @@ export async function agreedTransaction(
 
 /** The arrival in the same slot and transaction at the same account, or null. */
 export function arrivalIn(
-  { slot, finding }: Shown,
+  { slot, finding }: JudgedTransaction,
   sought: Inflow & { readonly slot: bigint },
 ): Inflow | null {
   const key = depositKey(sought);
   return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
 }
 
-function isSameShown(one: Shown | null, other: Shown | null): boolean {
+function isSameShown(one: JudgedTransaction | null, other: JudgedTransaction | null): boolean {
   if (one === null || other === null || one.slot !== other.slot) return false;
   return isSameFinding(one.finding, other.finding);
 }
@@ -86,8 +86,8 @@ function areSame<T>(
   return ones.length === others.length && ones.every((one) => others.some((other) => isSame(one, other)));
 }
 
-function isSamePlace(one: Place, other: Place): boolean {
+function isSamePlace(one: InflowPlace, other: InflowPlace): boolean {
   return one.account === other.account && one.asset === other.asset && one.wallet === other.wallet;
 }
 
-type Place = Pick<Inflow, 'account' | 'asset' | 'wallet'>;
+type InflowPlace = Pick<Inflow, 'account' | 'asset' | 'wallet'>;

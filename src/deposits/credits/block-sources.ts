@@ -2,7 +2,7 @@ import type { Inflow } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
 import type { FoundBlock } from '../../ledger/scan/findings.ts';
 
-type Showing = Pick<Inflow, 'signature' | 'account' | 'asset' | 'wallet' | 'amount'> & {
+type BlockSource = Pick<Inflow, 'signature' | 'account' | 'asset' | 'wallet' | 'amount'> & {
   readonly slot: bigint;
 };
 
@@ -12,7 +12,7 @@ const REMEMBERED = 20_000;
  * Remembers which nodes returned each of the newest arrivals. If a quorum denies one, these nodes have lied, whether
  * or not their block was stored. Kept in memory, so a new process cannot blame nodes for earlier blocks.
  */
-export class Showings {
+export class BlockSources {
   readonly #nodes = new Map<string, ReadonlySet<string>>();
   readonly #most: number;
 
@@ -33,11 +33,11 @@ export class Showings {
     }
   }
 
-  by(showing: Showing): readonly string[] {
+  by(showing: BlockSource): readonly string[] {
     return [...(this.#nodes.get(keyOf(showing)) ?? [])];
   }
 }
 
-function keyOf(showing: Showing): string {
+function keyOf(showing: BlockSource): string {
   return `${depositKey(showing)}/${showing.wallet}/${showing.amount}`;
 }

@@ -3,10 +3,10 @@ import pLimit from 'p-limit';
 import { leftBy } from '../../domain/balance-changes.ts';
 import type { ScannedTransaction } from '../../domain/deposit.ts';
 import type {
+  ConfirmedOutflow,
   LandedPayment,
   OutflowRow,
   ProvedOutflow,
-  WitnessedOutflow,
 } from '../../ledger/deposits/outflows.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { transactionIn } from '../../solana/history/denial.ts';
@@ -31,7 +31,7 @@ const REMEMBERED = 10_000;
  * Confirms outflows by a quorum of nodes, each asked for the transaction itself. Without a quorum the amount of the
  * scanned block counts, and is checked again. A landed payment of ours needs no node: its message proves what it took.
  */
-export class OutflowWitness {
+export class OutflowConfirmer {
   readonly #deps: OutflowDeps;
   readonly #asked = new TtlCache<void>(ASKED_AGAIN_MS, REMEMBERED, 'answered');
 
@@ -59,7 +59,7 @@ export class OutflowWitness {
 
   async #judge(rows: readonly OutflowRow[]): Promise<void> {
     const { ledger, pool } = this.#deps;
-    const agreed = await pool.agreed((node) => shownBy(node, rows), isSameTold);
+    const agreed = await pool.agreed((node) => shownBy(node, rows), isSameAnswer);
     const { answer = null, nodes: by = [] } = agreed ?? {};
     for (const [row, left] of answer ?? []) await ledger.outflows.witness({ row, ...left, by });
   }
@@ -71,10 +71,10 @@ function isTakenBy({ message }: LandedPayment, { account, asset }: OutflowRow): 
 }
 
 /** Outflows of one transaction as one node returns it; null if it cannot tell. */
-type Told = ReadonlyMap<OutflowRow, Left> | null;
-type Left = Pick<WitnessedOutflow, 'amount' | 'ownerSigned'>;
+type NodeOutflows = ReadonlyMap<OutflowRow, NodeOutflow> | null;
+type NodeOutflow = Pick<ConfirmedOutflow, 'amount' | 'ownerSigned'>;
 
-async function shownBy(node: SolanaNode, rows: readonly OutflowRow[]): Promise<Told> {
+async function shownBy(node: SolanaNode, rows: readonly OutflowRow[]): Promise<NodeOutflows> {
   const [said] = rows;
   if (said === undefined) return new Map();
   const shown = await transactionIn(node, said);
@@ -82,14 +82,14 @@ async function shownBy(node: SolanaNode, rows: readonly OutflowRow[]): Promise<T
   return new Map(rows.map((row) => [row, shown === 'absent' ? NOTHING_LEFT : leftOf(shown, row)]));
 }
 
-const NOTHING_LEFT: Left = { amount: 0n, ownerSigned: false };
+const NOTHING_LEFT: NodeOutflow = { amount: 0n, ownerSigned: false };
 
-function leftOf(shown: ScannedTransaction, row: OutflowRow): Left {
+function leftOf(shown: ScannedTransaction, row: OutflowRow): NodeOutflow {
   const ownerSigned = shown.accounts.some(({ address, signer }) => signer && address === row.wallet);
   return { amount: leftBy(shown, row), ownerSigned };
 }
 
-function isSameTold(one: Told, other: Told): boolean {
+function isSameAnswer(one: NodeOutflows, other: NodeOutflows): boolean {
   if (one === null || other === null) return false;
   return [...one].every(([row, { amount, ownerSigned }]) => {
     const left = other.get(row);

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../../domain/alerts.ts';
-import { inWords, isAlike, type Testimony, verdictOn } from '../../domain/quorum-result.ts';
+import { describeInflow, type InflowAnswer, isAlike, verdictOn } from '../../domain/quorum-result.ts';
 import { depositId } from '../../ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';
@@ -8,7 +8,13 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { type FetchTransaction, fetchFromBlock } from '../../solana/history/transaction.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type DepositMatcher, type Judge, withNested } from '../scan/matcher.ts';
-import { type Agreed, agreedTransaction, arrivalIn, type Shown, shownBy } from './agreed-transaction.ts';
+import {
+  type Agreed,
+  agreedTransaction,
+  arrivalIn,
+  type JudgedTransaction,
+  shownBy,
+} from './agreed-transaction.ts';
 import { Backoff } from './backoff.ts';
 import { addHiddenArrivals } from './hidden-arrivals.ts';
 
@@ -20,9 +26,9 @@ export interface ConfirmDeps {
   readonly patienceMs?: number;
 }
 
-interface Heard {
+interface ConfirmationAnswer {
   readonly node: string;
-  readonly shown: Shown;
+  readonly shown: JudgedTransaction;
 }
 
 /** Small, so that new deposits never wait long behind retried ones. */
@@ -130,7 +136,10 @@ export class DepositConfirmer {
     const { pool, matcher } = this.#deps;
     for (const row of rows.filter((one) => !isShownAs(one, shown)))
       for (const liar of matcher.showings.by(row))
-        pool.distrust(liar, `showed ${inWords(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`);
+        pool.distrust(
+          liar,
+          `showed ${describeInflow(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`,
+        );
   }
 
   /**
@@ -142,7 +151,7 @@ export class DepositConfirmer {
     signature: string,
     rows: readonly DepositRow[],
     fetch?: FetchTransaction,
-  ): Promise<readonly Heard[]> {
+  ): Promise<readonly ConfirmationAnswer[]> {
     const { pool } = this.#deps;
     const inBlock = fetch && (await agreedTransaction(pool, signature, judge, fetch));
     const agreed = inBlock ?? (await agreedTransaction(pool, signature, judge));
@@ -159,7 +168,7 @@ export class DepositConfirmer {
 }
 
 /** True if the chain has this amount for this wallet. Any other difference may be an error of our own row. */
-function isShownAs(row: DepositRow, shown: Shown): boolean {
+function isShownAs(row: DepositRow, shown: JudgedTransaction): boolean {
   const arrival = arrivalIn(shown, row);
   return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
 }
@@ -181,7 +190,7 @@ function bySignature(rows: readonly DepositRow[]): readonly OfSignature[] {
   return [...groups];
 }
 
-function alarmOf(row: DepositRow, testimonies: readonly Testimony[]): Alarm {
+function alarmOf(row: DepositRow, testimonies: readonly InflowAnswer[]): Alarm {
   const { signature, asset, amount, account, reason } = row;
   const named = (agrees: boolean): readonly string[] =>
     testimonies.flatMap(({ node, arrival }) =>

@@ -1,7 +1,7 @@
 import { type Arrived, differenceAlarm, differencesBetween } from '../../domain/audit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
 import { type AuditDeps, putOnRecord } from '../backfill/audit-one-address.ts';
-import type { Shown } from './agreed-transaction.ts';
+import type { JudgedTransaction } from './agreed-transaction.ts';
 
 /**
  * Stores arrivals of a transaction that the scanned node hid and a quorum shows. Each raises
@@ -10,7 +10,7 @@ import type { Shown } from './agreed-transaction.ts';
 export async function addHiddenArrivals(
   deps: Pick<AuditDeps, 'ledger' | 'matcher'>,
   known: readonly Omit<Arrived, 'amount'>[],
-  { slot, time, finding }: Shown,
+  { slot, time, finding }: JudgedTransaction,
 ): Promise<void> {
   const { ledger } = deps;
   const keys = new Set(known.map(depositKey));

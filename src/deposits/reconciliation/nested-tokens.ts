@@ -1,7 +1,7 @@
 import { historyPage } from '../../solana/history/pages.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { putOnRecord } from '../backfill/audit-one-address.ts';
-import { agreedTransaction, type Shown } from '../credits/agreed-transaction.ts';
+import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
 import { withNested } from '../scan/matcher.ts';
 import type { LookDeps } from './compare-wallets.ts';
 import type { Look } from './expected-balances.ts';
@@ -19,7 +19,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
   const { ledger, pool, matcher } = deps;
   const known = await ledger.movements.arrivalsOf(wallet, 0n, slot);
   const judge = withNested(await matcher.judge(), [wallet]);
-  const found: Shown[] = [];
+  const found: JudgedTransaction[] = [];
   for (const { account } of nested) {
     const before = new Set(known.filter((one) => one.account === account).map(({ signature }) => signature));
     const answers = await pool.all((node) => historyPage(node, account, null, LISTED));
@@ -36,7 +36,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
 }
 
 /** The scan finds all other movements of these transactions. */
-function onlyNested({ finding, ...shown }: Shown): Shown {
+function onlyNested({ finding, ...shown }: JudgedTransaction): JudgedTransaction {
   const inflows = finding.inflows.filter(({ reason }) => reason === 'nested_token_account');
   return { ...shown, finding: { inflows, outflows: [], spends: [] } };
 }

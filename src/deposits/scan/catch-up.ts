@@ -11,9 +11,9 @@ import { HeaderBook } from '../../solana/scan/header-quorum.ts';
 import { NO_PACE, paceAfter } from './block-rate.ts';
 import { haltAfter, isOperational, ScanAlarms } from './failure-alerts.ts';
 import { tipOrNull } from './progress.ts';
-import { type Stand, statusOf } from './progress-view.ts';
+import { type ScanProgress, statusOf } from './progress-view.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './scanner.ts';
-import { meanwhile, type SlowLook, slowStand } from './slow-read-alert.ts';
+import { meanwhile, type SlowLook, slowProgress } from './slow-read-alert.ts';
 
 export interface RangeDeps extends ScannerDeps, SlowLook {
   /** Lag in slots above which ranges are read in parallel. Default 500. */
@@ -99,7 +99,7 @@ async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
   const cursor = await join(deps, first);
   const joined = Number(cursor.height - first.height);
   const pace = paceAfter(NO_PACE, joined, (performance.now() - began) / 1_000);
-  const stand: Stand = {
+  const stand: ScanProgress = {
     state: 'catch-up',
     cursor,
     tip: await tipSeen(deps),
@@ -176,7 +176,7 @@ async function tellWaiting(deps: RangeDeps, begin: bigint, waitedMs: number): Pr
   try {
     const cursor = await ledger.scan.cursor();
     if (cursor?.slot !== begin) return;
-    const stand = slowStand({ cursor, tip: await tipOrNull(pool) }, waitedMs);
+    const stand = slowProgress({ cursor, tip: await tipOrNull(pool) }, waitedMs);
     const now = new Date();
     await new ScanAlarms(ledger, slowMs).note(stand, new Date(now.getTime() - waitedMs), now);
   } catch (error) {

@@ -4,7 +4,7 @@ import { isDatabaseAway } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { ScanPaused } from '../../ledger/scan/scan-pauses.ts';
 import { RpcError } from '../../solana/rpc/errors.ts';
-import type { Halt, Stand } from './progress-view.ts';
+import type { Halt, ScanProgress } from './progress-view.ts';
 
 const KINDS = ['scan_gap', 'scan_stopped', 'scan_behind'] as const;
 /** Ten minutes at 400 ms a slot, six at 250. */
@@ -28,7 +28,7 @@ export class ScanAlarms {
   }
 
   /** `since`: when any worker first saw the scan stopped; null if it runs. A pause changes no alert. */
-  async note(stand: Stand, since: Date | null, now: Date): Promise<void> {
+  async note(stand: ScanProgress, since: Date | null, now: Date): Promise<void> {
     if (stand.state === 'paused') return;
     const isStill = 'reason' in stand && since !== null;
     const isBrief = isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < this.#stalledMs;
@@ -44,7 +44,7 @@ export class ScanAlarms {
   }
 }
 
-function stillAlarm(stand: Stand & Halt): Alarm {
+function stillAlarm(stand: ScanProgress & Halt): Alarm {
   const about =
     stand.state === 'gap'
       ? ({ kind: 'scan_gap', subject: stand.gap.from } as const)
@@ -53,7 +53,7 @@ function stillAlarm(stand: Stand & Halt): Alarm {
   return { ...about, message: `the deposit scan stands still at slot ${slot}: ${stand.reason}` };
 }
 
-function lagAlarms({ cursor, tip }: Stand): readonly Alarm[] {
+function lagAlarms({ cursor, tip }: ScanProgress): readonly Alarm[] {
   if (cursor === null || tip === null || tip - cursor.slot <= BEHIND_SLOTS) return [];
   const message = `the deposit scan is at slot ${cursor.slot}, ${tip - cursor.slot} slots behind the newest final one`;
   return [{ kind: 'scan_behind', subject: WHOLE, message }];
@@ -76,10 +76,10 @@ export function haltAfter(error: unknown): Halt {
   if (isDomainError(error)) return { state: error.retryable ? 'waiting' : 'stopped', reason: error.message };
   if (isDatabaseAway(error))
     return { state: 'waiting', reason: `the database cannot be written to: ${messageOf(error)}` };
-  return { state: 'waiting', reason: defectInWords(error) };
+  return { state: 'waiting', reason: describeDefect(error) };
 }
 
-export function defectInWords(error: unknown): string {
+export function describeDefect(error: unknown): string {
   const what = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
   return `unexpected error, probably a bug in Sluice: ${what}; it is tried again, report it if it stays`;
 }

@@ -13,7 +13,7 @@ import { WatchSet } from '../../solana/scan/bytes/watch-set.ts';
 import { addressesOf, type Search, searchBlock } from '../../solana/scan/search.ts';
 import type { SearchedBlock } from '../../solana/scan/searched-block.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
-import { Showings } from '../credits/block-sources.ts';
+import { BlockSources } from '../credits/block-sources.ts';
 import { derivedAccountsOf } from '../credits/derived-accounts.ts';
 
 export interface MatcherOptions {
@@ -42,7 +42,7 @@ export interface WatchedBlock extends SearchedBlock {
 
 type ShownSearch = Search & Pick<SearchedBlock, 'node'>;
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
-type Found<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
+type WithFinding<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
 type Terms = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
@@ -64,7 +64,7 @@ const MOST_MENTIONS = 2_000;
 /** Finds the deposits, outflows and spends in blocks. One instance per process, because it keeps the watch set. */
 export class DepositMatcher {
   /** Nodes that returned each arrival. */
-  readonly showings = new Showings();
+  readonly showings = new BlockSources();
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
   readonly #fresh: TtlCache<Watch>;
@@ -166,7 +166,7 @@ export class DepositMatcher {
   }
 
   /** Adds to each search its movements of the wallets watched now. */
-  async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly Found<Asked>[]> {
+  async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly WithFinding<Asked>[]> {
     const isEmpty = searches.every(({ candidates }) => candidates.length === 0);
     return find(searches, this.#record, this.#rules(isEmpty ? new Map() : await this.#terms()));
   }
@@ -181,7 +181,7 @@ export class DepositMatcher {
     };
   }
 
-  #note(found: readonly Found<ShownSearch>[]): void {
+  #note(found: readonly WithFinding<ShownSearch>[]): void {
     for (const one of found) this.showings.note(one.node, one);
   }
 
@@ -259,7 +259,7 @@ function ataOrNone(wallet: string, mint: string, program: string): string {
   }
 }
 
-function matchedBlock({ header, finding }: Found<Search>): MatchedBlock {
+function matchedBlock({ header, finding }: WithFinding<Search>): MatchedBlock {
   return { header, finding };
 }
 
@@ -267,7 +267,7 @@ async function find<Asked extends Searched>(
   searches: readonly Asked[],
   record: RecordView,
   rules: Rules,
-): Promise<readonly Found<Asked>[]> {
+): Promise<readonly WithFinding<Asked>[]> {
   const ours = await oursAmong(searches, record, rules);
   return searches.map((search) => ({ ...search, finding: findingOf(search, ours) }));
 }

@@ -1,6 +1,6 @@
 import type { BlockName } from '../../domain/block-link.ts';
 import type { GOING_ON, ScanPosition, ScanRange, ScanStatus, STANDING_STILL } from '../../domain/scan.ts';
-import type { Pace } from './block-rate.ts';
+import type { BlockRate } from './block-rate.ts';
 
 /** Milliseconds; a worker that reads reports every minute. */
 const OUTDATED_MS = 300_000;
@@ -12,18 +12,18 @@ export type Halt =
   | { readonly state: 'paused'; readonly actor: string; readonly reason: string; readonly since: Date };
 
 /** State of the scan, without values measured over time. */
-export type Stand = { readonly cursor: BlockName | null; readonly tip: bigint | null } & (
+export type ScanProgress = { readonly cursor: BlockName | null; readonly tip: bigint | null } & (
   | { readonly state: (typeof GOING_ON)[number] }
   | Halt
 );
 
 /** When the scan stopped; null if it runs. `before`: when an earlier check first saw it stopped. */
-export function standsSince(stand: Stand, before: Date | null, now: Date): Date | null {
+export function standsSince(stand: ScanProgress, before: Date | null, now: Date): Date | null {
   if (!('reason' in stand)) return null;
   return stand.state === 'paused' ? stand.since : (before ?? now);
 }
 
-export function statusOf(stand: Stand, pace: Pace, since: Date | null, at: Date): ScanStatus {
+export function statusOf(stand: ScanProgress, pace: BlockRate, since: Date | null, at: Date): ScanStatus {
   const { cursor, tip, ...still } = stand;
   const hasPace = pace.seconds > 0 && !('reason' in still);
   const blocksPerSecond = hasPace ? Math.round((10 * pace.blocks) / pace.seconds) / 10 : null;

@@ -1,8 +1,8 @@
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { BrokenLink } from '../../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
-import { showings } from '../../solana/scan/header-quorum.ts';
-import type { Stand } from './progress-view.ts';
+import { describeVersions } from '../../solana/scan/header-quorum.ts';
+import type { ScanProgress } from './progress-view.ts';
 import type { Step } from './scanner.ts';
 
 const COMPARE =
@@ -13,7 +13,7 @@ function parentInWords({ child, nodes }: BrokenLink): string {
   return `block ${blockhash} of slot ${slot} (from ${nodes.join(', ')}) names block ${previousBlockhash} (height ${height - 1n}) in slot ${parentSlot} as its parent`;
 }
 
-export function standOf(step: Step): Stand {
+export function standOf(step: Step): ScanProgress {
   const { cursor, tip } = step;
   const still = { cursor, tip };
   switch (step.stand) {
@@ -32,7 +32,7 @@ export function standOf(step: Step): Stand {
       const reason =
         step.link.shown.length === 0
           ? `no node shows the blocks from slot ${from} to ${to}`
-          : `${parentInWords(step.link)}; in slot ${to} nodes show another block (${showings(step.link.shown)}). ${COMPARE}`;
+          : `${parentInWords(step.link)}; in slot ${to} nodes show another block (${describeVersions(step.link.shown)}). ${COMPARE}`;
       return { ...still, state: 'gap', gap: step.gap, reason };
     }
     case 'lost':
@@ -45,7 +45,7 @@ export function standOf(step: Step): Stand {
 }
 
 /** Shows failed side tasks as a waiting scan, although blocks are still read. */
-export function withDefects(stand: Stand, defects: ReadonlyMap<string, string>): Stand {
+export function withDefects(stand: ScanProgress, defects: ReadonlyMap<string, string>): ScanProgress {
   const [first] = defects;
   if (first === undefined || 'reason' in stand) return stand;
   const { cursor, tip } = stand;

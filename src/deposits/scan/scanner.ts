@@ -5,7 +5,7 @@ import type { NodePool } from '../../solana/rpc/pool.ts';
 import {
   type BrokenLink,
   ChainReader,
-  type Reading,
+  type ChainReading,
   type ShowBlock,
 } from '../../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
@@ -73,7 +73,7 @@ export class DepositScanner {
   async #still(
     cursor: Cursor,
     tip: bigint,
-    reading: Exclude<Reading<WatchedBlock>, { kind: 'linked' }>,
+    reading: Exclude<ChainReading<WatchedBlock>, { kind: 'linked' }>,
   ): Promise<Step> {
     const stand = { cursor, tip, blocks: 0 };
     if (reading.kind === 'idle') return { ...stand, stand: 'idle' };

@@ -1,5 +1,5 @@
 import { STALLED_MS } from './failure-alerts.ts';
-import type { Halt, Stand } from './progress-view.ts';
+import type { Halt, ScanProgress } from './progress-view.ts';
 import { rest } from './side-loop.ts';
 
 export interface SlowLook {
@@ -29,7 +29,10 @@ export async function meanwhile<T>(
   }
 }
 
-export function slowStand({ cursor, tip }: Pick<Stand, 'cursor' | 'tip'>, waitedMs: number): Stand & Halt {
+export function slowProgress(
+  { cursor, tip }: Pick<ScanProgress, 'cursor' | 'tip'>,
+  waitedMs: number,
+): ScanProgress & Halt {
   const reason = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
   return { cursor, tip, state: 'waiting', reason };
 }

@@ -3,15 +3,15 @@ import { type ScanStatus, sinceOf, type TailOrder } from '../../domain/scan.ts';
 import { givingUp } from '../../solana/rpc/giving-up.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
-import { OutflowWitness } from '../credits/confirm-outflows.ts';
-import { NO_PACE, type Pace, paceAfter } from './block-rate.ts';
+import { OutflowConfirmer } from '../credits/confirm-outflows.ts';
+import { type BlockRate, NO_PACE, paceAfter } from './block-rate.ts';
 import { haltAfter, isOperational, ScanAlarms } from './failure-alerts.ts';
 import { standOf, tipOrNull, withDefects } from './progress.ts';
 import { ScanReporter } from './progress-report.ts';
-import { type Stand, standsSince, statusOf } from './progress-view.ts';
+import { type ScanProgress, standsSince, statusOf } from './progress-view.ts';
 import { DepositScanner, type ScannerDeps } from './scanner.ts';
 import { BesideScan, type Defects, POLL_MS, rest } from './side-loop.ts';
-import { meanwhile, type SlowLook, slowStand } from './slow-read-alert.ts';
+import { meanwhile, type SlowLook, slowProgress } from './slow-read-alert.ts';
 
 export interface DepositScanDeps extends ScannerDeps, SlowLook {
   /** Milliseconds between two checks for a new block. Default 400. */
@@ -36,7 +36,7 @@ export function createDepositScan(deps: DepositScanDeps) {
   // Kept across turns, because a defect must last longer than one turn before it raises an alert.
   const defects: Defects = new Map();
   const confirmer = new DepositConfirmer(deps);
-  const outflows = new OutflowWitness(deps);
+  const outflows = new OutflowConfirmer(deps);
   return {
     /**
      * Follows the chain for `seconds`: moves the cursor, confirms deposits and outflows, prunes old headers.
@@ -73,7 +73,7 @@ export function createDepositScan(deps: DepositScanDeps) {
 
 /** Block rate kept across turns, so that a new turn does not start without one. */
 interface Paces {
-  last: Pace;
+  last: BlockRate;
 }
 
 interface Scanning {
@@ -93,15 +93,15 @@ async function follow(
   const { deps, beside, turnEnd, abandoned, paces } = scanning;
   const scanner = new DepositScanner(deps, abandoned);
   const alarms = new ScanAlarms(deps.ledger, deps.slowMs);
-  let last: Stand = { state: 'starting', cursor: await cursorOr(deps, null), tip: null };
+  let last: ScanProgress = { state: 'starting', cursor: await cursorOr(deps, null), tip: null };
   let since = dateOf(reporter.resumed === null ? stoodSince : sinceOf(reporter.resumed));
   let status = statusOf(last, paces.last, since, new Date());
-  const alarm = async (stand: Stand): Promise<void> => {
+  const alarm = async (stand: ScanProgress): Promise<void> => {
     const now = new Date();
     since = standsSince(stand, since, now);
     await beside.attend('keeping alerts', () => alarms.note(stand, since, now));
   };
-  const show = (stand: Stand): void => {
+  const show = (stand: ScanProgress): void => {
     status = statusOf(stand, paces.last, since, new Date());
     reporter.show(status);
     deps.onStatus?.(status);
@@ -113,7 +113,7 @@ async function follow(
       deps,
       async (waitedMs) => {
         since ??= new Date(Date.now() - waitedMs);
-        const slow = slowStand(last, waitedMs);
+        const slow = slowProgress(last, waitedMs);
         await alarm(slow);
         show(slow);
       },
@@ -132,8 +132,8 @@ async function follow(
 async function attempt(
   { deps, abandoned }: Scanning,
   scanner: DepositScanner,
-  last: Stand,
-): Promise<{ stand: Stand; blocks: number }> {
+  last: ScanProgress,
+): Promise<{ stand: ScanProgress; blocks: number }> {
   try {
     const step = await scanner.step();
     return { stand: standOf(step), blocks: step.blocks };
@@ -146,7 +146,10 @@ async function attempt(
 }
 
 /** The stored cursor, or the known one while PostgreSQL is unavailable. */
-function cursorOr({ ledger }: DepositScanDeps, known: Stand['cursor']): Promise<Stand['cursor']> {
+function cursorOr(
+  { ledger }: DepositScanDeps,
+  known: ScanProgress['cursor'],
+): Promise<ScanProgress['cursor']> {
   return ledger.scan.cursor().catch(() => known);
 }
 

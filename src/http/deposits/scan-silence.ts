@@ -6,7 +6,7 @@ const MESSAGE =
   'nobody tells how the deposit scan stands, nor whether it is well: Temporal does not answer, or no chain worker runs';
 
 /** Raises the alert that no worker can raise: all other scan alerts come from workers through Temporal. */
-export class ScanSilence {
+export class SilentScanGauge {
   readonly #deps: ScanDeps;
   #since: Date | null = null;
 

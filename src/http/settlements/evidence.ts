@@ -3,10 +3,10 @@ import type {
   AgreedBlock,
   Evidence,
   InvestigationTimes,
-  NodeTestimony,
+  NodeAnswer,
   NonceEvidence,
   SequencedCoverage,
-  Sighting,
+  StatusObservation,
 } from '../../domain/attempt.ts';
 import { type AnyAttempt, isExpiring } from '../../solana/proof/examine.ts';
 import { lastHeight } from './missing-evidence.ts';
@@ -97,7 +97,7 @@ function presentBlock({ slot, blockhash, height, agreeingNodes }: AgreedBlock): 
   return { slot: slot.toString(), blockhash, height: height.toString(), nodes: agreeingNodes };
 }
 
-function presentStatus({ node, sequence, answer }: NodeTestimony<Sighting>): StatusAnswer {
+function presentStatus({ node, sequence, answer }: NodeAnswer<StatusObservation>): StatusAnswer {
   const atSlot = 'atSlot' in answer ? (answer.atSlot?.toString() ?? null) : null;
   const by = { node, order: sequence, atSlot, historyFrom: null };
   switch (answer.kind) {

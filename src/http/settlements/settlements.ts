@@ -4,7 +4,7 @@ import type { SettlementView } from '../../client/settlements.ts';
 import { settlementWorkflowId } from '../../domain/ids.ts';
 import type { SettlementViewRow } from '../../ledger/settlements/settlement-views.ts';
 import { problems, reason } from '../schemas.ts';
-import { type CustomerWordDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
+import { type CustomerOrderDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
 import {
   SettlementIdQuery,
   SettlementPageBody,
@@ -12,7 +12,7 @@ import {
   SettlementViewBody,
 } from './settlement-schemas.ts';
 
-export function settlementRoutes(deps: CustomerWordDeps): FastifyPluginAsyncZod {
+export function settlementRoutes(deps: CustomerOrderDeps): FastifyPluginAsyncZod {
   const { ledger } = deps;
   return async (app) => {
     app.route({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Webhook, WebhookDelivery, WebhookStanding } from '../../client/webhooks.ts';
+import type { Webhook, WebhookDelivery, WebhookWithBacklog } from '../../client/webhooks.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_TOPICS } from '../../domain/webhook.ts';
 import { idParam, nextCursor, numbersTo, pageQuery, time } from '../schemas.ts';
 
@@ -68,7 +68,7 @@ const WebhookStandingBody = z
       .nullable()
       .describe('Error of the newest failed try of an undelivered event; null if there is none'),
   })
-  .meta({ id: 'WebhookStanding' }) satisfies z.ZodType<WebhookStanding>;
+  .meta({ id: 'WebhookWithBacklog' }) satisfies z.ZodType<WebhookWithBacklog>;
 
 export const WebhooksBody = z
   .object({ webhooks: z.array(WebhookStandingBody).readonly().describe('Oldest first') })

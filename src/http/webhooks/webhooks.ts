@@ -1,5 +1,10 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { Webhook, WebhookDelivery, WebhookStanding, WebhookWithSecret } from '../../client/webhooks.ts';
+import type {
+  Webhook,
+  WebhookDelivery,
+  WebhookWithBacklog,
+  WebhookWithSecret,
+} from '../../client/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { DeliveryRow } from '../../ledger/webhooks/deliveries.ts';
@@ -83,7 +88,7 @@ function endpointRoutes({ ledger }: WebhookRouteDeps): FastifyPluginAsyncZod {
   };
 }
 
-async function listed({ webhooks, deliveries }: Ledger): Promise<readonly WebhookStanding[]> {
+async function listed({ webhooks, deliveries }: Ledger): Promise<readonly WebhookWithBacklog[]> {
   const standings = await deliveries.standings();
   const rows = await webhooks.list();
   return rows.map((row) => ({ ...present(row), ...(standings.get(row.id) ?? NOTHING_WAITS) }));

@@ -11,7 +11,7 @@ import { startWithdrawal } from '../../platform/temporal/start-withdrawal.ts';
 import { cancelWithdrawal, confirmDestination, type SettlementView } from '../../workflows/messages.ts';
 import { temporalFault } from '../temporal-errors.ts';
 
-export interface CustomerWordDeps {
+export interface CustomerOrderDeps {
   readonly ledger: Ledger;
   readonly temporal: Client;
 }
@@ -23,7 +23,7 @@ const UPDATE_DEADLINE_MS = 15_000;
  *
  * @throws DomainError NotFound, NotAwaitingConfirmation, Unavailable
  */
-export async function confirm(deps: CustomerWordDeps, id: string): Promise<void> {
+export async function confirm(deps: CustomerOrderDeps, id: string): Promise<void> {
   if (await runTook(deps, id, confirmDestination)) return;
   const row = await deps.ledger.withdrawals.confirmDestination(id);
   if (isTerminal(row.status)) return;
@@ -37,7 +37,7 @@ export async function confirm(deps: CustomerWordDeps, id: string): Promise<void>
  *
  * @throws DomainError NotFound, NotCancellable (also if it ended as paid), RecordInDoubt, Unavailable
  */
-export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> {
+export async function cancel(deps: CustomerOrderDeps, id: string): Promise<void> {
   if (!(await runTook(deps, id, cancelWithdrawal))) {
     await deps.ledger.settlements.cancel(id, CANCELLED);
     await tellRun(deps, id, cancelWithdrawal);
@@ -53,14 +53,14 @@ export async function cancel(deps: CustomerWordDeps, id: string): Promise<void> 
  *
  * @throws DomainError NotFound, NotCancellable, Unavailable
  */
-export async function endAsPaid(deps: CustomerWordDeps, id: string, note: OperatorNote): Promise<void> {
+export async function endAsPaid(deps: CustomerOrderDeps, id: string, note: OperatorNote): Promise<void> {
   const { kind } = await deps.ledger.settlements.endAsPaid(id, note);
   if (kind === WITHDRAWAL) await tellRun(deps, id, cancelWithdrawal);
 }
 
 /** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the ledger must decide. */
 async function runTook(
-  deps: CustomerWordDeps,
+  deps: CustomerOrderDeps,
   id: string,
   update: UpdateDefinition<SettlementView>,
 ): Promise<boolean> {
@@ -73,7 +73,7 @@ async function runTook(
  * the old row and be waiting: so the update is sent again after the write. A repeated update changes nothing.
  */
 async function tellRun(
-  deps: CustomerWordDeps,
+  deps: CustomerOrderDeps,
   id: string,
   update: UpdateDefinition<SettlementView>,
 ): Promise<boolean> {

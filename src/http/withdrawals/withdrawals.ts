@@ -8,11 +8,11 @@ import { termsOf } from '../../ledger/withdrawals/terms-of-row.ts';
 import { startWithdrawal } from '../../platform/temporal/start-withdrawal.ts';
 import { problems, reason } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
-import { type CustomerWordDeps, cancel, confirm, endAsPaid } from './confirm-cancel.ts';
+import { type CustomerOrderDeps, cancel, confirm, endAsPaid } from './confirm-cancel.ts';
 import { presentSummary, presentWithdrawal } from './present.ts';
 import { IdParams, ListQuery, PageBody, TermsBody, WithdrawalBody } from './withdrawal-schemas.ts';
 
-export interface WithdrawalRouteDeps extends CustomerWordDeps {
+export interface WithdrawalRouteDeps extends CustomerOrderDeps {
   readonly explorer: ExplorerSettings;
 }
 
@@ -43,7 +43,7 @@ export function withdrawalRoutes(deps: WithdrawalRouteDeps): FastifyPluginAsyncZ
       },
     });
     readRoutes(deps, app);
-    wordRoutes(deps, app);
+    customerRoutes(deps, app);
     operatorRoutes(deps, app);
   };
 }
@@ -80,7 +80,7 @@ function readRoutes(deps: WithdrawalRouteDeps, app: App): void {
   });
 }
 
-function wordRoutes(deps: WithdrawalRouteDeps, app: App): void {
+function customerRoutes(deps: WithdrawalRouteDeps, app: App): void {
   app.route({
     method: 'POST',
     url: '/v1/withdrawals/:id/confirm',

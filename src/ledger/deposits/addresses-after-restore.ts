@@ -42,7 +42,7 @@ export async function doubtFree(trx: Transaction<Tables>): Promise<void> {
  */
 export async function releaseDoubtful(db: Database, actor: string, reason: string): Promise<number> {
   const doubt = await db.selectFrom('continuity').select(['generation', 'doubtfulUpTo']).executeTakeFirst();
-  const released = (await countDoubted(db)) + (await releaseKeptBack(db));
+  const released = (await countDoubtful(db)) + (await releaseKeptBack(db));
   await db.transaction().execute(async (trx) => {
     if (doubt !== undefined) await endDoubt(trx, doubt);
     if (released > 0) {
@@ -74,7 +74,7 @@ async function endDoubt(
   throw new DomainError('RecordInDoubt', message);
 }
 
-async function countDoubted(db: Database): Promise<number> {
+async function countDoubtful(db: Database): Promise<number> {
   const { doubted } = await db
     .selectNoFrom(
       sql<bigint>`(select count(*) from deposit_address where state = 'free' and not ${IS_SURE})

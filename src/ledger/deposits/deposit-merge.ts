@@ -20,7 +20,7 @@ export interface KnownDeposit {
 }
 
 /** A deposit that an arrival changes; `isNews`: the feed gets an event for it. */
-export interface Change {
+export interface DepositChange {
   readonly id: bigint;
   readonly arrival: Arrival;
   readonly isNews: boolean;
@@ -35,7 +35,7 @@ export interface Mismatch {
 export interface Merge {
   readonly added: readonly Arrival[];
   /** Announced deposits that are finalized, unconfirmed ones that differ, and rejected ones that are read again. */
-  readonly changed: readonly Change[];
+  readonly changed: readonly DepositChange[];
   readonly mismatches: readonly Mismatch[];
 }
 
@@ -48,7 +48,7 @@ export interface Merge {
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
   const onRecord = new Map(known.map((row) => [depositKey(row), row]));
   const added = new Map<string, Arrival>();
-  const changed = new Map<bigint, Change>();
+  const changed = new Map<bigint, DepositChange>();
   const mismatches: Mismatch[] = [];
   for (const arrival of arrivals) {
     const before = onRecord.get(depositKey(arrival));

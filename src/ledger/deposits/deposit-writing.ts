@@ -1,12 +1,17 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { BlockHeader, Movement } from '../../domain/deposit.ts';
-import { inWords, isAlike, type Told, type Verdict } from '../../domain/quorum-result.ts';
+import {
+  describeInflow,
+  type InflowVerdict,
+  isAlike,
+  type ReportedInflow,
+} from '../../domain/quorum-result.ts';
 import { anyOfNumbers, type Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
-import type { Arrival, Change } from './deposit-merge.ts';
+import type { Arrival, DepositChange } from './deposit-merge.ts';
 import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
@@ -14,8 +19,8 @@ export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' 
 
 /** A quorum's verdict on a deposit, and the row as it was when the nodes were asked. */
 export interface Confirmation {
-  readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & Told;
-  readonly verdict: Verdict;
+  readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & ReportedInflow;
+  readonly verdict: InflowVerdict;
 }
 
 const WRITTEN = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
@@ -64,7 +69,7 @@ export async function addDeposits(
 /** The caller has locked the new wallets. Returns the changes that need an event. */
 export async function changeDeposits(
   trx: FeedTransaction,
-  changes: readonly Change[],
+  changes: readonly DepositChange[],
 ): Promise<readonly WrittenDeposit[]> {
   if (changes.length === 0) return [];
   const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
@@ -119,7 +124,7 @@ export async function endDeposit(
   await raiseAlert(trx, {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `${by.join(', ')} show ${inWords({ ...told, asset, account })}, the scan was shown ${inWords({ ...before, asset, account })}`,
+    message: `${by.join(', ')} show ${describeInflow({ ...told, asset, account })}, the scan was shown ${describeInflow({ ...before, asset, account })}`,
     details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
   });
   return ended;

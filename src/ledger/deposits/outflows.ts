@@ -9,7 +9,7 @@ import { alertSeizure } from './seizures.ts';
 export type OutflowRow = Readonly<Selectable<Tables['outflow']>>;
 
 /** A quorum's verdict. `amount` 0: nothing left. `ownerSigned`: the wallet signed. `by`: names of the nodes. */
-export interface WitnessedOutflow {
+export interface ConfirmedOutflow {
   readonly row: OutflowRow;
   readonly amount: bigint;
   readonly ownerSigned: boolean;
@@ -34,7 +34,7 @@ export interface LandedPayment {
  * `payment`: the landed attempt of this signature and slot that was planned to take this amount of this asset from
  * this wallet; null if there is none.
  */
-export interface UnwitnessedOutflow {
+export interface UnconfirmedOutflow {
   readonly row: OutflowRow;
   readonly payment: LandedPayment | null;
 }
@@ -55,7 +55,7 @@ export class Outflows {
   /**
    * Oldest first, after `after`. Those of live attempts come some slots later: the attempt's end may confirm them.
    */
-  async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly UnwitnessedOutflow[]> {
+  async unwitnessed(limit: number, after?: OutflowRow): Promise<readonly UnconfirmedOutflow[]> {
     let query = this.#db
       .selectFrom('outflow')
       .leftJoin('attempt', (join) =>
@@ -122,7 +122,7 @@ export class Outflows {
    * the owner's signature. No effect if it is confirmed already. A deleted row that is read again needs a new
    * quorum.
    */
-  async witness(witnessed: WitnessedOutflow): Promise<void> {
+  async witness(witnessed: ConfirmedOutflow): Promise<void> {
     const { row, amount, by } = witnessed;
     const { signature, slot, account, asset } = row;
     await this.#db.transaction().execute(async (trx) => {

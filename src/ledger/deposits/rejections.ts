@@ -54,7 +54,7 @@ export class Rejections {
         .insertInto('depositRejection')
         .values({ depositId: row.id, actor, reason, deniedBy: deniedBy.join(', ') })
         .execute();
-      if (await wasTold(trx, row)) await appendEvents(feed, [dropped]);
+      if (await wasAnnounced(trx, row)) await appendEvents(feed, [dropped]);
       const [kind, subject] = ['deposit_unconfirmed' as const, depositId(row)];
       const message = `${actor} rejected ${row.amount} of ${row.asset} at ${row.account}, which ${deniedBy.join(', ')} deny: ${reason}`;
       await raiseAlert(trx, { kind, subject, message, details: { actor, reason, deniedBy } });
@@ -80,7 +80,7 @@ async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row
   throw new DomainError('NotRejectable', 'the deposit has changed while nodes were asked: look at it again');
 }
 
-async function wasTold(trx: Transaction<Tables>, { id }: Rejection['row']): Promise<boolean> {
+async function wasAnnounced(trx: Transaction<Tables>, { id }: Rejection['row']): Promise<boolean> {
   const told = await trx
     .selectFrom('depositEvent')
     .select('sequence')

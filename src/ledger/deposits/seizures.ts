@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
 import type { Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import type { WitnessedOutflow } from './outflows.ts';
+import type { ConfirmedOutflow } from './outflows.ts';
 
 /**
  * Raises an alert if tokens left without the owner's signature: only a delegate can do that, and we approve none. At
@@ -10,7 +10,7 @@ import type { WitnessedOutflow } from './outflows.ts';
  */
 export async function alertSeizure(
   trx: Transaction<Tables>,
-  { row, amount, ownerSigned, by }: WitnessedOutflow,
+  { row, amount, ownerSigned, by }: ConfirmedOutflow,
 ): Promise<void> {
   const { signature, slot, account, wallet, asset } = row;
   if (ownerSigned || amount === 0n || asset === SOL) return;

@@ -2,13 +2,13 @@ import { sql, type Transaction } from 'kysely';
 import type { Alarm, AlertKind } from '../../domain/alerts.ts';
 import { WHOLE } from '../../domain/alerts.ts';
 import type { WatchKind } from '../../domain/deposit.ts';
-import { behindAlarm, type Standing, type Tally } from '../../domain/reconciliation.ts';
+import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { closeAlerts, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
 import { countedWith, endPass, type PassesView, readPasses, unreadOf } from './passes.ts';
 
 /** Position of the comparison: after the wallet `after`, or at the first one if that is null. */
-export interface Place {
+export interface PassCursor {
   readonly after: string | null;
   /** Pages that were ever compared. A page is committed only if this number has not changed. */
   readonly pages: bigint;
@@ -51,7 +51,7 @@ export class Reconciliations {
   }
 
   /** The position of the running pass, or of a new one if the last has ended. */
-  async begin(): Promise<Place> {
+  async begin(): Promise<PassCursor> {
     return this.#db
       .insertInto('reconciliation')
       .values({ begunAt: sql<Date>`now()` })
@@ -75,7 +75,10 @@ export class Reconciliations {
   }
 
   /** Commits a page. Returns false if another process has continued from that position. */
-  async commit({ pages }: Place, { next, compared, tally, alarms, unread }: ComparedPage): Promise<boolean> {
+  async commit(
+    { pages }: PassCursor,
+    { next, compared, tally, alarms, unread }: ComparedPage,
+  ): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const moved = await trx
         .updateTable('reconciliation')
@@ -92,7 +95,7 @@ export class Reconciliations {
   }
 
   /** Stores why no wallet was compared from that position, unless another process has continued from it. */
-  async halt({ pages }: Place, haltedBecause: string): Promise<void> {
+  async halt({ pages }: PassCursor, haltedBecause: string): Promise<void> {
     await this.#db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
   }
 
@@ -127,7 +130,7 @@ async function noteUnread(trx: Transaction<Tables>, unread: readonly UnreadWalle
 async function standingOf(
   trx: Transaction<Tables>,
   kind: WatchKind | undefined,
-): Promise<Standing & { readonly now: Date }> {
+): Promise<ReconciliationProgress & { readonly now: Date }> {
   const row = await trx
     .selectFrom('reconciliation')
     .select(['after', 'comparedSince', sql<Date>`now()`.as('now')])

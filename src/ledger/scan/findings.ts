@@ -3,7 +3,7 @@ import type { Alarm } from '../../domain/alerts.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { BlockFinding, BlockHeader, Movement, Spend } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
-import { inWords } from '../../domain/quorum-result.ts';
+import { describeInflow } from '../../domain/quorum-result.ts';
 import { anyOf, type Tables } from '../database.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from '../deposits/deposit-feed.ts';
 import { type Arrival, type Mismatch, mergeArrivals } from '../deposits/deposit-merge.ts';
@@ -92,11 +92,11 @@ async function recordSome(feed: FeedTransaction, arrivals: readonly Arrival[]): 
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {
   const { signature, slot, account, asset, state } = known;
-  const before = state === 'dropped' ? 'it was rejected' : `on record: ${inWords(known)}`;
+  const before = state === 'dropped' ? 'it was rejected' : `on record: ${describeInflow(known)}`;
   return {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `block ${slot}, read again, shows ${inWords(arrival)}; ${before}`,
+    message: `block ${slot}, read again, shows ${describeInflow(arrival)}; ${before}`,
     details: { account, asset, state, onRecord: known.amount.toString(), read: arrival.amount.toString() },
   };
 }

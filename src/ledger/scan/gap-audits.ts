@@ -18,7 +18,7 @@ export interface GapAudit extends Pick<GapRow, 'walkedAt' | 'unshownSince' | 'au
 }
 
 /** `counts`: a quorum of nodes has the blocks, so absence is proof. `in vain`: only findings count. */
-export type Walk = 'counts' | 'in vain';
+export type AuditEffect = 'counts' | 'in vain';
 
 const NAMED = 3;
 
@@ -86,7 +86,7 @@ export class GapAudits {
   async noteWallets(
     { from, to }: Slots,
     { audited, unread }: AuditedWallets,
-    walk: Walk,
+    walk: AuditEffect,
     record: string,
   ): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
@@ -127,7 +127,7 @@ export class GapAudits {
     });
   }
 
-  async #change(slots: Slots, record: string, values: Changes): Promise<void> {
+  async #change(slots: Slots, record: string, values: GapUpdate): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       if (await isRecord(trx, record)) await change(trx, slots, values);
     });
@@ -153,7 +153,7 @@ function over({ from, to }: Slots): DomainError {
   );
 }
 
-async function change(trx: Transaction<Tables>, slots: Slots, values: Changes): Promise<void> {
+async function change(trx: Transaction<Tables>, slots: Slots, values: GapUpdate): Promise<void> {
   await trx
     .updateTable('scanGap')
     .set(values)
@@ -179,7 +179,7 @@ async function standingOf(db: Database, slots: Slots): Promise<GapAudit | undefi
   return { ...gap, unread: Number(count), wallets: some.map(({ wallet }) => wallet) };
 }
 
-type Changes = UpdateObject<Tables, 'scanGap'>;
+type GapUpdate = UpdateObject<Tables, 'scanGap'>;
 
 function isGap({ from, to }: Slots) {
   return sql<boolean>`(from_slot = ${from} and to_slot = ${to})`;

@@ -138,7 +138,7 @@ export class Rescans {
   /** The rescan's row is changed last: a transaction that holds the cursor may wait for it. */
   async #change<T>(
     { position, record }: RescanTry,
-    work: (trx: Transaction<Tables>, change: (values: Changes) => Promise<RescanRow>) => Promise<T>,
+    work: (trx: Transaction<Tables>, change: (values: RescanUpdate) => Promise<RescanRow>) => Promise<T>,
   ): Promise<T> {
     return this.#db.transaction().execute(async (trx) => {
       if (!(await isRecord(trx, record))) throw over('the record is another one, or may be');
@@ -157,7 +157,7 @@ export class Rescans {
   }
 }
 
-type Changes = (row: ExpressionBuilder<Tables, 'rescan'>) => UpdateObject<Tables, 'rescan'>;
+type RescanUpdate = (row: ExpressionBuilder<Tables, 'rescan'>) => UpdateObject<Tables, 'rescan'>;
 
 function over(reason: string): DomainError {
   return new DomainError('Unavailable', `this try to read blocks again is over: ${reason}`);

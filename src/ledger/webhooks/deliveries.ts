@@ -4,7 +4,7 @@ import type { Database, Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
-import { readStandings, type Standing } from './delivery-status.ts';
+import { type EndpointBacklog, readBacklogs } from './delivery-status.ts';
 import { tellOfLate } from './late-deliveries.ts';
 
 /** An event on its way to an endpoint. */
@@ -202,8 +202,8 @@ export class Deliveries {
   }
 
   /** What endpoints have not received, by endpoint id; endpoints that have received everything are left out. */
-  standings(): Promise<ReadonlyMap<string, Standing>> {
-    return readStandings(this.#db);
+  standings(): Promise<ReadonlyMap<string, EndpointBacklog>> {
+    return readBacklogs(this.#db);
   }
 
   /** Raises or closes the alert about each endpoint by how long events have waited for it. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database.ts';
 
 /** What an endpoint has not received yet. */
-export interface Standing {
+export interface EndpointBacklog {
   /** Events that wait for it, counted up to {@link COUNTED}. */
   readonly waiting: number;
   readonly dead: number;
@@ -10,14 +10,14 @@ export interface Standing {
   readonly lastError: string | null;
 }
 
-export const NOTHING_WAITS: Standing = { waiting: 0, dead: 0, lastError: null };
+export const NOTHING_WAITS: EndpointBacklog = { waiting: 0, dead: 0, lastError: null };
 
 /** An endpoint that is down for a day has millions of events: their exact number is of no use. */
 const COUNTED = 100_000;
 
 /** For every endpoint that has not received all events. Each part is a bounded read of an index. */
-export async function readStandings(db: Database): Promise<ReadonlyMap<string, Standing>> {
-  const { rows } = await sql<Standing & { readonly endpoint: string }>`
+export async function readBacklogs(db: Database): Promise<ReadonlyMap<string, EndpointBacklog>> {
+  const { rows } = await sql<EndpointBacklog & { readonly endpoint: string }>`
     select endpoint.id as endpoint, waiting.count as waiting, dead.count as dead, newest.error as "lastError"
     from webhook_endpoint endpoint
     cross join lateral (select count(*)::int as count from (select from webhook_delivery

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Alarm } from '../../domain/alerts.ts';
 import type { Database, Tables } from '../database.ts';
 import { keepOnlyAlerts } from '../operations/alerts.ts';
-import { NOTHING_WAITS, readStandings, type Standing } from './delivery-status.ts';
+import { type EndpointBacklog, NOTHING_WAITS, readBacklogs } from './delivery-status.ts';
 
 /** First tries take minutes: an endpoint without the event by then is down, refuses it, or is too slow. */
 const LATE_AFTER_MINUTES = 15;
@@ -18,7 +18,7 @@ interface Late {
 export async function tellOfLate(db: Database): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const late = await lateIn(trx);
-    const standings = late.length === 0 ? new Map<string, Standing>() : await readStandings(trx);
+    const standings = late.length === 0 ? new Map<string, EndpointBacklog>() : await readBacklogs(trx);
     await keepOnlyAlerts(
       trx,
       [BEHIND],
@@ -50,7 +50,7 @@ async function lateIn(trx: Transaction<Tables>): Promise<readonly Late[]> {
     .execute();
 }
 
-function alarmOf({ id, url, since }: Late, standing: Standing): Alarm {
+function alarmOf({ id, url, since }: Late, standing: EndpointBacklog): Alarm {
   const { waiting, dead, lastError } = standing;
   const reason =
     lastError === null ? 'no try has failed: they wait for one another, or no worker runs' : lastError;

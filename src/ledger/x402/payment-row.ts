@@ -15,14 +15,14 @@ export function toPaymentRow({ request: _request, answer, ...row }: StoredPaymen
   return { ...row, isAnswered: answer !== null };
 }
 
-type Changes = UpdateObject<Tables, 'payment'>;
+type PaymentUpdate = UpdateObject<Tables, 'payment'>;
 
 /** `changes` are written only if the event changes the state. One statement. */
 export async function enterPayment(
   db: Database,
   id: string,
   event: PaymentEvent,
-  changes: Changes = {},
+  changes: PaymentUpdate = {},
 ): Promise<void> {
   const { from, to } = paymentMove(event);
   const paidAt = to === 'owed' ? { paidAt: sql<Date>`now()` } : {};

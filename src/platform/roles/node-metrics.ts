@@ -1,13 +1,13 @@
 import type { MetricGauge, MetricMeter } from '@temporalio/common';
 import type { NodeReport } from '../../solana/rpc/report.ts';
 
-interface Shown<Value> {
+interface NodeGauge<Value> {
   readonly name: string;
   readonly help: string;
   readonly of: (report: NodeReport) => Value | null;
 }
 
-const NUMBERS: readonly Shown<number | bigint>[] = [
+const NUMBERS: readonly NodeGauge<number | bigint>[] = [
   {
     name: 'up',
     help: '1 where the node belongs to the pool and answered the newest probe.',
@@ -33,7 +33,7 @@ const NUMBERS: readonly Shown<number | bigint>[] = [
   },
 ];
 
-const WORDS: readonly (Shown<string> & { readonly label: string })[] = [
+const WORDS: readonly (NodeGauge<string> & { readonly label: string })[] = [
   { name: 'version', help: 'Its version.', label: 'version', of: ({ version }) => version },
   {
     name: 'demoted',
@@ -45,14 +45,14 @@ const WORDS: readonly (Shown<string> & { readonly label: string })[] = [
 
 /** Exports Solana nodes as gauges `sluice_node_*{node}` of a worker. Unknown values are omitted. */
 export class NodeMetrics {
-  readonly #numbers: readonly (readonly [MetricGauge, Shown<number | bigint>])[];
-  readonly #words: readonly WordGauge[];
+  readonly #numbers: readonly (readonly [MetricGauge, NodeGauge<number | bigint>])[];
+  readonly #words: readonly TextGauge[];
 
   constructor(meter: MetricMeter) {
-    const gauge = ({ name, help }: Shown<unknown>): MetricGauge =>
+    const gauge = ({ name, help }: NodeGauge<unknown>): MetricGauge =>
       meter.createGauge(`sluice_node_${name}`, 'float', undefined, help);
     this.#numbers = NUMBERS.map((shown) => [gauge(shown), shown]);
-    this.#words = WORDS.map((shown) => new WordGauge(gauge(shown), shown.label, shown.of));
+    this.#words = WORDS.map((shown) => new TextGauge(gauge(shown), shown.label, shown.of));
   }
 
   record(reports: readonly NodeReport[]): void {
@@ -67,13 +67,13 @@ export class NodeMetrics {
 }
 
 /** A gauge with a text label: 1 for the current text, 0 for the previous one. */
-class WordGauge {
+class TextGauge {
   readonly #gauge: MetricGauge;
   readonly #label: string;
-  readonly #of: Shown<string>['of'];
+  readonly #of: NodeGauge<string>['of'];
   readonly #shown = new Map<string, string>();
 
-  constructor(gauge: MetricGauge, label: string, of: Shown<string>['of']) {
+  constructor(gauge: MetricGauge, label: string, of: NodeGauge<string>['of']) {
     this.#gauge = gauge;
     this.#label = label;
     this.#of = of;

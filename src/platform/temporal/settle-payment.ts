@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
 import { type SettlementView, settlementReached } from '../../workflows/messages.ts';
 
-type Commitment = 'confirmed' | 'finalized';
+type AwaitedCommitment = 'confirmed' | 'finalized';
 
 interface Wait {
   readonly reached: Promise<SettlementView>;
@@ -26,7 +26,7 @@ export class PaymentRuns {
    * that the workflow reports; only PostgreSQL has what the payment bought. Rejects without a result within
    * `withinMs`; the workflow may continue.
    */
-  async reach(id: string, commitment: Commitment, withinMs: number): Promise<SettlementView> {
+  async reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<SettlementView> {
     const late = new AbortController();
     try {
       return await Promise.race([
@@ -41,7 +41,7 @@ export class PaymentRuns {
   }
 
   /** Waits at least `withinMs`. A new wait lasts twice as long, so that later callers can share it. */
-  #sharedWait(id: string, commitment: Commitment, withinMs: number): Promise<SettlementView> {
+  #sharedWait(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<SettlementView> {
     const key = `${commitment}/${id}`;
     const going = this.#waits.get(key);
     if (going !== undefined && going.endMs >= performance.now() + withinMs) return going.reached;
@@ -54,7 +54,7 @@ export class PaymentRuns {
     return reached;
   }
 
-  async #reach(id: string, commitment: Commitment, withinMs: number): Promise<SettlementView> {
+  async #reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<SettlementView> {
     const startWorkflowOperation = new WithStartWorkflowOperation('x402Settlement', {
       workflowId: id,
       taskQueue: QUICK_TASK_QUEUE,

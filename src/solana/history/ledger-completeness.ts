@@ -13,7 +13,7 @@ export interface Holders {
   readonly silent: ReadonlySet<string>;
 }
 
-interface Answer {
+interface CompletenessAnswer {
   readonly slots: Slots;
   readonly holds: Promise<boolean>;
   /** The number of earlier requests at its start. */
@@ -35,7 +35,7 @@ const ANSWERS_KEPT = 64;
 export class HeldSlots {
   readonly #now: () => number;
   /** By node name, newest answer last. */
-  readonly #known = new Map<string, readonly Answer[]>();
+  readonly #known = new Map<string, readonly CompletenessAnswer[]>();
   #turn = 0;
 
   constructor(now: () => number = () => performance.now()) {
@@ -79,14 +79,15 @@ export class HeldSlots {
   }
 
   /** A node with a whole range has every part of it. A node that lacks a block also lacks it in a larger range. */
-  #tellsOf(slots: Slots, { slots: of, told }: Answer): boolean {
+  #tellsOf(slots: Slots, { slots: of, told }: CompletenessAnswer): boolean {
     if (told === null) return false;
     const age = this.#now() - told.at;
     return told.held ? age <= HELD_MS : age <= LACKED_MS && contains(slots, of);
   }
 
   #ask(node: SolanaNode, slots: Slots): Promise<boolean> {
-    const keep = (answers: readonly Answer[]) => this.#known.set(node.name, answers.slice(-ANSWERS_KEPT));
+    const keep = (answers: readonly CompletenessAnswer[]) =>
+      this.#known.set(node.name, answers.slice(-ANSWERS_KEPT));
     const holds = showsAllOf(node, slots).then(
       (held) => {
         answer.told = { held, at: this.#now() };
@@ -97,13 +98,13 @@ export class HeldSlots {
         throw error;
       },
     );
-    const answer: Answer = { slots, holds, turn: this.#turn, told: null };
+    const answer: CompletenessAnswer = { slots, holds, turn: this.#turn, told: null };
     this.#turn += 1;
     keep([...this.#of(node), answer]);
     return holds;
   }
 
-  #of({ name }: SolanaNode): readonly Answer[] {
+  #of({ name }: SolanaNode): readonly CompletenessAnswer[] {
     return this.#known.get(name) ?? [];
   }
 }

@@ -14,7 +14,7 @@ export interface WalletListing {
 }
 
 /** A list that is read from the newest entry down, not yet to its end. */
-interface Reading {
+interface ListReading {
   readonly above: bigint;
   readonly finalized: Progress;
   found: WalletSignature[];
@@ -40,7 +40,7 @@ const FORSAKEN_MS = 3_600_000;
 export class WalletLists {
   readonly #bounds: HistoryBounds;
   /** By node name, then by wallet; the list that has waited longest is first. */
-  readonly #readings = new Map<string, Map<string, Reading>>();
+  readonly #readings = new Map<string, Map<string, ListReading>>();
 
   constructor(bounds: HistoryBounds = HISTORY_BOUNDS) {
     this.#bounds = bounds;
@@ -84,7 +84,7 @@ export class WalletLists {
   }
 
   /** Reads the next page. Returns true if it is the last one. */
-  async #isReadOn(reading: Reading, node: SolanaNode, wallet: string, known: IsKnown): Promise<boolean> {
+  async #isReadOn(reading: ListReading, node: SolanaNode, wallet: string, known: IsKnown): Promise<boolean> {
     const { pageSize } = this.#bounds;
     const page = await historyPage(node, wallet, reading.last, pageSize);
     if (page === null) throw endless(node, wallet);
@@ -97,14 +97,14 @@ export class WalletLists {
   }
 
   /** The unfinished list of an earlier call. It keeps its place while this call runs. */
-  #goOn(node: SolanaNode, wallet: string, slot: bigint): Reading | undefined {
+  #goOn(node: SolanaNode, wallet: string, slot: bigint): ListReading | undefined {
     const begun = this.#of(node).get(wallet);
     if (begun === undefined || begun.leftAt === null || begun.above > slot) return undefined;
     begun.leftAt = null;
     return begun;
   }
 
-  #leave(node: SolanaNode, wallet: string, reading: Reading, isKept: boolean): void {
+  #leave(node: SolanaNode, wallet: string, reading: ListReading, isKept: boolean): void {
     const readings = this.#of(node);
     const other = readings.get(wallet);
     // Another call began a list from the same slot or an earlier one meanwhile: that one is kept.
@@ -115,15 +115,15 @@ export class WalletLists {
     readings.set(wallet, reading);
   }
 
-  #hasPlace(readings: Map<string, Reading>): boolean {
+  #hasPlace(readings: Map<string, ListReading>): boolean {
     if (readings.size < READINGS_KEPT) return true;
     for (const [wallet, { leftAt }] of readings)
       if (leftAt !== null && performance.now() - leftAt > FORSAKEN_MS) return readings.delete(wallet);
     return false;
   }
 
-  #of({ name }: SolanaNode): Map<string, Reading> {
-    const known = this.#readings.get(name) ?? new Map<string, Reading>();
+  #of({ name }: SolanaNode): Map<string, ListReading> {
+    const known = this.#readings.get(name) ?? new Map<string, ListReading>();
     this.#readings.set(name, known);
     return known;
   }
@@ -138,7 +138,7 @@ export function unionOf(listings: readonly Pick<WalletListing, 'entries'>[]): re
 }
 
 /** The progress comes first: everything final by then must be in the list. */
-async function begin(node: SolanaNode, above: bigint): Promise<Reading> {
+async function begin(node: SolanaNode, above: bigint): Promise<ListReading> {
   return {
     above,
     finalized: await finalizedProgress(node),
@@ -151,7 +151,7 @@ async function begin(node: SolanaNode, above: bigint): Promise<Reading> {
 
 /** The entries above `slot` of a list that may have begun before some of them were known. */
 function listingOf(
-  { found, finalized, leftOut }: Reading,
+  { found, finalized, leftOut }: ListReading,
   slot: bigint,
   known: IsKnown,
 ): Omit<WalletListing, 'node'> {

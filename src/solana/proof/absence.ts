@@ -1,4 +1,4 @@
-import type { NodeTestimony, Sighting } from '../../domain/attempt.ts';
+import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { messageOf } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
 import { getFirstAvailableBlock, getTransaction } from '../rpc/methods.ts';
@@ -23,9 +23,9 @@ export async function historyStarts(pool: NodePool): Promise<HistoryStarts> {
 export async function confirmAbsence(
   { pool }: Chain,
   signature: string,
-  said: readonly NodeTestimony<Sighting>[],
+  said: readonly NodeAnswer<StatusObservation>[],
   starts: HistoryStarts,
-): Promise<readonly NodeTestimony<Sighting>[]> {
+): Promise<readonly NodeAnswer<StatusObservation>[]> {
   if (said.filter(({ answer }) => answer.kind === 'absent').length < pool.quorum) return said;
   const answers = await pool.all((node) => getTransaction(node, signature));
   const shown = new Map(answers.map(({ node, result }) => [node, result]));
@@ -38,10 +38,10 @@ export async function confirmAbsence(
 }
 
 function lookedUp(
-  absent: Extract<Sighting, { kind: 'absent' }>,
+  absent: Extract<StatusObservation, { kind: 'absent' }>,
   result: PromiseSettledResult<Awaited<ReturnType<typeof getTransaction>>>,
   historyFrom: bigint | null,
-): Sighting {
+): StatusObservation {
   if (result.status === 'rejected') {
     const { reason } = result;
     return { kind: 'unreadable', reason: messageOf(reason) };

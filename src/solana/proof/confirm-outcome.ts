@@ -1,11 +1,11 @@
 import pLimit from 'p-limit';
-import type { NodeTestimony, OutcomeEvidence, Sighting } from '../../domain/attempt.ts';
+import type { NodeAnswer, OutcomeEvidence, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { Chain } from '../chain.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { witnessedBlock } from './linked-blocks.ts';
-import { type AskOutcome, askOutcome, type Outcome } from './outcomes.ts';
+import { confirmedBlock } from './linked-blocks.ts';
+import { type AskOutcome, askOutcome, type TransactionOutcome } from './outcomes.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';
 import { seenBy } from './status-observations.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
@@ -22,12 +22,12 @@ export const ATTEMPTS_AT_ONCE = 16;
  */
 export async function secondOutcome(
   chain: Chain,
-  witness: Pick<NodeTestimony<Sighting>, 'node' | 'answer'>,
+  witness: Pick<NodeAnswer<StatusObservation>, 'node' | 'answer'>,
   signature: string,
   askOne: AskOutcome = askOutcome,
-): Promise<Outcome | null> {
-  const shown: Outcome[] = [];
-  const ask = async (node: SolanaNode): Promise<Outcome | null> => {
+): Promise<TransactionOutcome | null> {
+  const shown: TransactionOutcome[] = [];
+  const ask = async (node: SolanaNode): Promise<TransactionOutcome | null> => {
     const outcome = await askOne(node, signature);
     if (outcome !== null) shown.push(outcome);
     return outcome;
@@ -36,15 +36,15 @@ export async function secondOutcome(
   return agreeing?.answer ?? shown[0] ?? null;
 }
 
-function isSame(sighting: Sighting, outcome: Outcome | null): boolean {
+function isSame(sighting: StatusObservation, outcome: TransactionOutcome | null): boolean {
   return sighting.kind === 'seen' && sighting.slot === outcome?.slot && sighting.error === outcome.error;
 }
 
 /** Why a finalized status does not count yet, with node names. */
 export function unsecondedReason(
   chain: Chain,
-  { node, answer }: NodeTestimony<Sighting>,
-  outcome: Outcome | null,
+  { node, answer }: NodeAnswer<StatusObservation>,
+  outcome: TransactionOutcome | null,
 ): string {
   const told = (slot: bigint, error: string | null) => `in slot ${slot} ${error ?? 'without error'}`;
   const seen = answer.kind === 'seen' ? told(answer.slot, answer.error) : answer.kind;
@@ -57,8 +57,8 @@ export function unsecondedReason(
 /** Evidence for an outcome with either lifetime: one node's finalized status, and the nodes that agree. */
 export function outcomeEvidence(
   quorum: number,
-  witness: NodeTestimony<Sighting>,
-  outcome: Outcome | null,
+  witness: NodeAnswer<StatusObservation>,
+  outcome: TransactionOutcome | null,
 ): OutcomeEvidence {
   const agreeing = outcome !== null && isSame(witness.answer, outcome) ? [outcome] : [];
   const charging = agreeing.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
@@ -74,7 +74,7 @@ export function outcomeEvidence(
 export async function confirmOutcome(
   chain: Chain,
   signature: string,
-  statuses: readonly NodeTestimony<Sighting>[],
+  statuses: readonly NodeAnswer<StatusObservation>[],
   isIncluded: boolean,
 ): Promise<OutcomeEvidence & { readonly spending: Spending }> {
   const { quorum } = chain.pool;
@@ -96,7 +96,7 @@ async function shownFinal(
   { pool }: Chain,
   signature: string,
   sequence: number,
-): Promise<NodeTestimony<Sighting> | null> {
+): Promise<NodeAnswer<StatusObservation> | null> {
   const shown = await shownOutcomes(pool, signature);
   const witness = shown.find((outcome) => alikeIn(shown, outcome).length > 1) ?? shown[0];
   if (witness === undefined) return null;
@@ -104,14 +104,14 @@ async function shownFinal(
   return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
 }
 
-async function shownOutcomes(pool: NodePool, signature: string): Promise<readonly Outcome[]> {
+async function shownOutcomes(pool: NodePool, signature: string): Promise<readonly TransactionOutcome[]> {
   const answers = await pool.all((node) => askOutcome(node, signature));
   return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
 }
 
 function alikeIn(
-  shown: readonly Outcome[],
-  { slot, error }: Pick<Outcome, 'slot' | 'error'>,
+  shown: readonly TransactionOutcome[],
+  { slot, error }: Pick<TransactionOutcome, 'slot' | 'error'>,
 ): readonly string[] {
   return shown.filter((other) => other.slot === slot && other.error === error).map(({ node }) => node);
 }
@@ -132,7 +132,7 @@ export async function proveLanded(
 ): Promise<LandingProof | null> {
   const agreed = agreedOutcome(pool, await shownOutcomes(pool, signature));
   if (agreed !== null) return agreed;
-  const block = await witnessedBlock(pool, slot).catch(() => null);
+  const block = await confirmedBlock(pool, slot).catch(() => null);
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
 }
 
@@ -178,7 +178,7 @@ export async function checkFailures(
 async function checkFailure(
   pool: NodePool,
   failure: RecordedFailure,
-  seen: readonly Pick<Outcome, 'node' | 'error'>[],
+  seen: readonly Pick<TransactionOutcome, 'node' | 'error'>[],
 ): Promise<FailureCheck> {
   const claiming = seen.filter(isSuccess);
   if (claiming.length === 0) return seen.length >= twoOf(pool) ? 'failed' : 'unclaimed';
@@ -195,22 +195,22 @@ async function checkFailure(
 
 /** Nodes that return the recorded outcome, without those that also claim a success. */
 function asRecorded(
-  shown: readonly Outcome[],
+  shown: readonly TransactionOutcome[],
   { slot, error }: RecordedFailure,
   claimants: ReadonlySet<string>,
 ): readonly string[] {
   return slot === null ? [] : alikeIn(shown, { slot, error }).filter((node) => !claimants.has(node));
 }
 
-function isSuccess({ error }: Pick<Outcome, 'error'>): boolean {
+function isSuccess({ error }: Pick<TransactionOutcome, 'error'>): boolean {
   return error === null;
 }
 
 /** The finalized outcome that two nodes return alike (one in a pool of one), a success first; else null. */
 function agreedOutcome(
   pool: NodePool,
-  shown: readonly Outcome[],
-): (LandingProof & Pick<Outcome, 'error'>) | null {
+  shown: readonly TransactionOutcome[],
+): (LandingProof & Pick<TransactionOutcome, 'error'>) | null {
   const agreed = [...shown.filter(isSuccess), ...shown].find(
     (outcome) => alikeIn(shown, outcome).length >= twoOf(pool),
   );
@@ -227,8 +227,8 @@ function twoOf({ quorum }: NodePool): number {
  */
 export function believedStatuses(
   pool: Pick<NodePool, 'report'>,
-  statuses: readonly NodeTestimony<Sighting>[],
-): readonly NodeTestimony<Sighting>[] {
+  statuses: readonly NodeAnswer<StatusObservation>[],
+): readonly NodeAnswer<StatusObservation>[] {
   const distrusted = new Set(
     pool.report().flatMap(({ node, demoted }) => (demoted?.cause === 'false' ? [node] : [])),
   );
@@ -242,7 +242,7 @@ export function believedStatuses(
  */
 export function distrustRefuted(
   pool: Pick<NodePool, 'distrust'>,
-  sightings: readonly NodeTestimony<Sighting>[],
+  sightings: readonly NodeAnswer<StatusObservation>[],
   what: string,
   proof = "a quorum's blocks lack it",
 ): void {

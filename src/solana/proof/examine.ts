@@ -1,10 +1,10 @@
 import type {
+  AttemptVerdict,
   Evidence,
   InvestigationTimes,
-  NodeTestimony,
+  NodeAnswer,
   NonceEvidence,
   OutcomeEvidence,
-  Verdict,
 } from '../../domain/attempt.ts';
 import type { Chain } from '../chain.ts';
 import { askHeights } from './heights.ts';
@@ -37,7 +37,7 @@ export interface RecordedLifetime {
 }
 
 export interface Finding {
-  readonly verdict: Verdict;
+  readonly verdict: AttemptVerdict;
   readonly evidence: Evidence | NonceEvidence;
   readonly times: InvestigationTimes;
   readonly spending: Spending;
@@ -48,7 +48,7 @@ export interface Finding {
 /** The first step of every proof of death: attempts past their last height, or without their nonce, on some node. */
 export interface Due<A extends AnyAttempt> {
   readonly attempts: readonly A[];
-  readonly heights: readonly NodeTestimony<bigint>[];
+  readonly heights: readonly NodeAnswer<bigint>[];
   readonly nonces: FinalizedNonces;
   readonly askedAt: Date;
 }

@@ -1,4 +1,4 @@
-import type { NodeTestimony } from '../../domain/attempt.ts';
+import type { NodeAnswer } from '../../domain/attempt.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
 /** Detects a stall of finality: whether the finalized height of a quorum grows between calls. */
@@ -21,7 +21,7 @@ export class Finality {
   /**
    * Adds the newest finalized heights. Returns a reason if the quorum's height has not grown for `stallMs`, or null.
    */
-  hear(heights: readonly NodeTestimony<bigint>[]): string | null {
+  hear(heights: readonly NodeAnswer<bigint>[]): string | null {
     const { quorum, nodes } = this.#pool;
     const now = performance.now();
     const reached = heights.map(({ answer }) => answer).toSorted((a, b) => Number(b - a))[quorum - 1] ?? null;

@@ -1,4 +1,4 @@
-import type { NodeTestimony } from '../../domain/attempt.ts';
+import type { NodeAnswer } from '../../domain/attempt.ts';
 import { type Commitment, getBlockHeight } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 
@@ -6,7 +6,7 @@ import type { NodePool } from '../rpc/pool.ts';
 export async function askHeights(
   pool: NodePool,
   commitment: Commitment,
-): Promise<readonly NodeTestimony<bigint>[]> {
+): Promise<readonly NodeAnswer<bigint>[]> {
   const answers = await pool.all((node) => getBlockHeight(node, commitment));
   return answers.flatMap(({ node, result }, index) =>
     result.status === 'fulfilled' ? [{ node, sequence: 1 + index, answer: result.value }] : [],

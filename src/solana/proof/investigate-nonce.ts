@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 import type {
-  NodeTestimony,
+  NodeAnswer,
   NonceAttemptFacts,
   NonceBypass,
   NonceEvidence,
-  Sighting,
+  StatusObservation,
 } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
@@ -28,13 +28,13 @@ export interface NonceInvestigation {
   readonly obstacle: string | null;
 }
 
-export type FinalizedNonces = ReadonlyMap<string, readonly NodeTestimony<string>[]>;
+export type FinalizedNonces = ReadonlyMap<string, readonly NodeAnswer<string>[]>;
 
 const AT_ONCE = 8;
 
 /** The finalized nonces of every node that returns one: the first step of every proof. */
 export async function askNonces(pool: NodePool, accounts: readonly string[]): Promise<FinalizedNonces> {
-  const found = new Map<string, NodeTestimony<string>[]>();
+  const found = new Map<string, NodeAnswer<string>[]>();
   for (const keys of chunksOf([...new Set(accounts)], ACCOUNTS_PER_CALL)) {
     const answers = await pool.all((node) => getMultipleAccounts(node, keys));
     for (const [at, { node, result }] of answers.entries()) {
@@ -69,7 +69,7 @@ export async function investigateNonces(
   );
   const signatures = attempts.map(({ signature }) => signature);
   const statuses = await askStatuses(chain, signatures, sequence + 1);
-  const isRead = ({ use, coverage }: Ending) => use !== null || coverage !== null;
+  const isRead = ({ use, coverage }: NonceEndEvidence) => use !== null || coverage !== null;
   const starts = endings.some(isRead) ? await historyStarts(chain.pool) : new Map();
   return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
     const reading = endings[index] ?? NOT_READ;
@@ -95,25 +95,27 @@ export async function investigateNonces(
   });
 }
 
-function useReason({ use }: Pick<Ending, 'use'>): string {
+function useReason({ use }: Pick<NonceEndEvidence, 'use'>): string {
   return use === null
     ? "a quorum's blocks lack it"
     : `a quorum shows that ${use.signature} used up its nonce`;
 }
 
-function isSuccess({ answer }: NodeTestimony<Sighting>): boolean {
+function isSuccess({ answer }: NodeAnswer<StatusObservation>): boolean {
   return answer.kind === 'seen' && answer.error === null;
 }
 
-function unreadable(statuses: readonly NodeTestimony<Sighting>[]): string[] {
+function unreadable(statuses: readonly NodeAnswer<StatusObservation>[]): string[] {
   return statuses.flatMap(({ node, answer }) =>
     answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
   );
 }
 
-type Ending = Pick<NonceEvidence, 'use' | 'bypass' | 'coverage'> & { readonly obstacle: string | null };
+type NonceEndEvidence = Pick<NonceEvidence, 'use' | 'bypass' | 'coverage'> & {
+  readonly obstacle: string | null;
+};
 
-const NOT_READ: Ending = { use: null, bypass: null, coverage: null, obstacle: null };
+const NOT_READ: NonceEndEvidence = { use: null, bypass: null, coverage: null, obstacle: null };
 
 /** How the nonce ended; after an advance without it, also the linked blocks in which the attempt may have run. */
 async function readEnding(
@@ -121,7 +123,7 @@ async function readEnding(
   attempt: SignedNonceAttempt,
   sequence: number,
   cache: BlockCache,
-): Promise<Ending> {
+): Promise<NonceEndEvidence> {
   const { signature, nonceAccount, nonceSlot } = attempt;
   let end: NonceEnd = { use: null, bypass: null };
   try {

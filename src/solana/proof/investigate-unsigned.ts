@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { NodeTestimony, Sighting } from '../../domain/attempt.ts';
+import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds, listWithin, type WalletSignature } from '../history/pages.ts';
@@ -16,7 +16,12 @@ import type { Finding } from './examine.ts';
 import { askHeights } from './heights.ts';
 import { readBlocksOf } from './investigate.ts';
 import { displacedUntil, isDue } from './judge.ts';
-import { judgeUnsigned, sightingOfMessage, type UnsignedFacts, type WalletEntry } from './judge-unsigned.ts';
+import {
+  judgeUnsigned,
+  observationOfMessage,
+  type UnsignedFacts,
+  type WalletEntry,
+} from './judge-unsigned.ts';
 import {
   type BlockCache,
   blockCache,
@@ -62,13 +67,13 @@ export function unsignedCache(history: HistoryBounds = HISTORY_BOUNDS): Unsigned
 }
 
 /** What the linked blocks of an attempt's life prove about its message and its wallet. */
-interface BlockWord {
+interface BlockSearchResult {
   readonly contains: boolean | null;
   /** True for a transaction in these blocks that names the wallet without its signature: any sender can make one. */
   readonly isOther: (entry: WalletSignature) => boolean;
 }
 
-const NO_WORD: BlockWord = { contains: null, isOther: () => false };
+const NO_WORD: BlockSearchResult = { contains: null, isOther: () => false };
 
 /**
  * Gathers the evidence for a death without a signature, in this order: finalized heights; linked blocks of the
@@ -90,7 +95,7 @@ export async function examineUnsigned(
   const read = await readBlocksOf(chain, facts, finalizedHeights, cache.blocks);
   const { stillTaking, origin, gone, range } = read;
   const look = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
-  const word = range === null ? NO_WORD : await wordOf(look, range);
+  const word = range === null ? NO_WORD : await searchBlocks(look, range);
   const coverage =
     range === null || word.contains === null
       ? null
@@ -128,7 +133,10 @@ function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): 
 }
 
 /** Reads what the wallet signed in these blocks. Anything unreadable proves nothing, unless the message was found. */
-async function wordOf({ pool, attempt, cache, hashOf }: Look, { blocks }: LinkedRange): Promise<BlockWord> {
+async function searchBlocks(
+  { pool, attempt, cache, hashOf }: Look,
+  { blocks }: LinkedRange,
+): Promise<BlockSearchResult> {
   const { wallet, messageHash } = attempt;
   const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(() => null);
   const signed = await pLimit(AT_ONCE).map(blocks, signedIn);
@@ -196,9 +204,9 @@ function agreedIn<T>({ slot }: LinkedBlock, shown: { readonly answer: T } | null
 async function askHistories(
   { pool, attempt, cache, hashOf }: Look,
   upTo: bigint,
-  isOther: BlockWord['isOther'],
+  isOther: BlockSearchResult['isOther'],
   from: number,
-): Promise<readonly NodeTestimony<Sighting>[]> {
+): Promise<readonly NodeAnswer<StatusObservation>[]> {
   const { wallet, blockhashSlot: above, messageHash } = attempt;
   const answers = await pool.all(async (node) => {
     // The finalized slot comes first: everything final by then must be in the list.
@@ -210,7 +218,7 @@ async function askHistories(
   const forgetful = forgetfulNodes(pool);
   const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
-    const said = (answer: Sighting) => ({ node, sequence: from + index, answer });
+    const said = (answer: StatusObservation) => ({ node, sequence: from + index, answer });
     const unreadable = (reason: string) => said({ kind: 'unreadable', reason });
     if (result.status === 'rejected') return unreadable(String(result.reason));
     if ('readTo' in result.value)
@@ -223,6 +231,6 @@ async function askHistories(
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
     );
     const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
-    return said(sightingOfMessage(messageHash, history));
+    return said(observationOfMessage(messageHash, history));
   });
 }

@@ -5,8 +5,8 @@ import type {
   Coverage,
   Displacement,
   Evidence,
-  NodeTestimony,
-  Sighting,
+  NodeAnswer,
+  StatusObservation,
 } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
@@ -45,7 +45,7 @@ const AT_ONCE = 8;
 export async function investigate(
   chain: Chain,
   attempts: readonly SignedAttempt[],
-  heights: readonly NodeTestimony<bigint>[],
+  heights: readonly NodeAnswer<bigint>[],
   cache: BlockCache,
 ): Promise<readonly Investigation[]> {
   const sequence = chain.pool.nodes.length + 1;
@@ -79,16 +79,16 @@ export async function investigate(
  * the blockhash has expired. A status within their slots may come from a dead fork.
  */
 function refutedBy(coverage: Coverage | null) {
-  return ({ answer }: NodeTestimony<Sighting>): boolean =>
+  return ({ answer }: NodeAnswer<StatusObservation>): boolean =>
     answer.kind === 'seen' &&
     (answer.commitment === 'finalized' || (coverage !== null && answer.slot > coverage.last.slot));
 }
 
 function missing(
   chain: Chain,
-  heights: readonly NodeTestimony<bigint>[],
+  heights: readonly NodeAnswer<bigint>[],
   ofBlocks: string | null,
-  statuses: readonly NodeTestimony<Sighting>[],
+  statuses: readonly NodeAnswer<StatusObservation>[],
 ): string | null {
   const heard = new Set(heights.map(({ node }) => node));
   const silent = chain.pool.nodes.map(({ name }) => name).filter((name) => !heard.has(name));
@@ -116,7 +116,7 @@ const NOT_READ: BlockReading = { stillTaking: [], origin: null, gone: null, rang
 async function readBlocks(
   chain: Chain,
   attempts: readonly SignedAttempt[],
-  heights: readonly NodeTestimony<bigint>[],
+  heights: readonly NodeAnswer<bigint>[],
   cache: BlockCache,
 ): Promise<ReadonlyMap<string, BlockReading>> {
   const groups = new Map(attempts.map((attempt) => [rangeKey(attempt), attempt]));
@@ -134,7 +134,7 @@ async function readBlocks(
 export async function readBlocksOf(
   chain: Chain,
   attempt: AttemptFacts,
-  heights: readonly NodeTestimony<bigint>[],
+  heights: readonly NodeAnswer<bigint>[],
   cache: BlockCache,
 ): Promise<BlockReading> {
   const { blockhash, blockhashSlot, adoptedFrom } = attempt;
@@ -172,7 +172,7 @@ export async function askStatuses(
   chain: Chain,
   signatures: readonly string[],
   from: number,
-): Promise<readonly (readonly NodeTestimony<Sighting>[])[]> {
+): Promise<readonly (readonly NodeAnswer<StatusObservation>[])[]> {
   const pieces = await pLimit(AT_ONCE).map(chunksOf(signatures, STATUSES_PER_CALL), async (piece) => {
     const answers = await chain.statuses(piece);
     return piece.map((_, at) => {

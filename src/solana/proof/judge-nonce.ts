@@ -1,4 +1,4 @@
-import type { NonceAttemptFacts, NonceEvidence, Verdict } from '../../domain/attempt.ts';
+import type { AttemptVerdict, NonceAttemptFacts, NonceEvidence } from '../../domain/attempt.ts';
 import {
   countNodes,
   isAgreed,
@@ -28,7 +28,7 @@ import {
  *
  * Source: docs/decisions/0011-transaction-lifetimes.md; docs/interface.md, Prioritization fee rules 4.
  */
-export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): Verdict {
+export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): AttemptVerdict {
   const refuting = foreignUse(attempt, evidence) ?? fruitlessBypass(attempt, evidence);
   return (
     judgeable(attempt, evidence) ??
@@ -48,7 +48,7 @@ function judgeUnfinalized(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
   refuting: Refutation | null,
-): Verdict | null {
+): AttemptVerdict | null {
   const seen = evidence.statuses.flatMap(seenBy);
   const [first] = seen;
   if (first === undefined) return null;
@@ -71,7 +71,7 @@ export function judgeUnsignedNonce(
   attempt: NonceAttemptFacts & { readonly messageHash: string },
   evidence: NonceEvidence,
   usedBy: string | null,
-): Verdict {
+): AttemptVerdict {
   const { quorum, finalizedNonces } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
   if (firstGone(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
@@ -86,7 +86,7 @@ function judgeOutcome(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
   refuting: Refutation | null,
-): Verdict | null {
+): AttemptVerdict | null {
   const seen = evidence.statuses.flatMap(seenBy);
   const shown = judgeFinalized(seen, evidence, null);
   if (shown?.kind !== 'failed' || evidence.chargedBy.length > 0)
@@ -111,7 +111,7 @@ function judgeNonce(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
   refuting: Refutation | null,
-): Verdict {
+): AttemptVerdict {
   const { quorum, finalizedNonces, statuses, use } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
   const gone = firstGone(attempt, evidence);

@@ -1,4 +1,4 @@
-import type { AttemptFacts, Evidence, Sighting, Verdict } from '../../domain/attempt.ts';
+import type { AttemptFacts, AttemptVerdict, Evidence, StatusObservation } from '../../domain/attempt.ts';
 import { judgeAttempt } from './judge.ts';
 
 /** An attempt without a stored signature. Any signature for it covers this message. */
@@ -20,7 +20,7 @@ export interface WalletEntry {
  * message; `statuses` come from each node's history of the wallet. Never `landed`: without bytes no outcome can be
  * requested.
  */
-export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): Verdict {
+export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): AttemptVerdict {
   return judgeAttempt(
     { ...attempt, signature: attempt.messageHash },
     { ...evidence, outcomeConfirmedBy: [] },
@@ -35,10 +35,10 @@ export interface WalletHistory {
 }
 
 /** A node's history of the wallet as a status of the message. One entry without bytes makes it `unreadable`. */
-export function sightingOfMessage(
+export function observationOfMessage(
   messageHash: string,
   { entries, historyFrom, atSlot }: WalletHistory,
-): Sighting {
+): StatusObservation {
   const found = entries.find((entry) => entry.messageHash === messageHash);
   if (found !== undefined)
     return { kind: 'seen', commitment: 'finalized', slot: found.slot, error: null, atSlot };

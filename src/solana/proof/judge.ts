@@ -1,12 +1,12 @@
 import type {
   AgreedBlock,
   AttemptFacts,
+  AttemptVerdict,
   Displacement,
   Evidence,
-  NodeTestimony,
+  NodeAnswer,
   SequencedCoverage,
-  Sighting,
-  Verdict,
+  StatusObservation,
 } from '../../domain/attempt.ts';
 import {
   countNodes,
@@ -59,7 +59,7 @@ export function deathHeight(attempt: AttemptFacts, originHeight: bigint): bigint
 }
 
 /** A reason to investigate, never a proof: any node is above the claimed last height, or none can ever reach it. */
-export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<bigint>[]): boolean {
+export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<bigint>[]): boolean {
   const claimed = claimedHeight(attempt);
   const outOfReach = heights.length > 0 && heights.every(({ answer }) => claimed - answer > FARTHEST);
   return outOfReach || heights.some(({ answer }) => answer > claimed);
@@ -82,7 +82,7 @@ export function isDue(attempt: AttemptFacts, heights: readonly NodeTestimony<big
  *
  * Source: docs/decisions/0012-quorum.md.
  */
-export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Verdict {
+export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): AttemptVerdict {
   const seen = evidence.statuses.flatMap(seenBy);
   const refuting = refutingCoverage(attempt, evidence);
   const displaced = refutingDisplacement(attempt, evidence);
@@ -122,7 +122,10 @@ function impossibleReason(refuting: SequencedCoverage | null, displaced: Displac
 }
 
 /** A status below finalized keeps the attempt alive until linked finalized blocks prove that its fork died. */
-function judgeUnfinalized(seen: readonly SeenBy[], refuting: SequencedCoverage | null): Verdict | null {
+function judgeUnfinalized(
+  seen: readonly SeenBy[],
+  refuting: SequencedCoverage | null,
+): AttemptVerdict | null {
   if (refuting !== null) {
     const beyond = seen.find((sighting) => sighting.slot > refuting.last.slot);
     return beyond === undefined
@@ -136,7 +139,11 @@ function judgeUnfinalized(seen: readonly SeenBy[], refuting: SequencedCoverage |
   };
 }
 
-function judgeAbsence(attempt: AttemptFacts, evidence: Evidence, refuting: Refutation | null): Verdict {
+function judgeAbsence(
+  attempt: AttemptFacts,
+  evidence: Evidence,
+  refuting: Refutation | null,
+): AttemptVerdict {
   const { quorum, finalizedHeights } = evidence;
   if (countNodes(finalizedHeights) < quorum) return unknown('too few nodes report a finalized height');
   const origin = agreedOrigin(attempt, evidence);
@@ -155,7 +162,7 @@ function judgeAbsence(attempt: AttemptFacts, evidence: Evidence, refuting: Refut
   const silent = [...past].filter(([node, own]) => {
     const bound = Math.max(after, own);
     const late = evidence.statuses.filter((status) => status.node === node && status.sequence > bound);
-    const isNull = (status: NodeTestimony<Sighting>) =>
+    const isNull = (status: NodeAnswer<StatusObservation>) =>
       isWholeNull(status.answer, attempt.blockhashSlot, refuting.toSlot);
     return late.length > 0 && late.every(isNull);
   });
@@ -171,7 +178,7 @@ function lastHeightOf(attempt: AttemptFacts, origin: AgreedBlock | null): bigint
   return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
 
-function judgeUnexpired({ quorum, statuses }: Evidence): Verdict {
+function judgeUnexpired({ quorum, statuses }: Evidence): AttemptVerdict {
   const readable = statuses.filter((status) => status.answer.kind !== 'unreadable');
   return countNodes(readable) < quorum
     ? unknown('too few nodes report a status')

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import type { NodeTestimony, Sighting } from '../../domain/attempt.ts';
+import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
@@ -12,7 +12,13 @@ import { blockCache } from './linked-blocks.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
 import { NOT_SHOWN } from './spending.ts';
 import { STATUSES_PER_CALL } from './statuses.ts';
-import { type LandingHooks, type LandingOutcome, type Outlook, Watch, type WatchedAttempt } from './watch.ts';
+import {
+  type AttemptProgress,
+  type LandingHooks,
+  type LandingOutcome,
+  Watch,
+  type WatchedAttempt,
+} from './watch.ts';
 
 /**
  * Intervals in milliseconds. `secondTries`: failed tries to find a second node for an outcome, before the reporting
@@ -43,9 +49,9 @@ const DEFAULTS: Required<LandingOptions> = {
   stallMs: 60_000,
 };
 
-interface Ending {
+interface FinalizedAttempt {
   readonly watch: Watch;
-  readonly witness: NodeTestimony<Sighting>;
+  readonly witness: NodeAnswer<StatusObservation>;
 }
 
 const SLOT_MS = 400;
@@ -54,7 +60,7 @@ const YOUNG_POLLS = 5;
 const YOUNG = 0.8;
 const POLLS_AT_ONCE = 16;
 
-const SENDING: Outlook = { status: 'sending', reason: null };
+const SENDING: AttemptProgress = { status: 'sending', reason: null };
 
 /**
  * Watches every attempt of this process in one loop. One status call serves all. Attempts that are not confirmed, and
@@ -91,7 +97,7 @@ export class LandingWatcher {
   async watch(
     attempt: WatchedAttempt,
     hooks: LandingHooks,
-    start: Outlook = SENDING,
+    start: AttemptProgress = SENDING,
   ): Promise<LandingOutcome> {
     const watch = new Watch(attempt, hooks, start);
     this.#watches.add(watch);
@@ -168,7 +174,7 @@ export class LandingWatcher {
     const signatures = watches.map((watch) => watch.attempt.signature);
     const answer = await this.#chain.recentStatuses(signatures).catch(() => null);
     if (answer === null) return;
-    const ended = new Map<bigint, Ending[]>();
+    const ended = new Map<bigint, FinalizedAttempt[]>();
     watches.forEach((watch, index) => {
       const sighting = answer.sightings[index];
       if (sighting === undefined || !watch.open) return;
@@ -183,7 +189,7 @@ export class LandingWatcher {
     if (last !== undefined) this.#finalAfterMs = performance.now() - last.watch.since;
   }
 
-  #concludeAll(slot: bigint, endings: readonly Ending[]): void {
+  #concludeAll(slot: bigint, endings: readonly FinalizedAttempt[]): void {
     const signatures = endings.map(({ watch }) => watch.attempt.signature);
     const ask = endings.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
     for (const { watch, witness } of endings) void this.#conclude(watch, witness, ask);
@@ -195,7 +201,7 @@ export class LandingWatcher {
    * other nodes answered meanwhile, the reporting node is distrusted and its report forgotten. Then the bytes are
    * sent again and another node is asked.
    */
-  async #conclude(watch: Watch, witness: NodeTestimony<Sighting>, ask: AskOutcome): Promise<void> {
+  async #conclude(watch: Watch, witness: NodeAnswer<StatusObservation>, ask: AskOutcome): Promise<void> {
     watch.concluding = true;
     const askedAt = new Date();
     const { signature } = watch.attempt;
@@ -269,7 +275,7 @@ export class LandingWatcher {
 }
 
 /** True if a quorum's finalized heights are above the attempt's claimed last height. One node alone may be wrong. */
-function isPast(attempt: WatchedAttempt, heights: readonly NodeTestimony<bigint>[], quorum: number): boolean {
+function isPast(attempt: WatchedAttempt, heights: readonly NodeAnswer<bigint>[], quorum: number): boolean {
   if (!('lastValidBlockHeight' in attempt)) return false;
   const last = claimedHeight(attempt);
   return heights.filter(({ answer }) => answer > last).length >= quorum;

@@ -18,18 +18,18 @@ export interface LinkedBlock extends BlockName {
   readonly signatures: Pick<BlockSignatures, 'size' | 'has'>;
 }
 
-interface ShownBlock extends LinkedBlock {
+interface NodeBlock extends LinkedBlock {
   readonly signatures: ReadonlySet<string>;
 }
 
 /** A block that `witnesses` nodes return with the same parent and the same transactions. */
-interface WitnessedBlock extends LinkedBlock {
+interface ConfirmedBlock extends LinkedBlock {
   readonly witnesses: number;
 }
 
 /** Finalized blocks without a gap, newest first; a quorum agrees on both ends. */
 export interface LinkedRange {
-  readonly blocks: readonly WitnessedBlock[];
+  readonly blocks: readonly ConfirmedBlock[];
   readonly first: AgreedBlock;
   readonly last: AgreedBlock;
 }
@@ -39,13 +39,13 @@ export interface LinkedRange {
  * `searched`: how far long ranges lack a signature. `walks`: how far the histories of nonce accounts are read.
  */
 export interface BlockCache {
-  readonly blocks: TtlCache<WitnessedBlock>;
+  readonly blocks: TtlCache<ConfirmedBlock>;
   readonly searched: TtlCache<{ covered: Coverage }>;
   readonly walks: TtlCache<NonceWalk>;
   readonly history: HistoryBounds;
 }
 
-type Fetch = (slot: bigint) => Promise<WitnessedBlock>;
+type Fetch = (slot: bigint) => Promise<ConfirmedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
@@ -96,7 +96,7 @@ export async function linkedRange(
   cache: BlockCache = blockCache(),
 ): Promise<LinkedRange> {
   const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
-  const fetch = keptIn(cache, (slot) => witnessedBlock(pool, slot));
+  const fetch = keptIn(cache, (slot) => confirmedBlock(pool, slot));
   const blocks = await walkDown(origin, last, slots, fetch);
   if (blocks !== null) return { blocks, first: origin, last };
   cache.blocks.clear();
@@ -184,9 +184,9 @@ async function walkDown(
   last: BlockName,
   slots: readonly bigint[],
   fetch: Fetch,
-): Promise<WitnessedBlock[] | null> {
+): Promise<ConfirmedBlock[] | null> {
   await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetch(slot).catch(() => null));
-  const blocks: WitnessedBlock[] = [];
+  const blocks: ConfirmedBlock[] = [];
   for (let wanted = last; ; ) {
     const block = await fetch(wanted.slot);
     const isEnd = block.height <= origin.height;
@@ -202,7 +202,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
 }
 
 /** The finalized block of a slot with its transactions, by a quorum. Throws NoHealthyNode if too few nodes agree. */
-export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<WitnessedBlock> {
+export async function confirmedBlock(pool: NodePool, slot: bigint): Promise<ConfirmedBlock> {
   const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
   if (shown !== null) {
     const signatures = new BlockSignatures(shown.answer.signatures);
@@ -211,7 +211,7 @@ export async function witnessedBlock(pool: NodePool, slot: bigint): Promise<Witn
   throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same transactions`);
 }
 
-function isSameContent(one: ShownBlock, other: ShownBlock): boolean {
+function isSameContent(one: NodeBlock, other: NodeBlock): boolean {
   return (
     isSameBlock(one, other) &&
     one.parentSlot === other.parentSlot &&
@@ -227,7 +227,7 @@ async function readBlock(
   slot: bigint,
   transactionDetails: 'signatures' | 'none',
   over?: AbortSignal,
-): Promise<ShownBlock> {
+): Promise<NodeBlock> {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails }, over);
   if (block === null || block.blockHeight === null)
     throw new NodeFault(node.name, `getBlock: shows no block ${slot}, or not its height`);

@@ -3,7 +3,7 @@ import type { SolanaNode } from '../rpc/node.ts';
 import type { OutcomeMeta } from '../rpc/schemas.ts';
 import { type Spending, tokenChanges } from './spending.ts';
 
-export interface Outcome {
+export interface TransactionOutcome {
   readonly node: string;
   readonly slot: bigint;
   readonly error: string | null;
@@ -11,7 +11,7 @@ export interface Outcome {
 }
 
 /** Asks a node for an outcome. Null if the node has none, which proves nothing. */
-export type AskOutcome = (node: SolanaNode, signature: string) => Promise<Outcome | null>;
+export type AskOutcome = (node: SolanaNode, signature: string) => Promise<TransactionOutcome | null>;
 
 export const askOutcome: AskOutcome = async (node, signature) => {
   const answer = await getTransaction(node, signature);
@@ -36,7 +36,7 @@ export function askBlockOutcome(slot: bigint, signatures: readonly string[]): As
   };
 }
 
-function outcomeOf({ name }: SolanaNode, slot: bigint, meta: OutcomeMeta): Outcome {
+function outcomeOf({ name }: SolanaNode, slot: bigint, meta: OutcomeMeta): TransactionOutcome {
   const { err, fee: feeLamports, preBalances: before, postBalances: after } = meta;
   const spentLamports = before === null || after === null ? null : before - after;
   const tokens = tokenChanges(meta.preTokenBalances, meta.postTokenBalances);

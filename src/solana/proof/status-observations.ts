@@ -1,15 +1,15 @@
 import type {
   AgreedBlock,
+  AttemptVerdict,
   Coverage,
-  NodeTestimony,
+  NodeAnswer,
   OutcomeEvidence,
-  Sighting,
-  Verdict,
+  StatusObservation,
 } from '../../domain/attempt.ts';
 
-export type SeenBy = Extract<Sighting, { kind: 'seen' }> & { readonly node: string };
+export type SeenBy = Extract<StatusObservation, { kind: 'seen' }> & { readonly node: string };
 
-export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly SeenBy[] {
+export function seenBy({ node, answer }: NodeAnswer<StatusObservation>): readonly SeenBy[] {
   switch (answer.kind) {
     case 'seen':
       return [{ ...answer, node }];
@@ -22,7 +22,7 @@ export function seenBy({ node, answer }: NodeTestimony<Sighting>): readonly Seen
 }
 
 /** True for a null that proves absence: the node had reached `toSlot`, and has history back to `fromSlot`. */
-export function isWholeNull(answer: Sighting, fromSlot: bigint, toSlot: bigint): boolean {
+export function isWholeNull(answer: StatusObservation, fromSlot: bigint, toSlot: bigint): boolean {
   if (answer.kind !== 'absent' || answer.atSlot === null || answer.historyFrom === null) return false;
   return answer.historyFrom <= fromSlot && answer.atSlot >= toSlot;
 }
@@ -31,7 +31,7 @@ export function isWholeNull(answer: Sighting, fromSlot: bigint, toSlot: bigint):
 export function judgeable(
   attempt: { readonly signature: string | null },
   { quorum }: OutcomeEvidence,
-): Verdict | null {
+): AttemptVerdict | null {
   if (!Number.isSafeInteger(quorum) || quorum < 1)
     return unknown('the quorum is not a positive whole number');
   return attempt.signature === null
@@ -48,7 +48,7 @@ export function judgeFinalized(
   seen: readonly SeenBy[],
   evidence: OutcomeEvidence,
   refutedBy: string | null,
-): Verdict | null {
+): AttemptVerdict | null {
   const finalized = seen.filter((sighting) => sighting.commitment === 'finalized');
   const [first] = finalized;
   if (first === undefined) {
@@ -72,7 +72,7 @@ export function judgeFinalized(
 }
 
 /** Null unless linked finalized blocks contain the signature: then only its outcome is missing. */
-export function judgeInclusion(coverage: Coverage | null): Verdict | null {
+export function judgeInclusion(coverage: Coverage | null): AttemptVerdict | null {
   return coverage?.containsSignature === true
     ? unknown('the finalized blocks hold the signature, no node shows its outcome yet')
     : null;
@@ -82,10 +82,10 @@ export function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolea
   return new Set(agreeingNodes).size >= quorum;
 }
 
-export function countNodes(testimonies: readonly NodeTestimony<unknown>[]): number {
+export function countNodes(testimonies: readonly NodeAnswer<unknown>[]): number {
   return new Set(testimonies.map((testimony) => testimony.node)).size;
 }
 
-export function unknown(reason: string): Verdict {
+export function unknown(reason: string): AttemptVerdict {
   return { kind: 'unknown', reason };
 }

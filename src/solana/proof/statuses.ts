@@ -1,4 +1,4 @@
-import type { Sighting } from '../../domain/attempt.ts';
+import type { StatusObservation } from '../../domain/attempt.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getSignatureStatuses } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
@@ -12,7 +12,7 @@ export async function readStatuses(
   node: SolanaNode,
   signatures: readonly string[],
   history: boolean,
-): Promise<Sighting[]> {
+): Promise<StatusObservation[]> {
   const { context, value } = await getSignatureStatuses(node, signatures, history);
   if (value.length !== signatures.length) {
     throw new NodeFault(
@@ -20,7 +20,7 @@ export async function readStatuses(
       `getSignatureStatuses: value has ${value.length} entries for ${signatures.length} signatures`,
     );
   }
-  return value.map((status) => sightingOf(status, context.slot));
+  return value.map((status) => observationOf(status, context.slot));
 }
 
 /** The nodes without history: their nulls prove nothing. */
@@ -29,7 +29,7 @@ export function forgetfulNodes(pool: Pick<NodePool, 'report'>): ReadonlySet<stri
 }
 
 /** A status as evidence. A missing `confirmations` field never means finalized: the field must be null. */
-export function sightingOf(status: SignatureStatus | null, atSlot: bigint): Sighting {
+export function observationOf(status: SignatureStatus | null, atSlot: bigint): StatusObservation {
   if (status === null) return { kind: 'absent', atSlot, historyFrom: null };
   const { slot, confirmations, confirmationStatus } = status;
   const commitment = confirmationStatus ?? (confirmations === null ? 'finalized' : 'processed');

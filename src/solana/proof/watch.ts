@@ -1,4 +1,4 @@
-import type { Evidence, InvestigationTimes, NonceEvidence, Verdict } from '../../domain/attempt.ts';
+import type { AttemptVerdict, Evidence, InvestigationTimes, NonceEvidence } from '../../domain/attempt.ts';
 import type { SendAnswer } from '../chain.ts';
 import type { AnySignedAttempt } from './examine.ts';
 import type { Spending } from './spending.ts';
@@ -8,20 +8,20 @@ export type WatchedAttempt = AnySignedAttempt & { readonly raw: string };
 
 /** How an attempt ended, with its proof. `spending` is what the chain charged. */
 export interface LandingOutcome {
-  readonly verdict: Extract<Verdict, { kind: 'landed' | 'failed' | 'dead' }>;
+  readonly verdict: Extract<AttemptVerdict, { kind: 'landed' | 'failed' | 'dead' }>;
   readonly evidence: Evidence | NonceEvidence;
   readonly times: InvestigationTimes;
   readonly spending: Spending;
 }
 
 /** An attempt's state before its end. `held`: no verdict is possible now, because of `why`; nothing may be signed. */
-export type Outlook =
+export type AttemptProgress =
   | { readonly status: 'sending' | 'confirmed'; readonly reason: null }
   | { readonly status: 'held'; readonly reason: string };
 
 /** Callbacks of a waiting caller: each change, in order, one at a time. A failing hook ends the wait. */
 export interface LandingHooks {
-  onOutlook(outlook: Outlook): unknown;
+  onOutlook(outlook: AttemptProgress): unknown;
   /** Called before each send; if false, the attempt is only judged. Must not reject. Default: send. */
   maySend?(): Promise<boolean>;
   /** With `confirmed`, nodes are polled more often until then. Default: the caller waits for the end. */
@@ -56,13 +56,13 @@ export class Watch {
   #doubt: string | null;
   readonly #answers = new Map<string, SendAnswer>();
   #refusal: string | null = null;
-  #told: Outlook;
+  #told: AttemptProgress;
   #words: Promise<unknown> = Promise.resolve();
   #open = true;
   #resolve: (outcome: LandingOutcome) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
-  constructor(attempt: WatchedAttempt, hooks: LandingHooks, start: Outlook) {
+  constructor(attempt: WatchedAttempt, hooks: LandingHooks, start: AttemptProgress) {
     hooks.signal.throwIfAborted();
     this.attempt = attempt;
     this.#hooks = hooks;
@@ -142,7 +142,7 @@ export class Watch {
     this.#hooks.signal.removeEventListener('abort', this.#abort);
   }
 
-  #outlook(): Outlook {
+  #outlook(): AttemptProgress {
     if (this.#doubt !== null) return { status: 'held', reason: this.#doubt };
     if (!this.isIncluded && this.#refusal !== null) return { status: 'held', reason: this.#refusal };
     return { status: this.isIncluded && !this.#hasFailed ? 'confirmed' : 'sending', reason: null };

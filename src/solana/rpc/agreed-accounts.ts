@@ -13,7 +13,7 @@ export interface AccountView {
 }
 
 /** A reading of one node's answers. `meaning` is equal if and only if two readings describe the same payment. */
-interface Reading<T> {
+interface NodeReading<T> {
   readonly node: string;
   readonly lowest: bigint;
   readonly highest: bigint;
@@ -92,7 +92,7 @@ export class AgreedAccounts {
   }
 
   /** The readings of a quorum with equal meaning at nearly the same slot; empty if there is no such quorum. */
-  #agreement<T>(readings: readonly Reading<T>[]): readonly Reading<T>[] {
+  #agreement<T>(readings: readonly NodeReading<T>[]): readonly NodeReading<T>[] {
     const groups = readings.map((one) => readings.filter((other) => confirms(one, other)));
     return groups.find((group) => group.length >= this.#pool.quorum) ?? [];
   }
@@ -129,7 +129,7 @@ async function readingOf<T>(
   ask: (address: string) => Promise<ShownAccount>,
   read: (view: AccountView) => Promise<T>,
   relied: (reading: T) => unknown,
-): Promise<Reading<T> | NotShown> {
+): Promise<NodeReading<T> | NotShown> {
   const shown: ShownAccount[] = [];
   const account = once(async (address: string): Promise<ShownAccount> => {
     const one = await ask(address).catch((cause: unknown): never => {
@@ -164,29 +164,29 @@ function refusal(error: unknown): readonly [string, () => never] {
   ];
 }
 
-function isReading<T>(answer: Reading<T> | NotShown): answer is Reading<T> {
+function isReading<T>(answer: NodeReading<T> | NotShown): answer is NodeReading<T> {
   return !(answer instanceof NotShown);
 }
 
-function confirms(one: Reading<unknown>, other: Reading<unknown>): boolean {
+function confirms(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
   const apart = highest([one.highest, other.highest]) - lowest([one.lowest, other.lowest]);
   return one.meaning === other.meaning && apart <= MOST_SLOTS_APART;
 }
 
 /** True for two meanings at the same slot: one is false. At different slots, the accounts may have changed. */
-function contradicts(one: Reading<unknown>, other: Reading<unknown>): boolean {
+function contradicts(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
   const slots = [one.lowest, one.highest, other.lowest, other.highest];
   return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
 }
 
-function resultOf<T>([first]: readonly Reading<T>[]): T {
+function resultOf<T>([first]: readonly NodeReading<T>[]): T {
   if (first === undefined) throw new Error('an agreement has at least one reading');
   return first.result();
 }
 
 function disagreement(
   known: readonly string[],
-  answers: readonly (Reading<unknown> | NotShown)[],
+  answers: readonly (NodeReading<unknown> | NotShown)[],
   quorum: number,
 ): DomainError {
   const readings = answers.filter(isReading);
@@ -201,7 +201,7 @@ function disagreement(
 }
 
 /** The differing fields with each node's value. Fields of the shortest reading, often a refusal, come first. */
-function differences(readings: readonly Reading<unknown>[]): string {
+function differences(readings: readonly NodeReading<unknown>[]): string {
   const shown = readings.map(({ node, meaning }) => ({ node, fields: fieldsOf('', JSON.parse(meaning)) }));
   const names = shown
     .toSorted((one, other) => one.fields.size - other.fields.size)

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { readTransactionError } from '../tx/error.ts';
-import { isPlain, plainWords } from './node-text.ts';
+import { isPlain, printableText } from './node-text.ts';
 
 /**
  * How a caller reacts to a JSON-RPC error.
@@ -77,7 +77,7 @@ export class RpcError extends Error {
 
   constructor(answer: { code: number; message: string; data?: unknown }, node: string, method: string) {
     const known = RPC_REACTIONS[answer.code]?.name ?? 'unknown code';
-    super(`${method}: ${answer.code} ${known}: ${plainWords(answer.message)}`);
+    super(`${method}: ${answer.code} ${known}: ${printableText(answer.message)}`);
     this.code = answer.code;
     this.data = answer.data;
     this.node = node;
@@ -109,7 +109,7 @@ export class NodeFault extends DomainError {
   readonly asked: boolean;
 
   constructor(node: string, reason: string, { cause, ...details }: FaultDetails = {}) {
-    const words = plainWords(reason);
+    const words = printableText(reason);
     super('NodeFault', `${node} ${words}`, { node, ...details }, cause);
     this.node = node;
     this.reason = words;

@@ -10,11 +10,11 @@ export interface Health {
   readonly latencyMs: number | null;
   readonly lagSlots: bigint | null;
   readonly slowUntil: number | null;
-  readonly falseWord: FalseWord | null;
+  readonly falseWord: DisprovedAnswer | null;
 }
 
 /** Until when a node is asked last, because a quorum contradicted its answer. */
-export interface FalseWord {
+export interface DisprovedAnswer {
   readonly until: number;
   readonly reason: string;
 }
@@ -85,7 +85,7 @@ export function afterOvertaking(health: Health, now: number): Health {
 }
 
 /** Health after a quorum contradicted an answer of the node; later answers do not end it. */
-export function afterFalseWord(health: Health, reason: string, now: number): Health {
+export function afterDisprovedAnswer(health: Health, reason: string, now: number): Health {
   return { ...health, falseWord: { until: now + FALSE_MS, reason } };
 }
 

@@ -1,13 +1,13 @@
 import type { SolanaNode } from './node.ts';
 import type { Member } from './pooled-node.ts';
 
-export interface Heard<T> {
+export interface NodeResult<T> {
   readonly member: Member;
   readonly result: PromiseSettledResult<T>;
 }
 
 /** How many more answers are needed at least, given the results so far; 0 if they suffice. */
-export type Wanting<T> = (heard: readonly Heard<T>[]) => number;
+export type Wanting<T> = (heard: readonly NodeResult<T>[]) => number;
 
 interface Question {
   readonly member: Member;
@@ -43,16 +43,16 @@ export class SpareQuestions {
  * Asks no more nodes than needed, in the order given. The next node is asked if one fails, is not sufficient, or is
  * late while the next one is ready. A late node that another one overtakes is asked last for a while.
  */
-export class Inquiry<T> {
+export class HedgedRequest<T> {
   readonly #left: Member[];
   readonly #ask: (node: SolanaNode) => Promise<T>;
   readonly #wanting: Wanting<T>;
   readonly #spare: SpareQuestions;
   readonly #open = new Set<Question>();
-  readonly #heard: (Heard<T> & Pick<Question, 'order'>)[] = [];
+  readonly #heard: (NodeResult<T> & Pick<Question, 'order'>)[] = [];
   #asked = 0;
   #round = 0;
-  #end: ((heard: readonly Heard<T>[]) => void) | null = null;
+  #end: ((heard: readonly NodeResult<T>[]) => void) | null = null;
 
   constructor(
     members: readonly Member[],
@@ -67,7 +67,7 @@ export class Inquiry<T> {
   }
 
   /** The results up to the sufficient one, or all, in the order of the requests. Never throws. */
-  run(): Promise<readonly Heard<T>[]> {
+  run(): Promise<readonly NodeResult<T>[]> {
     return new Promise((resolve) => {
       this.#end = resolve;
       this.#goOn();

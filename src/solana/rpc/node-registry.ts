@@ -31,7 +31,7 @@ const PROBES_PER_IDENTITY = 6;
  * node is asked again and may join late. A node of another cluster is refused for good, and so is a second URL of the
  * same node.
  */
-export class Roster {
+export class NodeRegistry {
   /** In configured order, whether they serve or not. */
   readonly members: readonly Member[];
   readonly #majority: number;

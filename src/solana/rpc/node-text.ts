@@ -30,7 +30,7 @@ export function isPlain(words: string): boolean {
 }
 
 /** Text from a node for people to read: truncated, and without characters that the database refuses. */
-export function plainWords(words: string): string {
+export function printableText(words: string): string {
   const short = words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS)}…` : words;
   return short.toWellFormed().replaceAll(NUL, '\ufffd');
 }

@@ -2,9 +2,9 @@ import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { NodeFault, reactionTo } from './errors.ts';
 import { givingUp } from './giving-up.ts';
-import { type Heard, Inquiry, SpareQuestions, type Wanting } from './hedged-request.ts';
+import { HedgedRequest, type NodeResult, SpareQuestions, type Wanting } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
-import { type PoolOptions, Roster } from './node-registry.ts';
+import { NodeRegistry, type PoolOptions } from './node-registry.ts';
 import type { Member } from './pooled-node.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
 
@@ -14,11 +14,11 @@ type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
 /** At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all nodes. */
 export class NodePool {
   readonly genesisHash: string;
-  readonly #roster: Roster;
+  readonly #roster: NodeRegistry;
   readonly #spare = new SpareQuestions();
 
   /** Throws NoHealthyNode if no quorum of the nodes has returned one cluster yet. */
-  constructor(roster: Roster) {
+  constructor(roster: NodeRegistry) {
     this.genesisHash = roster.cluster;
     this.#roster = roster;
   }
@@ -94,7 +94,7 @@ export class NodePool {
     wanted: (answer: T) => boolean,
     end?: AbortSignal,
   ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
-    const isWanted = ({ result }: Heard<T>) => result.status === 'fulfilled' && wanted(result.value);
+    const isWanted = ({ result }: NodeResult<T>) => result.status === 'fulfilled' && wanted(result.value);
     const heard = await this.#inquire(ask, (so) => this.quorum - so.filter(isWanted).length, end);
     return heard.map(({ member, result }) => ({ node: member.node.name, result }));
   }
@@ -153,9 +153,9 @@ export class NodePool {
     return this.#roster.close();
   }
 
-  async #inquire<T>(ask: Ask<T>, wanting: Wanting<T>, end?: AbortSignal): Promise<readonly Heard<T>[]> {
+  async #inquire<T>(ask: Ask<T>, wanting: Wanting<T>, end?: AbortSignal): Promise<readonly NodeResult<T>[]> {
     const run = (over: AbortSignal) =>
-      new Inquiry(this.#ranked(), (node) => ask(node, over), wanting, this.#spare).run();
+      new HedgedRequest(this.#ranked(), (node) => ask(node, over), wanting, this.#spare).run();
     const heard = await givingUp(run, end);
     end?.throwIfAborted();
     return heard;
@@ -190,12 +190,12 @@ function late(node: string): PromiseRejectedResult {
   return { status: 'rejected', reason: new NodeFault(node, 'has not answered when a quorum had') };
 }
 
-function isAnswer({ result }: Heard<unknown>): boolean {
+function isAnswer({ result }: NodeResult<unknown>): boolean {
   return result.status === 'fulfilled';
 }
 
 function mostAlike<T>(
-  heard: readonly Heard<T>[],
+  heard: readonly NodeResult<T>[],
   isSame: (one: T, other: T) => boolean,
 ): { readonly answer: T; readonly nodes: readonly string[] } | null {
   const shown = heard.flatMap(({ member, result }) =>
@@ -220,7 +220,7 @@ function isRefusal(error: unknown): boolean {
  * `admit`.
  */
 export async function openNodePool(urls: readonly string[], options: PoolOptions = {}): Promise<NodePool> {
-  const roster = new Roster(urls, options);
+  const roster = new NodeRegistry(urls, options);
   try {
     await roster.probe();
     await options.admit?.(roster.cluster);
@@ -233,7 +233,7 @@ export async function openNodePool(urls: readonly string[], options: PoolOptions
 
 /** One probe of nodes that may or may not form a pool. Throws NoHealthyNode only if they never could. */
 export async function surveyNodes(urls: readonly string[], options: PoolOptions = {}): Promise<PoolReport> {
-  const roster = new Roster(urls, options);
+  const roster = new NodeRegistry(urls, options);
   try {
     await roster.probe();
     return roster.report();

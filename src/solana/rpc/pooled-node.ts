@@ -3,7 +3,7 @@ import { messageOf } from '../../domain/errors.ts';
 import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from './errors.ts';
 import {
   afterAnswer,
-  afterFalseWord,
+  afterDisprovedAnswer,
   afterFault,
   afterOvertaking,
   afterProbe,
@@ -167,7 +167,7 @@ export class Member {
   }
 
   contradicted(reason: string): void {
-    this.#health = afterFalseWord(this.#health, reason, this.#now());
+    this.#health = afterDisprovedAnswer(this.#health, reason, this.#now());
   }
 
   /** Sets how many slots it is behind the others; negative if ahead. */

@@ -85,7 +85,7 @@ export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
             ...ledgerGap(report),
             ...behind(report, newest),
             ...lagging(report),
-            ...falseWord(report),
+            ...disprovedAnswer(report),
           ]
         : absent(report),
     ),
@@ -130,7 +130,7 @@ function lagging({ node, demoted }: NodeReport): NodeWarning[] {
   return demoted?.cause === 'lag' ? [{ rule: 'lagging', node, message: `${node} ${demoted.reason}` }] : [];
 }
 
-function falseWord({ node, demoted }: NodeReport): NodeWarning[] {
+function disprovedAnswer({ node, demoted }: NodeReport): NodeWarning[] {
   if (demoted?.cause !== 'false') return [];
   return [{ rule: 'false-word', node, message: `${node} ${demoted.reason}: it is asked last` }];
 }

@@ -1,5 +1,5 @@
 import { lowest } from '../../domain/bigint.ts';
-import { type BlockName, linkedPrefix, type Walk, walkBack } from '../../domain/block-link.ts';
+import { type BlockLink, type BlockName, linkedPrefix, walkBack } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { NodePool } from '../rpc/pool.ts';
@@ -8,7 +8,7 @@ import { HeaderBook, isSameListed, type ListedHeader, type ShownHeader } from '.
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
 /** A whole block from one node; `listed`: see `listingOf`. */
-export interface ShownBlock extends Sized {
+export interface ListedBlock extends Sized {
   readonly header: BlockHeader;
   readonly listed: string;
 }
@@ -17,7 +17,7 @@ export interface ShownBlock extends Sized {
  * Fetches the finalized block of a slot from any node until `over` aborts; with `header`, from a node that returns
  * exactly that block. Throws as `NodePool.read` does.
  */
-export type ShowBlock<Block extends ShownBlock> = (
+export type ShowBlock<Block extends ListedBlock> = (
   slot: bigint,
   over?: AbortSignal,
   header?: BlockHeader & { readonly listed?: string },
@@ -35,7 +35,7 @@ export interface BrokenLink {
  * quorum agrees on. `idle`: no new block is agreed on. `gap`: no node has the parent of `child`, nor any block
  * between it and the cursor. `contradicted`: the quorum's chain does not contain the cursor.
  */
-export type Reading<Block> =
+export type ChainReading<Block> =
   | { readonly kind: 'linked'; readonly blocks: readonly Block[] }
   | { readonly kind: 'idle' }
   | ({ readonly kind: 'gap' | 'contradicted' } & BrokenLink);
@@ -45,11 +45,11 @@ export interface ReaderOptions extends PrefetchOptions {
 }
 
 type Links =
-  | Exclude<Walk<ListedHeader>, { kind: 'wanted' }>
+  | Exclude<BlockLink<ListedHeader>, { kind: 'wanted' }>
   | { readonly kind: 'missing'; readonly child: ListedHeader; readonly shown: readonly ShownHeader[] };
 
 /** Reads the finalized chain in order, block by proved block. Source: docs/decisions/0014-deposit-scan.md. */
-export class ChainReader<Block extends ShownBlock> {
+export class ChainReader<Block extends ListedBlock> {
   readonly #pool: NodePool;
   readonly #show: ShowBlock<Block>;
   readonly #ahead: Prefetch<Block>;
@@ -70,7 +70,7 @@ export class ChainReader<Block extends ShownBlock> {
    * The blocks after `cursor` up to slot `to`, which a quorum has finalized. Throws as `NodePool.read` does if nodes
    * do not answer, or contradict each other.
    */
-  async after(cursor: BlockName, to: bigint): Promise<Reading<Block>> {
+  async after(cursor: BlockName, to: bigint): Promise<ChainReading<Block>> {
     let linked = false;
     try {
       const reading = await this.#read(cursor, to);
@@ -82,7 +82,7 @@ export class ChainReader<Block extends ShownBlock> {
     }
   }
 
-  async #read(cursor: BlockName, to: bigint): Promise<Reading<Block>> {
+  async #read(cursor: BlockName, to: bigint): Promise<ChainReading<Block>> {
     this.#ahead.dropTo(cursor.slot);
     this.#headers.dropTo(cursor.slot);
     if (to <= cursor.slot) return { kind: 'idle' };
@@ -104,7 +104,7 @@ export class ChainReader<Block extends ShownBlock> {
     kind: 'gap' | 'contradicted',
     child: ListedHeader,
     shown: readonly ShownHeader[] = [],
-  ): Reading<never> {
+  ): ChainReading<never> {
     return { kind, child, nodes: this.#headers.nodesWith(child), shown };
   }
 
@@ -188,11 +188,11 @@ export class ChainReader<Block extends ShownBlock> {
   }
 }
 
-function isShown({ header, listed }: ShownBlock, expected: ListedHeader): boolean {
+function isShown({ header, listed }: ListedBlock, expected: ListedHeader): boolean {
   return isSameListed({ ...header, listed }, expected);
 }
 
 /** The time of a block comes from a quorum, as the rest of its header does. */
-function timed<Block extends ShownBlock>(block: Block, { time }: ListedHeader): Block {
+function timed<Block extends ListedBlock>(block: Block, { time }: ListedHeader): Block {
   return { ...block, header: { ...block.header, time } };
 }

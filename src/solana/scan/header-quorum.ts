@@ -19,12 +19,12 @@ export interface ShownHeader {
   readonly nodes: readonly string[];
 }
 
-interface Shown {
+interface NodeHeader {
   readonly node: string;
   readonly header: ListedHeader;
 }
 
-interface Testimony {
+interface SlotAnswers {
   readonly versions: readonly ShownHeader[];
   readonly silent: readonly unknown[];
 }
@@ -40,7 +40,7 @@ const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
  */
 export class HeaderBook {
   readonly #pool: NodePool;
-  readonly #pages = new Map<bigint, Testimony>();
+  readonly #pages = new Map<bigint, SlotAnswers>();
   /** Slots in which a quorum has no block; the other nodes were not waited for. */
   readonly #absent = new Set<bigint>();
 
@@ -121,7 +121,10 @@ export class HeaderBook {
       throw new DomainError('NoHealthyNode', `${what} is with ${supporters}`, {}, silent[0]);
     }
     if (isWithSome)
-      throw new DomainError('NodeFault', `nodes contradict each other about ${what}: ${showings(versions)}`);
+      throw new DomainError(
+        'NodeFault',
+        `nodes contradict each other about ${what}: ${describeVersions(versions)}`,
+      );
     return versions;
   }
 
@@ -145,14 +148,14 @@ export class HeaderBook {
     return slots.filter((slot) => this.agreed(slot) === undefined);
   }
 
-  #note(slot: bigint, told: Testimony | 'absent'): void {
+  #note(slot: bigint, told: SlotAnswers | 'absent'): void {
     if (told !== 'absent') {
       this.#pages.set(slot, told);
       this.#absent.delete(slot);
     } else if (!this.#pages.has(slot)) this.#absent.add(slot);
   }
 
-  async #ask(slot: bigint): Promise<Testimony> {
+  async #ask(slot: bigint): Promise<SlotAnswers> {
     const agreed = await this.#pool.agreed(
       (node, over) => readHeader(node, slot, over),
       (one, other) => one !== null && other !== null && isSameTimed(one, other),
@@ -161,7 +164,7 @@ export class HeaderBook {
     return header === null ? this.#askAll(slot) : { versions: [{ header, nodes }], silent: [] };
   }
 
-  async #lookAt(slot: bigint): Promise<Testimony | 'absent'> {
+  async #lookAt(slot: bigint): Promise<SlotAnswers | 'absent'> {
     const agreed = await this.#pool.agreed(
       (node, over) => readHeader(node, slot, over).catch(nullIfAbsent),
       (one, other) => (one === null || other === null ? one === other : isSameTimed(one, other)),
@@ -171,8 +174,8 @@ export class HeaderBook {
     return header === null ? 'absent' : { versions: [{ header, nodes }], silent: [] };
   }
 
-  async #askAll(slot: bigint): Promise<Testimony> {
-    const versions: Shown[][] = [];
+  async #askAll(slot: bigint): Promise<SlotAnswers> {
+    const versions: NodeHeader[][] = [];
     const silent: unknown[] = [];
     for (const { node, result } of await this.#pool.all((node, over) => readHeader(node, slot, over))) {
       if (result.status === 'rejected') {
@@ -190,7 +193,7 @@ export class HeaderBook {
   }
 }
 
-export function showings(versions: readonly ShownHeader[]): string {
+export function describeVersions(versions: readonly ShownHeader[]): string {
   return versions
     .map(({ header, nodes }) => `${nodes.join(', ')}: block ${header.blockhash} (height ${header.height})`)
     .join('; ');
@@ -210,7 +213,7 @@ function isSameTimed(one: ListedHeader, other: ListedHeader): boolean {
 }
 
 /** Some nodes do not know the time of a block that they have: this must not prevent agreement on the block. */
-function versionOf(shown: readonly Shown[], quorum: number): readonly ShownHeader[] {
+function versionOf(shown: readonly NodeHeader[], quorum: number): readonly ShownHeader[] {
   const [first] = shown;
   if (first === undefined) return [];
   const times = shown.map(({ header }) => header.time);

@@ -5,7 +5,7 @@ import type { AccountChange, ScannedTransaction, TokenChange } from '../../domai
  * the same result for both, as long as `mayBeOurs` accepts every wallet of ours. Null if nothing is left: our wallets
  * neither sign nor gain nor lose.
  */
-export function essenceOf(
+export function relevantChanges(
   transaction: ScannedTransaction,
   mayBeOurs: (address: string) => boolean,
 ): ScannedTransaction | null {

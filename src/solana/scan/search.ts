@@ -17,7 +17,7 @@ export interface Search {
 }
 
 /** The result for some or all transactions of a block; `list`: their signatures, see `listOf`. */
-export interface Found extends Pick<Search, 'candidates' | 'transactions'> {
+export interface SearchMatches extends Pick<Search, 'candidates' | 'transactions'> {
   readonly list: Uint8Array;
 }
 
@@ -44,7 +44,7 @@ export function searchAnswer(
   node: Shower,
   names?: NameFilter,
   scan: BlockScan = scanBlockBytes(bytes, watched, names),
-): { readonly header: BlockHeader; readonly found: Found } {
+): { readonly header: BlockHeader; readonly found: SearchMatches } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };
   if (!scan.mustParse) {
     const { header, list, candidates, hitTransactions } = scan;

@@ -8,7 +8,7 @@ import type { NameFilter } from './bytes/name-filter.ts';
 import { searchParts } from './bytes/oversized-block.ts';
 import { inTurn } from './bytes/oversized-turns.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
-import type { ShownBlock } from './chain-reader.ts';
+import type { ListedBlock } from './chain-reader.ts';
 import type { ListedHeader } from './header-quorum.ts';
 import { isSameHeader } from './header-quorum.ts';
 import { type Search, type Shower, searchBlock } from './search.ts';
@@ -21,7 +21,7 @@ export type Kept =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
   | { readonly kind: 'names'; readonly names: NameFilter };
 
-export interface SearchedBlock extends ShownBlock, Search {
+export interface SearchedBlock extends ListedBlock, Search {
   readonly kept: Kept;
   readonly node: string;
 }

@@ -38,8 +38,8 @@ const meta = z.object({
 });
 
 type Meta = z.infer<typeof meta>;
-type TokenBalance = z.infer<typeof tokenBalance>;
-type Outcome = 'succeeded' | 'failed';
+type MetaTokenBalance = z.infer<typeof tokenBalance>;
+type ExecutionResult = 'succeeded' | 'failed';
 type Refuse = (reason: string) => NodeFault;
 
 const shown = z.object({
@@ -81,7 +81,7 @@ function isOk(status: Meta['status']): boolean {
 function balancesOf(
   body: TransactionBody,
   { preBalances, postBalances, loadedAddresses }: Meta,
-  outcome: Outcome,
+  outcome: ExecutionResult,
   refuse: Refuse,
 ): ScannedTransaction['accounts'] {
   const { writable, readonly } = loadedAddresses ?? { writable: [], readonly: [] };
@@ -109,13 +109,13 @@ function balancesOf(
 function tokensOf(
   { preTokenBalances, postTokenBalances }: Meta,
   accounts: ScannedTransaction['accounts'],
-  outcome: Outcome,
+  outcome: ExecutionResult,
   refuse: Refuse,
 ): readonly TokenChange[] {
   const failed = outcome === 'failed';
   if (!failed && !(preTokenBalances && postTokenBalances)) throw refuse('without token balances');
   const changes = new Map<string, TokenChange>();
-  const put = (entry: TokenBalance, side: 'before' | 'after'): void => {
+  const put = (entry: MetaTokenBalance, side: 'before' | 'after'): void => {
     const { accountIndex, mint, owner = null } = entry;
     const account = accounts[accountIndex]?.address;
     if (account === undefined && failed) return;
@@ -132,7 +132,7 @@ function tokensOf(
   return [...changes.values()];
 }
 
-function holdingOf({ owner, programId, uiTokenAmount }: TokenBalance): TokenHolding {
+function holdingOf({ owner, programId, uiTokenAmount }: MetaTokenBalance): TokenHolding {
   const { amount, decimals } = uiTokenAmount;
   return { owner: owner ?? null, program: programId ?? null, decimals: decimals ?? null, amount };
 }

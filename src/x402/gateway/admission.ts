@@ -4,10 +4,10 @@ import { askedOf } from '../obligation.ts';
 import { tryPayment } from '../trial.ts';
 import type { Flaw } from './check-proof.ts';
 import { boundsOf, type Order, type PurchaseDeps, rowOf } from './order.ts';
-import type { Outcome } from './outcome.ts';
+import type { SaleOutcome } from './outcome.ts';
 
 /** The accepted slot of a payment to record, or the outcome if it is not recorded. */
-export type Admission = { readonly kind: 'admitted'; readonly slot: bigint } | Outcome;
+export type Admission = { readonly kind: 'admitted'; readonly slot: bigint } | SaleOutcome;
 
 /** Checks the budgets and simulates once. Settles nothing. */
 export async function admit(deps: PurchaseDeps, order: Order): Promise<Admission> {
@@ -43,17 +43,17 @@ async function isSent({ chain }: PurchaseDeps, { payment: { signature } }: Order
 }
 
 /** Another gateway may have settled it. Otherwise it may be copied from the chain: nothing binds it to this request. */
-async function landedBefore(deps: PurchaseDeps, order: Order): Promise<Outcome> {
+async function landedBefore(deps: PurchaseDeps, order: Order): Promise<SaleOutcome> {
   return list(deps, order, 'it was on the chain before it was shown to this server');
 }
 
 /** The buyer paid a quote twice: the second payment is recorded as unmatched. */
-export function listSecond(deps: PurchaseDeps, order: Order): Promise<Outcome> {
+export function listSecond(deps: PurchaseDeps, order: Order): Promise<SaleOutcome> {
   return list(deps, order, 'its quote has bought the request by another transaction');
 }
 
 /** The buyer paid an expired quote: the payment is recorded as unmatched and buys nothing. */
-export function listLate(deps: PurchaseDeps, order: Order): Promise<Outcome> {
+export function listLate(deps: PurchaseDeps, order: Order): Promise<SaleOutcome> {
   return list(deps, order, 'it was shown after its quote had expired');
 }
 
@@ -62,7 +62,7 @@ export async function listBroken(
   deps: PurchaseDeps,
   order: Order,
   { received, refusal }: Extract<Flaw, { kind: 'broken' }>,
-): Promise<Outcome> {
+): Promise<SaleOutcome> {
   const { amount } = order.terms;
   const { payment } = await list(
     deps,
@@ -77,7 +77,7 @@ async function list(
   { ledger }: PurchaseDeps,
   order: Order,
   reason: string,
-): Promise<Extract<Outcome, { kind: 'duplicate' }>> {
+): Promise<Extract<SaleOutcome, { kind: 'duplicate' }>> {
   const { request: _request, caller, ...row } = rowOf(order, order.shownIn ?? 0n);
   await ledger.payments.listUnmatched({ ...row, caller: { ...caller, identifier: null }, reason });
   const payment = await ledger.payments.get(row.id);
@@ -89,7 +89,7 @@ export async function askFirst(
   { upstream, ledger }: PurchaseDeps,
   { route, request }: Order,
   id: string,
-): Promise<Outcome | null> {
+): Promise<SaleOutcome | null> {
   if (request === null) return null;
   const answer = await upstream(askedOf(request, id), boundsOf(route));
   if (answer.kind === 'whole' && answer.answer.status < 400) {

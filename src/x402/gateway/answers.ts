@@ -7,7 +7,7 @@ import { exampleError } from '../rules/example.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { type GatewayAnswer, json, withHeaders } from './answer.ts';
-import type { Delivered, Outcome } from './outcome.ts';
+import type { Delivered, SaleOutcome } from './outcome.ts';
 
 export interface Asked {
   readonly dialect: Proof['dialect'];
@@ -18,9 +18,9 @@ export interface Asked {
 
 const RETRY_AFTER = '2';
 
-type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+type Of<Kind extends SaleOutcome['kind']> = Extract<SaleOutcome, { kind: Kind }>;
 
-export async function answerOutcome(outcome: Outcome, asked: Asked): Promise<GatewayAnswer> {
+export async function answerOutcome(outcome: SaleOutcome, asked: Asked): Promise<GatewayAnswer> {
   switch (outcome.kind) {
     case 'served':
       return served(outcome, asked);
@@ -57,7 +57,7 @@ export async function answerOutcome(outcome: Outcome, asked: Asked): Promise<Gat
 
 async function refused(outcome: Of<'refused'>, asked: Asked): Promise<GatewayAnswer> {
   const { reason, message, payer, logs } = outcome;
-  const { isExample, told } = wordsOf(asked);
+  const { isExample, told } = textsOf(asked);
   const [error, fields] = isExample ? exampleRefusal(outcome) : [told(reason), { details: message }];
   const answer = await asked.ask(error, { ...fields, ...(logs === undefined ? {} : { logs }) });
   const result = { success: false, errorReason: reason, errorMessage: message, transaction: '' };
@@ -68,7 +68,7 @@ async function voided(
   { reason, message, signature, payer }: Of<'void'>,
   asked: Asked,
 ): Promise<GatewayAnswer> {
-  const { isExample, told } = wordsOf(asked);
+  const { isExample, told } = textsOf(asked);
   const failed = reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
   const answer = await asked.ask(isExample ? failed : told(reason), { details: message });
   const result = { success: false, errorReason: reason, errorMessage: message, payer };
@@ -85,7 +85,7 @@ function owed({ reason, signature, payment }: Of<'owed'>, asked: Asked): Gateway
 /** Source: docs/interface.md, Errors: simulation call itself fails. */
 function untried({ reason }: Of<'untried'>, asked: Asked): GatewayAnswer {
   const body = { error: 'Failed to simulate transaction', details: reason };
-  return json(wordsOf(asked).isExample ? 402 : 503, body, { 'retry-after': RETRY_AFTER });
+  return json(textsOf(asked).isExample ? 402 : 503, body, { 'retry-after': RETRY_AFTER });
 }
 
 /** Source: docs/interface.md, Errors: confirmed transaction cannot be fetched. */
@@ -102,7 +102,7 @@ function short({ signature, payment, received }: Of<'short'>, asked: Asked): Gat
   return json(402, body, response(asked, settled(signature, payment)));
 }
 
-function wordsOf({ dialect }: Asked) {
+function textsOf({ dialect }: Asked) {
   const isExample = dialect === 'example' || dialect === 'submitted';
   const told = (reason: string) => (dialect === 'v1' ? reasonOfVersion1(reason) : reason);
   return { isExample, told };
@@ -118,7 +118,7 @@ function exampleRefusal({ reason, message }: Of<'refused'>): [string, object] {
 
 function served({ answer, signature, payment }: Of<'served'>, asked: Asked): GatewayAnswer {
   const headers = response(asked, settled(signature, payment));
-  const isWrapped = wordsOf(asked).isExample && answer.kind === 'whole' && answer.answer.status < 300;
+  const isWrapped = textsOf(asked).isExample && answer.kind === 'whole' && answer.answer.status < 300;
   if (!isWrapped) return withHeaders(privately(passedOn(answer)), headers);
   const body = paidResponse(Buffer.from(answer.answer.body, 'base64').toString('utf8'), {
     signature,

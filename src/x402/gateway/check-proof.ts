@@ -9,7 +9,7 @@ import { checkExample } from '../rules/example.ts';
 import { checkSubmitted, readBroken } from '../rules/submitted.ts';
 import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
 import { identifierOf } from './known.ts';
-import type { Outcome } from './outcome.ts';
+import type { SaleOutcome } from './outcome.ts';
 import { receivedOf } from './received.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
@@ -18,7 +18,7 @@ export type Flaw =
   | { readonly kind: 'late' }
   | { readonly kind: 'broken'; readonly received: bigint; readonly refusal: Of<'refused'> };
 
-type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+type Of<Kind extends SaleOutcome['kind']> = Extract<SaleOutcome, { kind: Kind }>;
 
 /** A payment for valid terms. It obeys the rules unless `flaw` is set. */
 export interface CheckedProof {
@@ -39,7 +39,7 @@ export async function checkProof(
   sale: Sale,
   valid: readonly Terms[],
   proof: Proof,
-): Promise<CheckedProof | Outcome> {
+): Promise<CheckedProof | SaleOutcome> {
   const { managed, limits } = deps;
   switch (proof.dialect) {
     case 'v2': {
@@ -79,7 +79,7 @@ async function checkSent(
   { route, requestHash }: Sale,
   valid: readonly Terms[],
   { signature, quoteToken, network }: Extract<Proof, { dialect: 'submitted' }>,
-): Promise<CheckedProof | Outcome> {
+): Promise<CheckedProof | SaleOutcome> {
   const now = Date.now();
   const quoted = readQuoteToken(quoteSecrets, quoteToken, now - LATE_MS);
   if (quoted === null)

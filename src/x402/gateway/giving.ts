@@ -3,7 +3,7 @@ import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { askedOf, serveOwed } from '../obligation.ts';
 import { voided } from './ends.ts';
 import { type Ask, boundsOf, type PurchaseDeps } from './order.ts';
-import { type Outcome, whole } from './outcome.ts';
+import { type SaleOutcome, whole } from './outcome.ts';
 import { receivedOf } from './received.ts';
 
 const LOOK_MS = 100;
@@ -17,7 +17,7 @@ export async function give(
   payment: PaymentRow,
   signature: string,
   holder: string,
-): Promise<Outcome> {
+): Promise<SaleOutcome> {
   switch (payment.state) {
     case 'owed':
       return serve(deps, order, payment, signature, holder);
@@ -47,7 +47,7 @@ async function serve(
   payment: PaymentRow,
   signature: string,
   holder: string,
-): Promise<Outcome> {
+): Promise<SaleOutcome> {
   const { obligations } = deps.ledger;
   const short = isOfBuyer(payment) ? await shortfall(deps, payment, signature) : null;
   if (short !== null) return short;
@@ -79,7 +79,7 @@ async function servedByAnother(
   order: Ask,
   { id }: PaymentRow,
   signature: string,
-): Promise<Outcome> {
+): Promise<SaleOutcome> {
   const end = performance.now() + deps.answerWithinMs;
   for (;;) {
     const payment = await deps.ledger.payments.get(id);
@@ -96,7 +96,7 @@ async function giveAgain(
   { request, route }: Ask,
   payment: PaymentRow,
   signature: string,
-): Promise<Outcome> {
+): Promise<SaleOutcome> {
   const stored = await ledger.obligations.answerOf(payment.id);
   if (stored !== null) return { kind: 'served', payment, signature, answer: whole(stored) };
   const isOld = payment.servedAt !== null && Date.now() - payment.servedAt.getTime() > ASKED_AGAIN_MS;
@@ -118,7 +118,7 @@ async function shortfall(
   { chain, ledger }: PurchaseDeps,
   payment: PaymentRow,
   signature: string,
-): Promise<Outcome | null> {
+): Promise<SaleOutcome | null> {
   const received = await receivedOf(chain.pool, signature, payment);
   if (received === null) return { kind: 'unread', payment, signature };
   if (received >= BigInt(payment.terms.amount)) return null;

@@ -5,7 +5,7 @@ import type { UpstreamAnswer } from '../upstream.ts';
 export type Delivered = Exclude<UpstreamAnswer, { kind: 'none' }>;
 
 /** Outcome of a presented payment. `signature` is base58; null before the fee payer has signed. */
-export type Outcome =
+export type SaleOutcome =
   | {
       readonly kind: 'served';
       readonly payment: PaymentRow;

@@ -7,14 +7,14 @@ import { isSameCaller } from './callers.ts';
 import { pending, voided } from './ends.ts';
 import { give } from './giving.ts';
 import { type Ask, type Order, type PurchaseDeps, rowOf } from './order.ts';
-import type { Outcome } from './outcome.ts';
+import type { SaleOutcome } from './outcome.ts';
 
 /** Lease of the request that opens the payment. It covers the settlement and the upstream request. */
 const FIRST_LEASE_MS = 90_000;
 const LOOK_MS = 100;
 
 /** Settles a payment once and serves its resource once, however often it is presented. */
-export async function buy(deps: PurchaseDeps, order: Order): Promise<Outcome> {
+export async function buy(deps: PurchaseDeps, order: Order): Promise<SaleOutcome> {
   const admission = await admit(deps, order);
   if (admission.kind !== 'admitted') return admission;
   const holder = randomUUID();
@@ -35,7 +35,7 @@ export async function buy(deps: PurchaseDeps, order: Order): Promise<Outcome> {
 }
 
 /** Serves a recorded payment: only for the same request, and only to a caller with proof that is not on chain. */
-export async function buyAgain(deps: PurchaseDeps, ask: Ask, known: PaymentRow): Promise<Outcome> {
+export async function buyAgain(deps: PurchaseDeps, ask: Ask, known: PaymentRow): Promise<SaleOutcome> {
   const isForThis = known.seller === 'gateway' && known.requestHash === ask.requestHash;
   if (!isForThis || !isSameCaller(known, ask.caller, Date.now()))
     return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
@@ -48,7 +48,7 @@ async function first(
   order: Order,
   payment: PaymentRow,
   holder: string,
-): Promise<Outcome> {
+): Promise<SaleOutcome> {
   const failed = order.route.flow === 'serve-first' ? await askFirst(deps, order, payment.id) : null;
   const outcome = failed ?? (await settled(deps, order, payment, holder));
   // The next request with this payment may serve it without waiting for the lease.
@@ -78,7 +78,12 @@ function isPaid({ status }: Reached, isLarge: boolean): boolean {
 }
 
 /** Waits for the settlement, at most `answerWithinMs`, and serves the payment. */
-async function settled(deps: PurchaseDeps, ask: Ask, opened: PaymentRow, holder: string): Promise<Outcome> {
+async function settled(
+  deps: PurchaseDeps,
+  ask: Ask,
+  opened: PaymentRow,
+  holder: string,
+): Promise<SaleOutcome> {
   const { ledger, runs, answerWithinMs, warn } = deps;
   const { id } = opened;
   const { finalizedAbove } = ask.route;

@@ -8,7 +8,7 @@ import { type GatewayAnswer, json } from './answer.ts';
 import { answerOutcome } from './answers.ts';
 import { checkProof } from './check-proof.ts';
 import { knownPayment } from './known.ts';
-import type { Outcome } from './outcome.ts';
+import type { SaleOutcome } from './outcome.ts';
 import { buy, buyAgain } from './purchase.ts';
 import type { Sale, SaleDeps } from './sale.ts';
 
@@ -49,7 +49,7 @@ async function outcomeOf(
   sale: Sale,
   valid: readonly Terms[],
   proof: Proof,
-): Promise<Outcome> {
+): Promise<SaleOutcome> {
   const checked = await checkProof(deps, sale, valid, proof);
   if (checked.kind !== 'checked') return checked;
   const { route, requestHash, request, caller } = sale;

@@ -77,7 +77,7 @@ export function matchRoute(routes: readonly Route[], method: string, raw: string
   const matching = narrowest(routes.filter((route) => fits(route, segments)));
   const [first] = matching;
   if (first === undefined) return { kind: 'refused', status: 404, reason: 'there is no such route' };
-  if (routes.some((other) => isSoldBy(other, segments) && isInDoubt(first, other)))
+  if (routes.some((other) => isSoldBy(other, segments) && isAmbiguous(first, other)))
     return { kind: 'refused', status: 404, reason: 'the path is not spelled as the path of its route' };
   const route = matching.find((one) => one.method === method);
   if (route !== undefined) return { kind: 'route', route, params: paramsOf(route, segments), target };
@@ -90,7 +90,7 @@ function isSoldBy(route: Route, segments: readonly string[]): boolean {
 }
 
 /** True if the upstream may prefer the other route. */
-function isInDoubt(route: Route, other: Route): boolean {
+function isAmbiguous(route: Route, other: Route): boolean {
   return shapeOf(route) !== shapeOf(other) && !isNarrower(route, other);
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../../src/domain/ids.ts';
-import { ScanSilence } from '../../../src/http/deposits/scan-silence.ts';
+import { SilentScanGauge } from '../../../src/http/deposits/scan-silence.ts';
 import { childOf, START } from '../../ledger/chain-of-blocks.ts';
 import { authorization, EXPLORER, openService, type Service, withoutTemporal } from '../service.ts';
 
@@ -64,7 +64,7 @@ test('a run that no worker answers for is silent, and the record is shown; after
   const record = { cursor: { slot: '100', blockhash: 'b100', height: '90' }, tip: null, lag: null };
   expect(await scan()).toMatchObject({ state: 'silent', ...record });
   const { ledger, temporal } = service;
-  const silence = new ScanSilence({ ledger, temporal, cluster: EXPLORER.cluster });
+  const silence = new SilentScanGauge({ ledger, temporal, cluster: EXPLORER.cluster });
   const alerts = async () =>
     (await ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
   const now = Date.now();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   judgeUnsigned,
-  sightingOfMessage,
+  observationOfMessage,
   type WalletEntry,
 } from '../../../src/solana/proof/judge-unsigned.ts';
 import {
@@ -33,7 +33,7 @@ test('a history is silent only where every transaction of the wallet is read and
     fc.property(anyEntries, (entries) => {
       const hashes = entries.map(({ messageHash }) => messageHash);
       const expected = hashes.includes('ours') ? 'seen' : hashes.includes(null) ? 'unreadable' : 'absent';
-      expect(sightingOfMessage('ours', { entries, ...WHOLE }).kind).toBe(expected);
+      expect(observationOfMessage('ours', { entries, ...WHOLE }).kind).toBe(expected);
     }),
   );
 });
@@ -55,7 +55,7 @@ test('dead without a signature, by the same evidence; anything but the proof is 
 test('any node that lists the message, or blocks that hold it, forbid its death; and nothing proves it landed', () => {
   fc.assert(
     fc.property(anyEvidence, fc.bigInt({ min: 2501n, max: 3000n }), (evidence, slot) => {
-      const found = sightingOfMessage('ours', {
+      const found = observationOfMessage('ours', {
         entries: [{ signature: 's', slot, messageHash: 'ours' }],
         ...WHOLE,
       });

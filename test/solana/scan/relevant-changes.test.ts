@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findingOf } from '../../../src/domain/credits.ts';
 import type { ScannedTransaction } from '../../../src/domain/deposit.ts';
-import { essenceOf } from '../../../src/solana/scan/relevant-changes.ts';
+import { relevantChanges } from '../../../src/solana/scan/relevant-changes.ts';
 import { anyTransaction, WALLETS } from '../../domain/any-transaction.ts';
 import { account, ours, PAYER, terms, tokens, transaction } from '../../domain/credits-support.ts';
 
@@ -28,7 +28,7 @@ describe('the essence of a transaction', () => {
     fc.assert(
       fc.property(anyTransaction, fc.subarray(WALLETS), (shown, others) => {
         const mayBeOurs = (address: string) => isOurs(address) || others.includes(address);
-        expect(finding(essenceOf(shown, mayBeOurs))).toEqual(finding(shown));
+        expect(finding(relevantChanges(shown, mayBeOurs))).toEqual(finding(shown));
       }),
       { numRuns: 1_000 },
     );
@@ -38,15 +38,15 @@ describe('the essence of a transaction', () => {
     const closed = tokens('dep1', 'usd', 1n, null);
     const shown = emptied(closed);
     expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
-    expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
+    expect(finding(relevantChanges(shown, isOurs))).toEqual(finding(shown));
   });
 
   it('knows what lamports left a token account of ours, which keeps its tokens', () => {
     const kept = tokens('dep1', 'usd', 9n, 9n);
     const shown = emptied(kept);
     expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
-    expect(essenceOf(shown, isOurs)).toEqual(shown);
-    expect(finding(essenceOf(shown, isOurs))).toEqual(finding(shown));
+    expect(relevantChanges(shown, isOurs)).toEqual(shown);
+    expect(finding(relevantChanges(shown, isOurs))).toEqual(finding(shown));
   });
 
   it('is nothing where our wallets are only named', () => {
@@ -54,7 +54,7 @@ describe('the essence of a transaction', () => {
       accounts: [PAYER, account('dep1', 5n, 5n), account('hot1', 7n, 7n)],
       tokens: [tokens('dep1', 'usd', 9n, 9n)],
     });
-    expect(essenceOf(named, isOurs)).toBeNull();
+    expect(relevantChanges(named, isOurs)).toBeNull();
   });
 
   it('has no account of ours that neither signs nor changes', () => {
@@ -62,7 +62,7 @@ describe('the essence of a transaction', () => {
     const paid = account('dep2', 0n, 4n);
     const still = tokens('dep1', 'usd', 9n, 9n);
     const shown = transaction({ accounts: [PAYER, ...named, paid], tokens: [still] });
-    expect(essenceOf(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
+    expect(relevantChanges(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
   });
 
   it('has no account of strangers but the one that pays the fee', () => {
@@ -70,6 +70,6 @@ describe('the essence of a transaction', () => {
     const foreign = tokens('stranger', 'usd', 1n, 2n);
     const paid = account('dep1', 0n, 4n);
     const shown = transaction({ accounts: [PAYER, ...many, paid], tokens: [foreign] });
-    expect(essenceOf(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
+    expect(relevantChanges(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
   });
 });

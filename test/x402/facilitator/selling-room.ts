@@ -12,7 +12,7 @@ import { createQuickActivities } from '../../../src/activities/quick-settlements
 import { createSignerActivities } from '../../../src/activities/signing.ts';
 import { X402 } from '../../../src/domain/payment.ts';
 import { isTerminal } from '../../../src/domain/settlement.ts';
-import type { Standing } from '../../../src/domain/steps.ts';
+import type { SettlementState } from '../../../src/domain/steps.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { feePayerKeys } from '../../../src/platform/roles/signer.ts';
 import { createLanding } from '../../../src/settlement/land.ts';
@@ -202,7 +202,9 @@ export class SellingRoom {
 
   async #run(id: string): Promise<Reached> {
     const { quick, landing } = this.#activities();
-    const settling: Promise<Standing> = activityEnvironment().run(() => quick.settleQuickly({ id, shown }));
+    const settling: Promise<SettlementState> = activityEnvironment().run(() =>
+      quick.settleQuickly({ id, shown }),
+    );
     const { attempt, status } = await settling;
     const signature = attempt?.signature ?? null;
     if (status === 'confirmed' || isTerminal(status) || attempt === null || signature === null)

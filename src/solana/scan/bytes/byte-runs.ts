@@ -19,7 +19,7 @@ export class Runs {
     const plan: number[] = [];
     const eights: number[] = [];
     for (const run of runs) {
-      plan.push(run.length, eights.length, ...(run.length < EIGHT ? wordsOf(run) : NONE));
+      plan.push(run.length, eights.length, ...(run.length < EIGHT ? u32sOf(run) : NONE));
       eights.push(...eightsOf(run));
     }
     this.#plan = Int32Array.from(plan);
@@ -68,7 +68,7 @@ function eightsOf(run: Uint8Array): readonly number[] {
 }
 
 /** The run as two words, each with a mask of its valid bytes. */
-function wordsOf(run: Uint8Array): readonly number[] {
+function u32sOf(run: Uint8Array): readonly number[] {
   const [words, masks] = [new Int32Array(2), new Int32Array(2)];
   new Uint8Array(words.buffer).set(run);
   new Uint8Array(masks.buffer).fill(0xff, 0, run.length);

@@ -2,8 +2,8 @@ import type { ScannedTransaction } from '../../../domain/deposit.ts';
 import { NodeFault } from '../../rpc/errors.ts';
 import type { Condensed } from '../../rpc/node.ts';
 import { Listing } from '../listing.ts';
-import { essenceOf } from '../relevant-changes.ts';
-import { type Found, type Search, type Shower, searchAnswer } from '../search.ts';
+import { relevantChanges } from '../relevant-changes.ts';
+import { type Search, type SearchMatches, type Shower, searchAnswer } from '../search.ts';
 import { Unreadable } from './json-bytes.ts';
 import { NameFilter } from './name-filter.ts';
 import { cutBlock } from './splitter.ts';
@@ -31,7 +31,7 @@ const BOUNDS: LongBounds = { pieceBytes: 4 * 1_024 * 1_024, transactions: 2 ** 1
 
 /**
  * Searches a getBlock answer while it arrives, piece by piece, by the rules of `searchBlock`. Transactions keep only
- * what concerns our wallets (see {@link essenceOf}); otherwise many transactions that name a wallet could fill the
+ * what concerns our wallets (see {@link relevantChanges}); otherwise many transactions that name a wallet could fill the
  * memory. Throws NodeFault for an answer that is not a block, incomplete, or larger than a block can be; and as
  * `searchBlock` and `parts` do.
  */
@@ -78,14 +78,14 @@ class Findings {
     this.#bounds = bounds;
   }
 
-  add({ list, candidates, transactions }: Found): void {
+  add({ list, candidates, transactions }: SearchMatches): void {
     this.#listing.add(list);
     if (this.#listing.size > this.#bounds.transactions)
       throw new Unreadable(`it has more than ${this.#bounds.transactions} transactions`);
     const mine = new Set(candidates);
     for (const address of mine) this.#candidates.add(address);
     for (const transaction of transactions)
-      this.#keep(essenceOf(transaction, (address) => mine.has(address)));
+      this.#keep(relevantChanges(transaction, (address) => mine.has(address)));
     if (Math.max(this.#changes, this.#candidates.size) > this.#bounds.findings)
       throw new Unreadable(`it shows more than ${this.#bounds.findings} wallets of ours, or changes of them`);
   }

@@ -8,17 +8,17 @@ const MOST_SHAPES = 16;
 export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
 
 /** Reads a value of any shape and returns the position after it. Reports the same texts for all values of a shape. */
-type Walk = (at: number, onAddress: OnAddress) => number;
+type ShapeReader = (at: number, onAddress: OnAddress) => number;
 
 /** Reads JSON values that mostly have one shape, as the account keys and token balances of a block do. */
 export class AlikeReader {
   readonly #view: DataView;
-  readonly #walk: Walk;
+  readonly #walk: ShapeReader;
   readonly #onWallet: OnText;
   #shape: Shape | null = null;
   #learned = 0;
 
-  constructor(json: JsonBytes, walk: Walk, onWallet: OnText) {
+  constructor(json: JsonBytes, walk: ShapeReader, onWallet: OnText) {
     this.#view = json.view;
     this.#walk = walk;
     this.#onWallet = onWallet;

@@ -42,7 +42,7 @@ export async function meetCustomers(stage: Stage): Promise<Customers> {
       terms: { ...sol('sol-empty', '20000000', newAddress()), acceptEmptyWallet: true },
     },
     {
-      what: 'token, account made on the way',
+      what: 'token, to a wallet without a token account',
       terms: { ...sol('token', '12500000', holder), asset: mint },
     },
     {

@@ -69,19 +69,17 @@ async function announce({ temporal }: Stack, say: (line: string) => void): Promi
   const { withdrawalsInUi } = await import('../localstack/temporal.ts');
   const note = temporal.uiNote === null ? '' : ` (${temporal.uiNote})`;
   say(`  watch it in the Temporal Web UI, which ends with the demo: ${withdrawalsInUi(temporal)}${note}`);
-  say('  5 x402 payments are to be served, 4 in the 4 forms and 1 across a killed gateway');
-  say('  5 withdrawals are to be paid, the last across a killed worker, and 1 is to be turned away');
-  say(
-    '  8 deposits are to be credited, the last across a killed scanner, and 5 fakes are not: 4 arrive and are listed, 1 fails and brings nothing',
-  );
+  say('  5 x402 payments follow: one in each of the 4 payment formats, and one whose gateway is killed');
+  say('  6 withdrawals follow: 5 are paid, the last one across a killed worker, and 1 is rejected');
+  say('  8 deposits follow, the last one across a killed scanner, and 5 transfers that must not be credited');
 }
 
 function show({ rows, depositRows, saleRows, faults, ...summary }: DemoReport, output: Output): number {
-  output.progress(`\n${renderTable(['withdrawal', 'status', 'asked'], rows)}`);
-  output.progress(`\n${renderTable(['deposit', 'state', 'sent'], depositRows)}`);
-  output.progress(`\n${renderTable(['x402 payment', 'state', 'asked'], saleRows)}\n`);
+  output.progress(`\n${renderTable(['withdrawal', 'status', 'base units'], rows)}`);
+  output.progress(`\n${renderTable(['deposit', 'state', 'base units'], depositRows)}`);
+  output.progress(`\n${renderTable(['x402 payment', 'state', 'base units'], saleRows)}\n`);
   for (const what of summary.chain.leftOut) output.progress(`not shown on ${summary.chain.kind}: ${what}`);
-  for (const fault of faults) output.progress(`not as it should be: ${fault}`);
+  for (const fault of faults) output.progress(`fault: ${fault}`);
   const error = { code: 'DemoFailed', message: faults.join('; ') };
   const { requested, finalized, transfersOnChain } = summary.withdrawals;
   const { made, credited, notCredited } = summary.deposits;
@@ -89,9 +87,9 @@ function show({ rows, depositRows, saleRows, faults, ...summary }: DemoReport, o
   output.result(
     { ...summary, ...(summary.ok ? {} : { error }) },
     [
-      `${requested} withdrawals asked for, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
+      `${requested} withdrawals requested, ${finalized} finalized, ${transfersOnChain} transfers counted in the blocks`,
       `${made} deposits counted in the blocks, ${credited} credited; not credited: ${countsOf(notCredited)}`,
-      `${paid} x402 payments counted in the blocks, ${served} served; ${replayed} repeated and answered from the record, ${refusedDuplicates} refused for another request`,
+      `${paid} x402 payments counted in the blocks, ${served} served; ${replayed} repeated payment got the stored answer, ${refusedDuplicates} reuse for another request was refused`,
     ].join('\n'),
   );
   return summary.ok ? EXIT.ok : EXIT.failure;

@@ -59,12 +59,18 @@ export function depositRows(
     const last = feed.findLast(({ deposit }) => arrival !== undefined && isOf(arrival, deposit));
     return {
       what: gift.what,
-      status: last?.deposit.reason ?? last?.kind ?? 'not shown',
+      status: arrival === undefined ? 'nothing arrived' : stateOf(last),
       sent: gift.sent.toString(),
       onChain: (arrival?.amount ?? 0n).toString(),
       note: gift.signature,
     };
   });
+}
+
+function stateOf(event: DepositEvent | undefined): string {
+  if (event === undefined) return 'not in the feed';
+  const { reason } = event.deposit;
+  return reason === null ? event.kind : `${event.kind}: ${reason}`;
 }
 
 function giftOf(given: readonly Given[], arrival: ChainArrival): Given | undefined {

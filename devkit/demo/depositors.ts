@@ -79,9 +79,9 @@ function honest(
 ): readonly Payment[] {
   const sent = 50_000_000n;
   const together: readonly Gift[] = [
-    gift('SOL, one transaction for two: bob', bob, 'SOL', 30_000_000n),
-    gift('SOL, one transaction for two: carol', carol, 'SOL', 30_000_001n),
-    gift('token, in the same transaction: carol', carol, token.mint, LEAST),
+    gift('SOL to bob, in one transaction with the next two', bob, 'SOL', 30_000_000n),
+    gift('SOL to carol, in the same transaction', carol, 'SOL', 30_000_001n),
+    gift('token to carol, in the same transaction', carol, token.mint, LEAST),
   ];
   return [
     sol(from, 'SOL', alice, 1_500_000_000n),
@@ -89,7 +89,7 @@ function honest(
     {
       from,
       steps: [from.tokens(token, alice, 12_500_000n)],
-      gifts: [gift('token, account made on the way', alice, token.mint, 12_500_000n)],
+      gifts: [gift('token, to a wallet without a token account', alice, token.mint, 12_500_000n)],
     },
     {
       from,
@@ -121,21 +121,26 @@ function fakes(from: Payer, token: Token, { alice, bob }: Users<'alice' | 'bob'>
     steps: [steps],
     gifts: [{ ...gift(what, alice, mint, sent), reason }],
   });
-  const failing = { ...gift('SOL, by a transaction that fails', bob, 'SOL', 5_000_000n), arrives: 0n };
+  const failing = { ...gift('SOL, in a transaction that fails', bob, 'SOL', 5_000_000n), arrives: 0n };
   const few = LEAST - 1n;
   const aside = 3_000_000n;
   const rest = UNITS - few - aside;
   return [
-    fake('counterfeit of the token', 'unknown_mint', counterfeit, UNITS, counterfeit.token.mint),
-    fake('token, too few', 'below_minimum', from.tokens(token, alice, few), few),
+    fake('counterfeit token', 'unknown_mint', counterfeit, UNITS, counterfeit.token.mint),
+    fake('token, below the minimum', 'below_minimum', from.tokens(token, alice, few), few),
     fake(
-      'token, beside the right account',
+      'token, to an account that is not the associated one',
       'not_associated_account',
       from.tokensBeside(token, alice, aside),
       aside,
     ),
     { from, steps: [from.lamports(bob, failing.sent), from.lamports(bob, LAMPORTS)], gifts: [failing] },
-    fake('token account that changes hands', 'owner_changed', from.handOver(token, alice), rest),
+    fake(
+      'token account given to the user by a change of owner',
+      'owner_changed',
+      from.handOver(token, alice),
+      rest,
+    ),
   ];
 }
 

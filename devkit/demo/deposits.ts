@@ -70,7 +70,7 @@ async function waitUntilScanned(
     }),
   );
   const last = Math.max(...slots);
-  say(`the scan is to pass slot ${last}, the newest with a deposit`);
+  say(`waiting until the scan has passed slot ${last}, the newest with a deposit`);
   let shown: string | null = null;
   for (;;) {
     const status = await sluice.scan.status();
@@ -78,7 +78,7 @@ async function waitUntilScanned(
     const reason = 'reason' in status ? status.reason : null;
     const passed = cursor !== null && BigInt(cursor.slot) >= BigInt(last);
     if (passed && (await sluice.deposits.list({ state: 'pending' }).next()).done === true) return;
-    if (reason !== null && reason !== shown) say(`the scan stands: ${reason}`);
+    if (reason !== null && reason !== shown) say(`the scan is stopped: ${reason}`);
     shown = reason;
     await sleep(PAUSE_MS, undefined, { signal });
   }

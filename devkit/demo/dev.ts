@@ -156,7 +156,7 @@ const MINT_NOTES: Readonly<Record<string, string>> = {
 
 const DEPOSIT_FILES: Readonly<Record<string, string>> = {
   manifestFile: 'deposit addresses',
-  mnemonicFile: 'their words',
+  mnemonicFile: 'their mnemonic',
 };
 
 /** The same facts as in the file, as a table. */
@@ -164,9 +164,9 @@ function describe(facts: DevFacts): string {
   const rows: readonly (readonly [string, string])[] = [
     ['API', facts.apiUrl],
     ['OpenAPI', facts.openapiUrl],
-    ['API key', noted(facts.apiKey, `orders by it are on record as ${facts.apiKeyName}`)],
+    ['API key', noted(facts.apiKey, `stored with each request as ${facts.apiKeyName}`)],
     ['Temporal Web UI', noted(facts.temporalUi ?? 'none', facts.temporalUiNote)],
-    ['the same, deposits', facts.temporalUiDeposits ?? 'none'],
+    ['Web UI, deposits', facts.temporalUiDeposits ?? 'none'],
     ['Temporal gRPC', `${facts.temporalAddress}   (namespace ${facts.temporalNamespace})`],
     ['PostgreSQL', facts.databaseUrl],
     ...facts.rpcUrls.map((url, index) => [`Solana RPC ${index + 1}`, url] as const),
@@ -179,7 +179,7 @@ function describe(facts: DevFacts): string {
       ([name, file]) => [DEPOSIT_FILES[name] ?? name, file] as const,
     ),
     ...salesRows(facts.sales),
-    ['webhooks', facts.webhooksToPrivate ? 'to this machine, too' : 'to public addresses only'],
+    ['webhooks', facts.webhooksToPrivate ? 'also to this machine' : 'to public addresses only'],
     ['logs', facts.logs],
   ];
   const hints = facts.sales === null ? [] : salesHints(facts.sales);
@@ -189,7 +189,7 @@ function describe(facts: DevFacts): string {
     ...table,
     '',
     ...hints,
-    `  All this is in ${DEV_FILE}, too. Ctrl-C stops and forgets everything but ${KEYS} and the logs.`,
+    `  These values are also in ${DEV_FILE}. Ctrl-C stops everything; only ${KEYS} and the logs remain.`,
   ].join('\n');
 }
 

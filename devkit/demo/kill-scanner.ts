@@ -32,7 +32,7 @@ export async function killBetweenBlockAndCredit(
     given.push(...made);
     const kill = await killScanner(stage, made[0]?.signature ?? '');
     if (kill !== null) return { given, kill };
-    stage.say('the block was scanned before the worker was dead; once more');
+    stage.say('the block was scanned before the worker was killed; trying again');
   }
   return { given, kill: null };
 }
@@ -50,6 +50,6 @@ async function killScanner(
   say(
     `killed worker ${pid}, which scans, with SIGKILL: the deposit is in block ${slot}, the cursor is at ${cursor.slot}`,
   );
-  say(`started worker ${stack.worker.pid}; the scan goes on from its cursor`);
+  say(`started worker ${stack.worker.pid}; the scan continues from its cursor`);
   return { signature, slot: String(slot), cursor: cursor.slot };
 }

@@ -34,14 +34,14 @@ export async function killBetweenSendAndConfirmation(
     cases.push(next);
     const kill = await payAndKill(stage, next);
     if (kill?.status === 'sending') return { cases, kill };
-    stage.say(`"${next.what}" was confirmed before the worker was dead; once more`);
+    stage.say(`"${next.what}" was confirmed before the worker was killed; trying again`);
   }
   return { cases, kill: null };
 }
 
 /** Null where the withdrawal had passed `sending` before a node was seen to have it, so that nothing was killed. */
 async function payAndKill({ stack, sluice, node, say, signal }: Stage, { what, terms }: Case) {
-  say(`asked: ${what}`);
+  say(`requested: ${what}`);
   let seen = await sluice.withdraw(terms);
   let signature: string | null = null;
   let seenOnChain: string | null = null;
@@ -57,7 +57,7 @@ async function payAndKill({ stack, sluice, node, say, signal }: Stage, { what, t
   await stack.worker.kill('SIGKILL');
   const { status } = await sluice.get(terms.id);
   say(
-    `killed worker ${pid} with SIGKILL: the node has the transaction (${seenOnChain}), the record says ${status}`,
+    `killed worker ${pid} with SIGKILL: the node has the transaction (${seenOnChain}), the database says ${status}`,
   );
   await stack.worker.start();
   say(

@@ -10,6 +10,7 @@ import {
   type Purchase,
   repeat,
   type Survivor,
+  TITLES,
   whenSold,
 } from './shopping.ts';
 import type { Stage } from './stage.ts';
@@ -65,7 +66,7 @@ export async function sell(stage: Stage): Promise<Selling> {
 export async function auditSales(stage: Stage, selling: Selling): Promise<SalesReport> {
   const { sales, bought, replay, isReplayStored, duplicate } = selling;
   const { last, kill } = await selling.survivor;
-  stage.say(`the buyer who repeats has ${last.status} after ${kill.statuses.length} requests`);
+  stage.say(`the repeated payment was answered ${last.status} after ${kill.statuses.length} requests`);
   const purchases = [...bought, last];
   const recorded = await recordOf(stage);
   await whenFinal(stage, recorded);
@@ -147,7 +148,7 @@ function rowOf(payment: Payment, payments: readonly ChainPayment[], kill: Gatewa
   const transfers = payments.filter((transfer) => transfer.signature === signature);
   const received = transfers.map((transfer) => transfer.received.toString()).join(' + ');
   return {
-    what: id === kill.paymentId ? `${dialect}, gateway killed before its answer` : dialect,
+    what: id === kill.paymentId ? `${TITLES[dialect]}, gateway killed before its answer` : TITLES[dialect],
     status: state,
     sent: amount,
     onChain: `${transfers.length} x ${received}`,

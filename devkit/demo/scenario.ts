@@ -35,7 +35,7 @@ async function payCustomers(
 ): Promise<readonly [paid: readonly Ended[], rejected: Ended]> {
   for (const { what, terms } of [...paid, rejected]) {
     await stage.sluice.withdraw(terms, { signal: stage.signal });
-    stage.say(`asked: ${what}`);
+    stage.say(`requested: ${what}`);
   }
   return [await Promise.all(paid.map((each) => follow(stage, each))), await follow(stage, rejected)];
 }

@@ -29,11 +29,11 @@ export interface Survivor {
 
 const PATH = '/report';
 const UNITS = '1000';
-const TITLES: Readonly<Record<PaymentForm, string>> = {
+export const TITLES: Readonly<Record<PaymentForm, string>> = {
   v2: 'x402 version 2',
   v1: 'x402 version 1',
-  example: "the interface's example",
-  submitted: 'sent by its buyer',
+  example: 'exchange interface, sent by the gateway',
+  submitted: 'exchange interface, sent by the buyer',
 };
 const LOOK_MS = 200;
 /** The lease of a dead gateway lasts 45 s; an address may repeat for 120 s. */

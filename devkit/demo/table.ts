@@ -9,11 +9,20 @@ export interface DemoRow {
   readonly note: string;
 }
 
-/** A line a row, in columns. `headings` are of what, its status, and the amount that was sent. */
+const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{80,88}$/;
+const SHOWN = 8;
+
+/** The rows as a table. Amounts are in base units; signatures are abbreviated. */
 export function renderTable(
   headings: readonly [what: string, status: string, sent: string],
   rows: readonly DemoRow[],
 ): string {
-  const cells = rows.map(({ what, status, sent, onChain, note }) => [what, status, sent, onChain, note]);
-  return inColumns([[...headings, 'on chain', ''], ...cells]).join('\n');
+  const cells = rows.map(({ what, status, sent, onChain, note }) => [
+    what,
+    status,
+    sent,
+    onChain,
+    SIGNATURE.test(note) ? `${note.slice(0, SHOWN)}…` : note,
+  ]);
+  return inColumns([[...headings, 'received on chain', 'transaction'], ...cells]).join('\n');
 }

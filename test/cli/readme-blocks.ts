@@ -4,9 +4,40 @@ import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The code blocks of a section of README, as a reader would copy them. */
-export function blocksOf(heading: string): readonly string[] {
-  const [, after = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split(`\n## ${heading}\n`);
-  const [section = ''] = after.split('\n## ');
-  return [...section.matchAll(/```\w+\n(.*?)```/gs)].map(([, code = '']) => code);
+/** A fenced block of the README. */
+export interface Block {
+  /** The nearest heading above it. */
+  readonly heading: string;
+  readonly language: string;
+  readonly code: string;
+}
+
+const HEADING_OR_BLOCK = /^#{2,3} (.+)$|^```(\w*)\n([\s\S]*?)^```$/gm;
+
+/** The blocks of the README in order, as a reader would copy them. */
+export function readmeBlocks(): readonly Block[] {
+  const blocks: Block[] = [];
+  let current = '';
+  for (const [, heading, language = '', code] of readme().matchAll(HEADING_OR_BLOCK)) {
+    if (heading !== undefined) current = heading;
+    if (code !== undefined) blocks.push({ heading: current, language, code });
+  }
+  return blocks;
+}
+
+/** The commands under a heading, as one script. */
+export function commandsOf(heading: string): string {
+  const blocks = readmeBlocks().filter((block) => block.heading === heading && block.language === 'sh');
+  if (blocks.length === 0) throw new Error(`README.md has no commands under "${heading}"`);
+  return blocks.map(({ code }) => code).join('');
+}
+
+/** The programs of the README, by the file name in their first line. */
+export function programs(): ReadonlyMap<string, string> {
+  const found = readmeBlocks().filter(({ language }) => language === 'ts');
+  return new Map(found.map(({ code }) => [/^\/\/ (\S+)\n/.exec(code)?.[1] ?? '', code]));
+}
+
+function readme(): string {
+  return readFileSync(join(ROOT, 'README.md'), 'utf8');
 }

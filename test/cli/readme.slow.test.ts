@@ -1,116 +1,154 @@
-import { execFile, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { developmentPool, openDeposits } from '../../devkit/demo/development-pool.ts';
-import { mintsOf } from '../../devkit/localstack/chain.ts';
-import { devFacts, writeDevFile } from '../../devkit/localstack/dev-file.ts';
-import type { Deposit } from '../../src/client/client.ts';
-import { type TestStack, testStack } from '../support/stack.ts';
-import { blocksOf, ROOT } from './readme-blocks.ts';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import type { DevFacts } from '../../devkit/localstack/dev-file.ts';
+import { freePort } from '../../devkit/localstack/ports.ts';
+import { SluiceClient, type Withdrawal } from '../../src/client/client.ts';
+import { freshNamespace } from '../support/namespace.ts';
+import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
+import { testEnvironment } from '../support/stack.ts';
+import { Terminal } from '../support/terminal.ts';
+import { commandsOf, programs, ROOT, readmeBlocks } from './readme-blocks.ts';
 
-const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
-const TSX = import.meta.resolve('tsx');
-const HAS_CURL = spawnSync('curl', ['--version']).status === 0;
+// The commands of the README, in its order, in a clone with a running `npm run dev`. `npm run demo` has demo.slow.test.ts.
+// Programs start from their sources, which takes seconds on a busy machine.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+const PATIENCE = { timeout: 120_000 };
+
 const run = promisify(execFile);
+const WEBHOOK_PORT = '4000';
 
-const [curl = '', typescript = '', commandLine = ''] = blocksOf('The first withdrawal');
-const [depositCurl = '', tokenCurl = '', depositTypescript = '', depositCommandLine = ''] =
-  blocksOf('The first deposit');
-
-let live: TestStack;
-/** A place outside the repository, with `.sluice/dev.json` of a running stack. */
-let directory: string;
+let place: string;
+let clone: string;
+let terminal: Terminal;
+let database: TestDatabase;
+let dev: ChildProcess;
+let facts: DevFacts;
+let sluice: SluiceClient;
 
 beforeAll(async () => {
-  live = await testStack();
-  directory = mkdtempSync(join(tmpdir(), 'sluice-readme-'));
-  const pool = await developmentPool(join(directory, '.sluice/keys'), () => undefined);
-  await openDeposits(live.sluice, pool, live.stack.chainInfo, new AbortController().signal);
-  const facts = devFacts(live.stack, { deposits: pool, webhooksToPrivate: false });
-  writeDevFile(facts, join(directory, '.sluice/dev.json'));
-});
-// The package is built, and each program is a process of its own, which takes seconds on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
-afterAll(async () => {
-  await live?.close();
-  if (directory !== undefined) rmSync(directory, { recursive: true });
-});
-
-test.skipIf(!HAS_CURL)('the curl lines pay the first withdrawal', async () => {
-  const { stdout } = await run('sh', ['-c', curl], { cwd: directory });
-  const answers = stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as object);
-  expect(answers).toMatchObject([
-    { id: 'first', status: 'requested' },
-    { id: 'first', amount: '1500000000' },
-  ]);
-  expect((await live.sluice.waitForFinal('first')).status).toBe('finalized');
-});
-
-/** What a user has, once so much is final. */
-async function finalDeposits(userRef: string, count = 1): Promise<readonly Deposit[]> {
-  const found: Deposit[] = [];
-  for await (const { deposit } of live.sluice.deposits.events({ userRef, state: 'final', pollMs: 100 }))
-    if (found.push(deposit) === count) break;
-  return found;
-}
-
-test.skipIf(!HAS_CURL)('the curl lines bring the first deposit, and the command line shows it', async () => {
-  const { stdout } = await run('sh', ['-c', `${depositCurl}\n${tokenCurl}`], { cwd: directory });
-  const [given = '', paid = '', listed = '', minted = ''] = stdout.trim().split('\n');
-  const { address } = JSON.parse(given) as { address: string };
-  const { result } = JSON.parse(paid) as { result: string };
-  expect(JSON.parse(listed)).toHaveProperty('deposits');
-  const { mint } = mintsOf(live.stack.chainInfo);
-  expect(await finalDeposits('user-17', 2)).toMatchObject([
-    { wallet: address, signature: result, asset: 'SOL', amount: '5000000', state: 'final' },
-    { wallet: address, asset: mint, amount: '2500000', state: 'final' },
-  ]);
-  expect(JSON.parse(minted)).toHaveProperty('result');
-
-  const env = { ...process.env, SLUICE_API_URL: live.stack.apiUrl, SLUICE_API_KEY: live.stack.apiKey };
-  const shown = await run('sh', ['-c', depositCommandLine], { cwd: ROOT, env });
-  expect(shown.stdout).toContain((await live.sluice.depositAddresses.ofUser('user-19')).address);
-  expect(shown.stdout).toMatch(new RegExp(`final {2}5000000 +SOL +user-17 {2}dep_\\S+ {2}${result}\n`));
-});
-
-/** Runs a program of README as a package beside ours would be, by its name and with its types. */
-async function runTypescript(name: string, program: string): Promise<readonly string[]> {
-  const path = `.sluice/${name}`;
-  writeFileSync(join(directory, path), program);
-  const options = ['--noEmit', '--strict', '--types', 'node', '--target', 'es2023', '--module', 'nodenext'];
-  await run(process.execPath, [TSC, ...options, path], { cwd: directory });
-  const { stdout } = await run(process.execPath, ['--import', TSX, path], { cwd: directory });
-  return stdout.trim().split('\n');
-}
-
-test('the TypeScript programs pay and see a deposit through the built package, by its name and with its types', async () => {
-  const installed = join(directory, 'node_modules/sluice');
-  await run(process.execPath, [TSC, '-p', 'tsconfig.build.json', '--outDir', join(installed, 'dist')], {
-    cwd: ROOT,
+  // In the repository, so that the clone can have hard links of its packages.
+  mkdirSync(join(ROOT, '.sluice'), { recursive: true });
+  place = mkdtempSync(join(ROOT, '.sluice/readme-'));
+  clone = join(place, 'sluice');
+  terminal = new Terminal(place, readersEnvironment());
+  const [cloning = '', starting = ''] = commandsOf('Quick start').split('\n');
+  await terminal.run(cloning.replace('<URL of this repository>', ROOT));
+  await useWorkingTree();
+  database = await freshDatabase();
+  const { env } = await freshNamespace('readme');
+  dev = startScript(starting, {
+    ...env,
+    DATABASE_URL: database.url,
+    SLUICE_HTTP_PORT: String(await freePort()),
+    SLUICE_X402_PORT: String(await freePort()),
   });
-  cpSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
-  mkdirSync(join(directory, 'node_modules/@types'));
-  for (const types of ['@types/node', 'undici-types'])
-    cpSync(join(ROOT, 'node_modules', types), join(directory, 'node_modules', types), { recursive: true });
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-
-  const paid = await runTypescript('second.ts', typescript);
-  const { attempts } = await live.sluice.get('second');
-  expect(paid.slice(-2)).toEqual(['finalized', attempts[0]?.signature]);
-
-  const deposited = await runTypescript('deposit.ts', depositTypescript);
-  const [deposit] = await finalDeposits('user-18');
-  expect(deposited.at(-1)).toContain(`final 6000000 SOL ${deposit?.signature}`);
+  const devFile = join(clone, '.sluice/dev.json');
+  await vi.waitUntil(() => existsSync(devFile) || dev.exitCode !== null, { timeout: 240_000, interval: 200 });
+  facts = JSON.parse(readFileSync(devFile, 'utf8')) as DevFacts;
+  sluice = new SluiceClient({ baseUrl: facts.apiUrl, apiKey: facts.apiKey });
 });
 
-test('the command line pays the third and waits for it', async () => {
-  const env = { ...process.env, SLUICE_API_URL: live.stack.apiUrl, SLUICE_API_KEY: live.stack.apiKey };
-  const { stdout } = await run('sh', ['-c', commandLine], { cwd: ROOT, env });
-  expect(stdout).toContain('third  finalized');
+afterAll(async () => {
+  terminal?.close();
+  if (dev?.exitCode === null) {
+    dev.kill('SIGTERM');
+    await once(dev, 'close');
+  }
+  await database?.drop();
+  if (place !== undefined) rmSync(place, { recursive: true });
 });
+
+test('a withdrawal is paid, and only once when its command is repeated', async () => {
+  const [sample = ''] = readmeBlocks()
+    .filter(({ heading, language }) => heading === 'Pay a withdrawal' && language === '')
+    .map(({ code }) => code);
+  const [status = '', pays = ''] = sample.split('\n');
+  for (const printed of [await runSection('Pay a withdrawal'), await runSection('Pay a withdrawal')])
+    expect(printed).toContain(`${status}\n${pays}\n`);
+  expect((await sluice.get('first')).attempts).toHaveLength(1);
+});
+
+test('a deposit is listed as final', async () => {
+  await runSection('Take a deposit');
+  const listing = commandsOf('Take a deposit').trim().split('\n').at(-1) ?? '';
+  await expect.poll(() => terminal.run(listing), PATIENCE).toMatch(/ final +5000000 +SOL +user-17 /);
+});
+
+test('the gateway asks for a payment and sells', async () => {
+  const status = async () => (await fetch(`${facts.sales?.gatewayUrl}/hello`)).status;
+  await expect.poll(status, PATIENCE).toBe(402);
+  const printed = await runSection('Sell an API');
+  expect(printed).toMatch(/^HTTP\/1.1 402 /m);
+  expect(printed).toMatch(/^status +200$/m);
+  expect(printed).toContain('{"hello":"world"}');
+});
+
+test('the API pays a withdrawal', async () => {
+  const answers = (await runSection('HTTP')).trim().split('\n');
+  expect(answers.map((answer) => (JSON.parse(answer) as Withdrawal).id)).toEqual(['second', 'second']);
+  expect((await sluice.waitForFinal('second')).status).toBe('finalized');
+});
+
+test('a service pays, reads the feed and receives a webhook', async () => {
+  const port = String(await freePort());
+  await terminal.run(commandsOf('TypeScript, webhooks and the feed').replace(WEBHOOK_PORT, port));
+  for (const [name, program] of programs())
+    writeFileSync(join(place, 'my-service', name), program.replace(WEBHOOK_PORT, port));
+  const service = spawn(process.execPath, ['service.mjs'], { cwd: join(place, 'my-service') });
+  onTestFinished(() => void service.kill());
+  let printed = '';
+  for (const stream of [service.stdout, service.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  const expected = /withdrawal finalized\n[\s\S]*deposit \d+ final user-17 5000000 SOL\n/;
+  await expect.poll(() => printed, PATIENCE).toMatch(expected);
+  await terminal.run('cd ../sluice');
+  await runSection('Take a deposit');
+  await expect.poll(() => printed, PATIENCE).toContain('webhook deposit.final {');
+});
+
+test('the official x402 client buys', async () => {
+  expect(await terminal.run('cd ../my-service && node buy.mjs')).toContain('{"hello":"world"}');
+});
+
+test('no command made a later one install packages again', async () => {
+  expect(await terminal.run('cd ../sluice && npm run -s sluice -- --version')).toMatch(/^\d+\.\d+\.\d+/);
+  expect(terminal.stderr).not.toContain('installing packages');
+});
+
+function runSection(heading: string): Promise<string> {
+  return terminal.run(commandsOf(heading));
+}
+
+/** Replaces the files of the clone by those of the working tree, and its packages by those that are installed. */
+async function useWorkingTree(): Promise<void> {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const { stdout } = await run('git', args, { cwd: ROOT, maxBuffer: 64_000_000 });
+  for (const path of stdout.split('\0').filter((each) => each !== '')) {
+    rmSync(join(clone, path), { force: true });
+    if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(clone, path));
+  }
+  await run('cp', ['-al', join(ROOT, 'node_modules'), clone]);
+}
+
+/** Starts what `npm run <name>` starts, without npm, which would not pass on a signal. */
+function startScript(command: string, settings: NodeJS.ProcessEnv): ChildProcess {
+  const { scripts } = JSON.parse(readFileSync(join(clone, 'package.json'), 'utf8')) as {
+    scripts: Readonly<Record<string, string>>;
+  };
+  const [program, ...args] = scripts[command.replace('npm run ', '')]?.split(' ') ?? [];
+  if (program !== 'node') throw new Error(`${command} starts ${program}, not node`);
+  const env = { ...readersEnvironment(), ...settings };
+  return spawn(process.execPath, args, { cwd: clone, env, stdio: 'ignore' });
+}
+
+/** Without the variables of the npm that runs this test, and with npm's cache in place of the registry where it has a package. */
+function readersEnvironment(): NodeJS.ProcessEnv {
+  const own = Object.entries(testEnvironment()).filter(
+    ([name]) => !/^npm_(?!config_)|^npm_config_(local|global)_prefix$/.test(name),
+  );
+  return { ...Object.fromEntries(own), NO_COLOR: '1', npm_config_prefer_offline: 'true' };
+}

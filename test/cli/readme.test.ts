@@ -1,61 +1,86 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, onTestFinished, test } from 'vitest';
 import { developmentProgram } from '../../devkit/demo/program.ts';
 import { openService } from '../http/service.ts';
-import { blocksOf, ROOT } from './readme-blocks.ts';
+import { programs, ROOT, readmeBlocks } from './readme-blocks.ts';
 
-const SECTIONS = ['The first withdrawal', 'The first deposit'];
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
-const blocks = SECTIONS.flatMap(blocksOf);
-const lines = blocks.join('\n').replaceAll('\\\n', ' ').split('\n');
+const blocks = readmeBlocks();
+const commands = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code);
+const lines = commands.join('').replaceAll('\\\n', ' ').split('\n');
 
-test('each TypeScript program of README has the types of the client', async () => {
+test('each program of the README that uses the client has its types', async () => {
   mkdirSync(join(ROOT, '.sluice'), { recursive: true });
   const directory = mkdtempSync(join(ROOT, '.sluice/readme-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
-  const programs = blocks.filter((code) => code.includes("from 'sluice/client'"));
-  for (const [index, program] of programs.entries())
-    writeFileSync(join(directory, `program-${index}.ts`), program);
-  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+  const ofClient = [...programs()].filter(([, program]) => program.includes("from 'sluice/client'"));
+  for (const [name, program] of ofClient)
+    writeFileSync(join(directory, name.replace('.mjs', '.mts')), program);
   writeFileSync(
     join(directory, 'tsconfig.json'),
     JSON.stringify({
       extends: '../../tsconfig.json',
       compilerOptions: { paths: { 'sluice/client': ['../../src/client/client.ts'] } },
-      include: ['*.ts'],
+      include: ['*.mts'],
     }),
   );
-  expect(programs).toHaveLength(2);
+  expect(ofClient).toHaveLength(1);
   await promisify(execFile)(process.execPath, [TSC, '-p', directory]);
 });
 
-test('each command line of README is a command of sluice with options that it has', () => {
-  const commands = lines.flatMap((line) => /^npm run sluice -- (.+)$/.exec(line)?.[1]?.trim() ?? []);
-  expect(commands.length).toBeGreaterThan(4);
-  for (const text of commands) {
+test('each command of the README is a command of sluice with options that it has', () => {
+  const found = lines.flatMap((line) => /npm run (?:-s )?sluice -- ([^>#)]+)/.exec(line)?.[1]?.trim() ?? []);
+  expect(found.length).toBeGreaterThan(4);
+  for (const text of found) {
     const words = text.split(/\s+/);
     const command = commandOf(developmentProgram(), words);
-    const known = command.options.map(({ long }) => long);
-    expect(known, text).toEqual(expect.arrayContaining(words.filter((word) => word.startsWith('--'))));
+    const known = command.options.flatMap(({ long, short }) => [long, short]);
+    expect(known, text).toEqual(expect.arrayContaining(words.filter((word) => word.startsWith('-'))));
   }
 });
 
-test('each path that README asks the API for is a path of the API', async () => {
+test('each npm script of the README exists', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+  const names = lines.flatMap((line) => /npm run (?:-s )?([\w:]+)/.exec(line)?.[1] ?? []);
+  expect(new Set(names)).toEqual(new Set(['dev', 'sluice', 'demo', 'build']));
+  expect(Object.keys(scripts)).toEqual(expect.arrayContaining(names));
+});
+
+test('the tests are run as CI runs them', () => {
+  const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8');
+  expect(ci).toMatch(/ npm test$/m);
+  expect(lines.some((line) => /^npm test( +#|$)/.test(line))).toBe(true);
+});
+
+test('the x402 packages of the README are those of the tests', () => {
+  const peers = JSON.parse(readFileSync(join(ROOT, 'test/peers/package.json'), 'utf8')) as {
+    dependencies: Readonly<Record<string, string>>;
+  };
+  const named = [...commands.join('').matchAll(/(@[\w/-]+)@([\d.]+)/g)];
+  expect(named).toHaveLength(3);
+  for (const [, name = '', version] of named) expect(peers.dependencies[name], name).toBe(version);
+});
+
+test('each path of the API in the README exists', async () => {
   const service = await openService();
   onTestFinished(() => service.close());
   const { paths } = (await service.app.inject('/openapi.json')).json<{ paths: object }>();
   const templates = Object.keys(paths).map((path) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
-  const asked = [...blocks.join('\n').matchAll(/"\$API(\/[^"?]+)/g)].map(([, path = '']) => path);
-  expect(asked).toHaveLength(4);
+  const asked = [...commands.join('').matchAll(/"\$API(\/[^"?]+)/g)].map(([, path = '']) => path);
+  expect(asked).toHaveLength(2);
   for (const path of asked)
     expect(
       templates.some((template) => template.test(path)),
       path,
     ).toBe(true);
+});
+
+test('the README has at most 200 lines', () => {
+  expect(readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(200);
 });
 
 /** The command below `program` that the first words name. */

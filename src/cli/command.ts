@@ -58,6 +58,16 @@ export function table<Entry>(name: string, columns: Columns<Entry>, entries: rea
   return inColumns([Object.keys(columns), ...rows]).join('\n');
 }
 
+/** Prints one entry as a table of one row, with the columns of its list. */
+export function show<Entry extends object>(
+  options: ApiOptions,
+  name: string,
+  columns: Columns<Entry>,
+  ask: (sluice: SluiceClient) => Promise<Entry>,
+): Promise<void> {
+  return call(options, ask, (entry) => table(name, columns, [entry]));
+}
+
 type Page<Name extends string, Entry> = Readonly<Record<Name, readonly Entry[]>> & {
   readonly nextCursor: string | null;
 };

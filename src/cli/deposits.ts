@@ -7,12 +7,11 @@ import {
   apiCommand,
   type Columns,
   CURSOR_OPTION,
-  call,
   defined,
   LIMIT_OPTION,
   list,
   REASON_OPTION,
-  table,
+  show,
 } from './command.ts';
 import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
@@ -46,11 +45,7 @@ export function registerDeposits(program: Command): void {
     .argument('<id>', 'Deposit ID')
     .requiredOption(...REASON_OPTION)
     .action((id, { reason, ...options }) =>
-      call(
-        options,
-        (sluice) => sluice.deposits.reject(id, reason),
-        (deposit) => table('deposits', COLUMNS, [deposit]),
-      ),
+      show(options, 'deposits', COLUMNS, (sluice) => sluice.deposits.reject(id, reason)),
     );
 }
 

@@ -1,16 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Payment } from '../client/client.ts';
 import { PAYMENT_STATES } from '../domain/payment.ts';
-import {
-  apiCommand,
-  type Columns,
-  CURSOR_OPTION,
-  call,
-  defined,
-  LIMIT_OPTION,
-  list,
-  table,
-} from './command.ts';
+import { apiCommand, type Columns, CURSOR_OPTION, defined, LIMIT_OPTION, list, show } from './command.ts';
 
 const COLUMNS: Columns<Payment> = {
   created: ({ createdAt }) => createdAt,
@@ -33,11 +24,5 @@ export function registerPayments(program: Command): void {
     );
   apiCommand(payments, 'get', 'Show an x402 payment')
     .argument('<id>', 'Payment ID, message hash or signature')
-    .action((id, options) =>
-      call(
-        options,
-        (sluice) => sluice.payments.get(id),
-        (payment) => table('payments', COLUMNS, [payment]),
-      ),
-    );
+    .action((id, options) => show(options, 'payments', COLUMNS, (sluice) => sluice.payments.get(id)));
 }

@@ -6,11 +6,11 @@ import {
   apiCommand,
   type Columns,
   CURSOR_OPTION,
-  call,
   defined,
   LIMIT_OPTION,
   list,
   REASON_OPTION,
+  show,
   table,
   YES_OPTION,
 } from './command.ts';
@@ -74,14 +74,10 @@ function registerMarkPaid(settlements: Command): void {
     .requiredOption(...REASON_OPTION)
     .option(...YES_OPTION)
     .action(async (id, options) =>
-      call(
-        options,
-        async (sluice) => {
-          await requireConsent(options, `This ends ${id} as paid already: Sluice never pays it again`);
-          return sluice.settlements.endAsPaid(id, options.reason);
-        },
-        (settlement) => table('settlements', COLUMNS, [settlement]),
-      ),
+      show(options, 'settlements', COLUMNS, async (sluice) => {
+        await requireConsent(options, `This ends ${id} as paid already: Sluice never pays it again`);
+        return sluice.settlements.endAsPaid(id, options.reason);
+      }),
     );
 }
 

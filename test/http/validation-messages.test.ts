@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { authorization, openService, type Service } from './service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service?.close());
+
+test.each([
+  ['GET', '/v1/deposits?limit=0', 'limit: must be at least 1'],
+  ['GET', '/v1/deposits?limit=201', 'limit: must be at most 200'],
+  ['GET', '/v1/deposits?limit=many', 'limit: must be a number'],
+  ['GET', '/v1/deposits?limit=1.5', 'limit: must be a whole number'],
+  ['GET', '/v1/deposits?state=paid', 'state: must be one of pending, final, dropped, not_credited'],
+  ['GET', '/v1/deposits?mint=SOL&to=x', 'mint: is not known here; to: is not known here'],
+  ['POST', '/v1/scan/pause', 'reason: must not be empty', { reason: ' ' }],
+  ['POST', '/v1/scan/pause', 'reason: must have at most 500 characters', { reason: 'x'.repeat(501) }],
+  ['POST', '/v1/scan/pause', 'reason: is missing', {}],
+  ['POST', '/v1/scan/pause', 'reason: must be a string', { reason: 7 }],
+  ['POST', '/v1/webhooks', 'url: is missing; events: must not be empty', { events: [] }],
+  ['POST', '/v1/webhooks', 'events: must be a list', { url: 'https://a.example/', events: '*' }],
+  [
+    'POST',
+    '/v1/scan/rescan',
+    'from: is missing; to: is missing; slots: is not known here',
+    { slots: '1', reason: 'x' },
+  ],
+] as const)(
+  'what is wrong is said after the name of its field: %s %s: %s',
+  async (method, url, detail, body?: object) => {
+    const answer = await service.app.inject({
+      method,
+      url,
+      headers: { authorization },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const fields = detail.split('; ').map((sentence) => sentence.split(':')[0]);
+    expect(answer.json()).toMatchObject({
+      status: 400,
+      code: 'InvalidRequest',
+      detail,
+      field: fields[0],
+      fields,
+    });
+  },
+);
+
+test('what is wrong is named for ten fields, and each name is cut: no answer is as long as what was asked', async () => {
+  const key = (nth: number) => `${nth}${'x'.repeat(300)}`;
+  const payload = {
+    reason: 'x',
+    ...Object.fromEntries(Array.from({ length: 100 }, (_, nth) => [key(nth), 1])),
+  };
+  const answer = await service.app.inject({
+    method: 'POST',
+    url: '/v1/scan/pause',
+    headers: { authorization },
+    payload,
+  });
+  const { status, field, fields, detail } = answer.json();
+  expect([status, fields.length, field]).toEqual([400, 10, fields[0]]);
+  expect(detail).toMatch(/; and 90 more$/);
+  expect(answer.body.length).toBeLessThan(8_000);
+});
+
+test('a pattern has words of its own', async () => {
+  const answer = await service.app.inject({ url: '/v1/deposits?after=-1', headers: { authorization } });
+  expect(answer.json().detail).toBe('after: must be a whole number below 10^18, as a decimal string');
+});
+
+test('what is wrong with anything but a request is said as zod says it', () => {
+  const answer = z.object({ slot: z.string() }).safeParse({});
+  expect(answer.error?.issues[0]?.message).toMatch(/^Invalid input: expected string/);
+});

@@ -8,7 +8,7 @@ export interface Alert {
   /** Identifies the alert in {@link AlertCalls.acknowledge} and {@link PauseCalls.end}. */
   readonly position: string;
   readonly kind: AlertKind;
-  /** The settlement, signature, wallet, node or webhook of the alert, or `sluice`. */
+  /** By kind: a withdrawal id or settlement, a signature, a deposit id, a wallet, a node, a webhook id, or `sluice`. */
   readonly subject: string;
   readonly message: string;
   /** Path of its runbook in the repository. */

@@ -1,5 +1,5 @@
-import type { AlertKind } from '../domain/alerts.ts';
 import type { WebhookEventType } from '../domain/webhook.ts';
+import type { Alert } from './alerts.ts';
 import type { Deposit } from './deposits.ts';
 import type { WithdrawalSummary } from './types.ts';
 
@@ -19,22 +19,8 @@ export interface WithdrawalEventData
   readonly signature: string | null;
 }
 
-/** An alert at the time of the event. Times are ISO-8601. */
-export interface AlertEventData {
-  readonly kind: AlertKind;
-  /** By kind: a withdrawal id, a signature, a deposit id, a wallet, a node, a webhook id, or `sluice`. */
-  readonly subject: string;
-  readonly message: string;
-  /** Path of its runbook in the repository. */
-  readonly runbook: string;
-  /** Fields for programs; they depend on the kind. */
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly raisedAt: string;
-  readonly lastSeenAt: string;
-  /** Number of occurrences. */
-  readonly count: number;
-  readonly closedAt: string | null;
-}
+/** An alert at the time of the event. */
+export type AlertEventData = Omit<Alert, 'position'>;
 
 interface EventEnvelope<Type extends WebhookEventType, Data> {
   readonly type: Type;

@@ -7,19 +7,16 @@ import { AttemptBody, Reason, Status, termsFields } from '../withdrawals/withdra
 import { EvidenceBody } from './evidence-schemas.ts';
 import { settlementFields } from './settlement-schemas.ts';
 
+const { state, signature } = AttemptBody.unwrap().shape;
+
 const facts = {
   waitsFor: z.string().describe('What the settlement waits for, for display'),
   nextStep: z.string().describe('Next step, for display'),
   attempt: z
     .object({
       n: z.int().positive().describe('Number of the attempt, from 1'),
-      state: z
-        .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
-        .describe('An attempt that is `prepared` or `signed` may still land'),
-      signature: z
-        .string()
-        .nullable()
-        .describe('Transaction signature in base58; null until the attempt is signed'),
+      state,
+      signature,
       blockhash: z.string().describe('Blockhash of the transaction, or the value of its durable nonce'),
       slot: u64.nullable().describe('Slot of the block with the transaction; null until a block is stored'),
       verdict: z

@@ -19,6 +19,9 @@ export const SETTLEMENT_STATUSES = [
 
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 
+/** The commitment at which the callers of a settlement get its answer. */
+export type AwaitedCommitment = 'confirmed' | 'finalized';
+
 export const WITHDRAWAL = 'withdrawal';
 
 /**

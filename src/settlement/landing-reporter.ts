@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
+import type { AwaitedCommitment } from '../domain/settlement.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
 
 type Status = LandingReport['status'];
@@ -38,7 +39,7 @@ export class LandingReporter {
    * Sets the stored status when the wait begins. If callers wait for `confirmed`, the workflow knew it before
    * the first try. Later tries know only what the last heartbeat contains.
    */
-  begin(report: LandingReport, answersAt: 'confirmed' | 'finalized'): void {
+  begin(report: LandingReport, answersAt: AwaitedCommitment): void {
     this.#answersAtConfirmed = answersAt === 'confirmed';
     const isFirst = this.#context.info.attempt === 1;
     if (this.#answersAtConfirmed && isFirst && report.status === 'confirmed') this.#runShows = 'confirmed';

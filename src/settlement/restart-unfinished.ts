@@ -3,7 +3,7 @@ import type { Alarm } from '../domain/alerts.ts';
 import type { AuditOrder } from '../domain/audit.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
 import { type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
-import { isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
+import { type AwaitedCommitment, isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
 import { rangeOf } from '../domain/slots.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -18,7 +18,7 @@ export interface Runs {
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
   /** `answersAt`: the commitment that callers of its kind wait for. */
-  startSettlement(settlement: SettlementRow, answersAt: 'confirmed' | 'finalized'): Promise<void>;
+  startSettlement(settlement: SettlementRow, answersAt: AwaitedCommitment): Promise<void>;
   startRescan(order: RescanOrder): Promise<void>;
   startAudit(order: AuditOrder): Promise<void>;
   /** Running audits by workflow id, with their start times. */

@@ -3,7 +3,7 @@ import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts'
 import type { OperatorNote } from '../domain/operator-note.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
-import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
+import type { AwaitedCommitment, SettlementStatus, StatusReason } from '../domain/settlement.ts';
 
 /** A run's view of its settlement. PostgreSQL is the source of truth. */
 export interface SettlementView {
@@ -30,7 +30,7 @@ export const giveSignature = defineUpdate<void, [{ readonly n: number; readonly 
 );
 
 /** Returns once the settlement reaches the commitment or ends; or if the run continues as new: then send it again. */
-export const settlementReached = defineUpdate<SettlementView, ['confirmed' | 'finalized']>('reached');
+export const settlementReached = defineUpdate<SettlementView, [AwaitedCommitment]>('reached');
 
 /** The landing activity reports that the newest attempt is held, or no longer held. */
 export const landingReport = defineSignal<[LandingReport]>(LANDING_REPORT);

@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
 import { paymentId } from '../domain/payment.ts';
-import type { SettlementStatus } from '../domain/settlement.ts';
+import type { AwaitedCommitment, SettlementStatus } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewPayment, PaymentRow } from '../ledger/x402/payments.ts';
 import type { ExactPayment, Proof, Terms } from './terms.ts';
@@ -12,8 +12,6 @@ export interface CheckedPayment {
   readonly terms: Terms;
   readonly payment: ExactPayment;
 }
-
-type AwaitedCommitment = 'confirmed' | 'finalized';
 
 export interface Reached {
   readonly status: SettlementStatus;

@@ -3,6 +3,7 @@ import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import {
+  type AwaitedCommitment,
   isPaidByDead,
   isTerminal,
   mayFollow,
@@ -44,7 +45,7 @@ export class Settlements {
   }
 
   /** The commitment that callers of a kind wait for. */
-  answersAt(kind: string): 'confirmed' | 'finalized' {
+  answersAt(kind: string): AwaitedCommitment {
     return this.#kinds[kind]?.answersAt ?? 'finalized';
   }
 

@@ -1,6 +1,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { AuditOrder } from '../../domain/audit.ts';
 import type { RescanOrder } from '../../domain/rescan.ts';
+import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { startAudit } from './start-audit.ts';
 import { startRescan } from './start-rescan.ts';
@@ -43,7 +44,7 @@ export class TemporalRuns {
   }
 
   /** {@link start} for a settlement of another kind. */
-  async startSettlement(settlement: NamedSettlement, answersAt: 'confirmed' | 'finalized'): Promise<void> {
+  async startSettlement(settlement: NamedSettlement, answersAt: AwaitedCommitment): Promise<void> {
     await startSettlement(this.#client, settlement, answersAt);
   }
 

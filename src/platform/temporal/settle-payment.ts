@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WithStartWorkflowOperation } from '@temporalio/client';
 import { DomainError } from '../../domain/errors.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
+import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import { type SettlementView, settlementReached } from '../../workflows/messages.ts';
-
-type AwaitedCommitment = 'confirmed' | 'finalized';
 
 interface Wait {
   readonly reached: Promise<SettlementView>;

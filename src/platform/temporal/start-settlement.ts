@@ -1,6 +1,6 @@
 import type { Client, WorkflowHandleWithStartDetails } from '@temporalio/client';
 import { QUICK_TASK_QUEUE, settlementWorkflowId, WORKFLOW_TASK_QUEUE } from '../../domain/ids.ts';
-import { settlementId } from '../../domain/settlement.ts';
+import { type AwaitedCommitment, settlementId } from '../../domain/settlement.ts';
 import type { SettlementEnd } from '../../domain/steps.ts';
 import { startJoined } from './start-joined.ts';
 
@@ -22,7 +22,7 @@ const QUICK = { type: 'x402Settlement', taskQueue: QUICK_TASK_QUEUE };
 export function startSettlement(
   client: Client,
   named: NamedSettlement,
-  answersAt: 'confirmed' | 'finalized' = 'finalized',
+  answersAt: AwaitedCommitment = 'finalized',
 ): Promise<WorkflowHandleWithStartDetails> {
   const { kind, subjectId } = named;
   return startJoined(client, {

@@ -1,4 +1,5 @@
 import type { AttemptVerdict, Evidence, InvestigationTimes, NonceEvidence } from '../../domain/attempt.ts';
+import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { SendAnswer } from '../chain.ts';
 import type { AnySignedAttempt } from './examine.ts';
 import type { Spending } from './spending.ts';
@@ -25,7 +26,7 @@ export interface LandingHooks {
   /** Called before each send; if false, the attempt is only judged. Must not reject. Default: send. */
   maySend?(): Promise<boolean>;
   /** With `confirmed`, nodes are polled more often until then. Default: the caller waits for the end. */
-  readonly answersAt?: 'confirmed' | 'finalized';
+  readonly answersAt?: AwaitedCommitment;
   readonly signal: AbortSignal;
 }
 

@@ -201,10 +201,8 @@ interface OutflowTable {
   asset: string;
   wallet: string;
   amount: bigint;
-  /** True until a quorum has confirmed it. */
-  witnessDue: Generated<boolean>;
-  /** Names of the nodes that confirmed it, or our payment that explains it. */
-  witnessedBy: string | null;
+  /** False if a delegate moved the tokens. */
+  ownerSigned: boolean;
 }
 
 interface SpendTable {

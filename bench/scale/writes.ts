@@ -111,7 +111,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.pauses.end({ ...NOTE, seen: rows.map(({ position }) => position) });
   const place = await ledger.reconciliations.begin();
   const page = { next: null, compared: [of.address], alarms: [], unread: [] };
-  const tally = { wallets: 1, accounts: 1, differences: 0, slots: null };
+  const tally = { wallets: 1, accounts: 1, differences: 0 };
   await ledger.reconciliations.commit(place, { ...page, tally });
   await ledger.reconciliations.halt(place, 'a reason');
   await ledger.reconciliations.begin();

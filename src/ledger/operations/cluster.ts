@@ -27,7 +27,6 @@ const OF_THE_SCAN = [
   'stagedRange',
   'rescan',
   'reconciliation',
-  'reconciledPass',
   'unreadWallet',
 ] as const;
 

@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import { highest } from '../../domain/bigint.ts';
-import { messageOf } from '../../domain/errors.ts';
-import { agreedOn } from '../../domain/reconciliation.ts';
 import type { UnreadWallet } from '../../ledger/reconciliation/reconciliations.ts';
 import {
   groupsOf,
@@ -16,13 +14,7 @@ import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
-import {
-  depositLooks,
-  type ExpectationDeps,
-  hotLooks,
-  type Look,
-  takeBaseline,
-} from './expected-balances.ts';
+import { depositLooks, type ExpectationDeps, hotLooks, type Look } from './expected-balances.ts';
 
 export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
   /** True if a scan runs, so that the database has the movements. Default true. */
@@ -77,7 +69,7 @@ export async function lookAt(deps: LookDeps, wallets: readonly string[], pass: b
   };
   const looks = [
     ...(await depositLooks(deps, shownOf(others))),
-    ...(await agreedLooks(deps, await hotLooks({ ...deps, scannedTo }, shownOf(hot)))),
+    ...(await hotLooks({ ...deps, scannedTo }, shownOf(hot))),
   ];
   const compared = new Set(looks.map(({ wallet }) => wallet));
   const missing = (of: readonly WalletAccounts[], reason: string) =>
@@ -141,20 +133,6 @@ async function heldBy(
     askNodes((node) => holdingsOf(node, group)),
   );
   return answers.flat(2);
-}
-
-/** The differences of hot wallets on which a quorum agrees. */
-async function agreedLooks(deps: LookDeps, looks: readonly Look[]): Promise<readonly Look[]> {
-  const agreed: Look[] = [];
-  for (const wallet of new Set(looks.map((look) => look.wallet))) {
-    const view = agreedOn(
-      deps.pool.quorum,
-      looks.filter((look) => look.wallet === wallet),
-    );
-    const look = view === null ? null : await takeBaseline(deps, view);
-    if (look !== null) agreed.push(look);
-  }
-  return agreed;
 }
 
 /** Waits until the cursor has passed the slot of every answer; before that the movements are incomplete. */

@@ -7,8 +7,8 @@ import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
 import { IS_SURE, releaseDoubtful } from './addresses-after-restore.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
+import { NEWEST_FINAL } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
-import { NEWEST_FINAL } from './ownership.ts';
 
 /** A public key that was made offline, and its derivation path. */
 export interface NewAddress {

@@ -1,7 +1,7 @@
 import type { BlockFinding, Inflow } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
 import { isAlike } from '../../domain/quorum-result.ts';
-import { type FetchTransaction, fetchTransaction } from '../../solana/history/transaction.ts';
+import { fetchTransaction } from '../../solana/history/transaction.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { Judge } from '../scan/matcher.ts';
@@ -23,9 +23,8 @@ export async function shownBy(
   node: SolanaNode,
   signature: string,
   judge: Judge,
-  fetch: FetchTransaction = fetchTransaction,
 ): Promise<JudgedTransaction | null> {
-  const shown = await fetch(node, signature);
+  const shown = await fetchTransaction(node, signature);
   if (shown === null) return null;
   const { slot, time, transaction } = shown;
   return { slot, time, finding: await judge(transaction) };
@@ -39,11 +38,10 @@ export async function agreedTransaction(
   pool: NodePool,
   signature: string,
   judge: Judge,
-  fetch?: FetchTransaction,
 ): Promise<Agreed | null> {
   let heard = 0;
   const ask = async (node: SolanaNode) => {
-    const shown = await shownBy(node, signature, judge, fetch);
+    const shown = await shownBy(node, signature, judge);
     if (shown !== null) heard += 1;
     return shown;
   };

@@ -5,7 +5,6 @@ import { depositId } from '../../ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { type FetchTransaction, fetchFromBlock } from '../../solana/history/transaction.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type DepositMatcher, type Judge, withNested } from '../scan/matcher.ts';
 import {
@@ -33,10 +32,6 @@ interface ConfirmationAnswer {
 /** Small, so that new deposits never wait long behind retried ones. */
 const PAGE = 128;
 const AT_ONCE = 32;
-/** From this many transactions of one slot, each node is asked once for the block. */
-const BLOCK_FROM = 4;
-/** A mainnet block takes megabytes of memory for each node of a quorum. */
-const BLOCKS_AT_ONCE = 4;
 const PATIENCE_MS = 120_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 60_000;
@@ -83,23 +78,12 @@ export class DepositConfirmer {
     end: AbortSignal | undefined,
   ): Promise<number> {
     const left = new Set<bigint>();
-    const turn = pLimit(AT_ONCE);
-    const hearAll = (groups: readonly OfSignature[], fetch?: FetchTransaction) =>
-      turn.map(groups, async ([signature, group]) => {
-        if (end?.aborted !== true) return this.#hear(judge, signature, group, fetch);
-        for (const { id } of group) left.add(id);
-        return [];
-      });
-    const slots = [...bySlot(bySignature(rows))];
-    const single = slots.flatMap(([, groups]) => (groups.length < BLOCK_FROM ? groups : []));
-    const blocks = slots.filter(([, groups]) => groups.length >= BLOCK_FROM);
-    const found = await Promise.all([
-      hearAll(single),
-      pLimit(BLOCKS_AT_ONCE).map(blocks, async ([slot, groups]) =>
-        (await hearAll(groups, fetchFromBlock(slot, (await this.#deps.matcher.watch()).set, end))).flat(),
-      ),
-    ]);
-    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat(2)));
+    const found = await pLimit(AT_ONCE).map(bySignature(rows), async ([signature, group]) => {
+      if (end?.aborted !== true) return this.#hear(judge, signature, group);
+      for (const { id } of group) left.add(id);
+      return [];
+    });
+    const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
     const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
     const heard = asked.filter((id) => !left.has(id));
     this.#backoff.note(heard, new Set(failed), performance.now());
@@ -110,11 +94,10 @@ export class DepositConfirmer {
     judge: Judge,
     signature: string,
     rows: readonly DepositRow[],
-    fetch?: FetchTransaction,
   ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
     const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
-    const heard = await this.#ask(withNested(judge, nested), signature, rows, fetch);
+    const heard = await this.#ask(withNested(judge, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
       const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
@@ -141,19 +124,14 @@ export class DepositConfirmer {
         );
   }
 
-  /**
-   * Node answers that have the transaction of these rows; if a quorum agrees, only its answer. Without
-   * agreement in blocks, each node is asked for the transaction alone.
-   */
+  /** Node answers that have the transaction of these rows; if a quorum agrees, only its answer. */
   async #ask(
     judge: Judge,
     signature: string,
     rows: readonly DepositRow[],
-    fetch?: FetchTransaction,
   ): Promise<readonly ConfirmationAnswer[]> {
     const { pool } = this.#deps;
-    const inBlock = fetch && (await agreedTransaction(pool, signature, judge, fetch));
-    const agreed = inBlock ?? (await agreedTransaction(pool, signature, judge));
+    const agreed = await agreedTransaction(pool, signature, judge);
     if (agreed !== null) {
       this.#blame(rows, agreed);
       await addHiddenArrivals(this.#deps, rows, agreed.shown);
@@ -172,18 +150,7 @@ function isShownAs(row: DepositRow, shown: JudgedTransaction): boolean {
   return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
 }
 
-type OfSignature = readonly [string, readonly DepositRow[]];
-
-function bySlot(groups: readonly OfSignature[]): ReadonlyMap<bigint, readonly OfSignature[]> {
-  const slots = new Map<bigint, OfSignature[]>();
-  for (const group of groups) {
-    const slot = group[1][0]?.slot ?? 0n;
-    slots.set(slot, [...(slots.get(slot) ?? []), group]);
-  }
-  return slots;
-}
-
-function bySignature(rows: readonly DepositRow[]): readonly OfSignature[] {
+function bySignature(rows: readonly DepositRow[]): readonly (readonly [string, readonly DepositRow[]])[] {
   const groups = new Map<string, DepositRow[]>();
   for (const row of rows) groups.set(row.signature, [...(groups.get(row.signature) ?? []), row]);
   return [...groups];

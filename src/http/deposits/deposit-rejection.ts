@@ -3,7 +3,7 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
-import { deniersOf } from '../../solana/history/denial.ts';
+import { deniersOf } from '../../solana/history/transaction.ts';
 import { noChain } from '../no-chain.ts';
 
 export interface RejectionDeps {

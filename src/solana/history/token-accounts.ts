@@ -7,9 +7,9 @@ import type { SolanaNode } from '../rpc/node.ts';
 import { isSignature } from '../rpc/node-text.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tx/programs.ts';
-import { transactionIn } from './denial.ts';
 import type { HeldSlots } from './ledger-completeness.ts';
 import type { WalletSignature } from './pages.ts';
+import { transactionIn } from './transaction.ts';
 import { reachedBy } from './wallet-history.ts';
 import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 

@@ -26,7 +26,14 @@ describe('what leaves', () => {
     ).toEqual({
       inflows: [],
       outflows: [
-        { signature: 'sig', account: 'hot1', wallet: 'hot1', asset: 'SOL', amount: 5_000n, ownerSigned: true },
+        {
+          signature: 'sig',
+          account: 'hot1',
+          wallet: 'hot1',
+          asset: 'SOL',
+          amount: 5_000n,
+          ownerSigned: true,
+        },
       ],
       spends: [{ signature: 'sig', wallet: 'hot1', error: failed.error }],
     });

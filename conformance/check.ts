@@ -49,8 +49,8 @@ export async function checkRecorded(directory: string): Promise<ConformanceRepor
       const reading = readRecorded(name, early ? answers.map(filledIn) : answers);
       readings.set(name, reading);
       const [bytes] = answers;
-      const tells = !early && facts.encoding !== 'base64';
-      const scan = bytes === undefined ? null : scanOf(bytes, reading, tells);
+      const readable = !early && facts.encoding !== 'base64';
+      const scan = bytes === undefined ? null : scanOf(bytes, reading, readable);
       const differences = [
         ...differencesFrom(facts, reading),
         ...brokenClaims(name, reading),
@@ -103,8 +103,8 @@ function reportOf(
   };
 }
 
-function scanOf(bytes: Buffer, { header, transactions }: Reading, tells: boolean): ScanReport | null {
-  return header === null ? null : scanRecorded(bytes, { header, transactions }, tells);
+function scanOf(bytes: Buffer, { header, transactions }: Reading, readable: boolean): ScanReport | null {
+  return header === null ? null : scanRecorded(bytes, { header, transactions }, readable);
 }
 
 /** What is filled in hides what a node leaves out, so that only files that need it may have it. */

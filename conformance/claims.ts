@@ -26,7 +26,7 @@ export const SAME: readonly (readonly string[])[] = [
   ],
 ];
 
-/** What one recorded transaction must show, in the words of whoever recorded it. */
+/** What one recorded transaction must show, as the recorder described it. */
 interface Claim {
   readonly file: string;
   readonly claim: string;
@@ -68,7 +68,7 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     file: 'transactions/tx-65MevEhH-usdc-sponsored-fee-payer.json',
-    claim: 'a payment whose fee somebody else pays is no internal one, even where that payer is ours',
+    claim: 'a payment whose fee another wallet pays is not internal, even where that payer is ours',
     holds: (transaction) => {
       const payer = transaction.accounts[0]?.address;
       const receiver = transaction.tokens.find(

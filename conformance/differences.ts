@@ -4,7 +4,7 @@ import { UNTOLD_OWNER } from './early.ts';
 import type { Facts, TransactionFacts } from './facts.ts';
 import type { Reading } from './recorded.ts';
 
-/** Everybody's wallet is watched, so every change of any account is found whose owner is told. */
+/** Every wallet is watched, so every change of an account with a named owner is found. */
 export const EVERYBODY: Ours = {
   kindOf: (address) => (address === UNTOLD_OWNER ? undefined : 'deposit'),
   ataOf: (wallet, mint) => `${wallet} ${mint}`,

@@ -1,7 +1,7 @@
 import { parse, stringify } from 'lossless-json';
 import { isFields } from '../src/domain/fields.ts';
 
-/** Stands for the owners that ledgers of before 2022 do not tell; nobody's wallet. */
+/** Replaces the owners that ledgers from before 2022 do not name; no wallet has this address. */
 export const UNTOLD_OWNER = 'Unto1d'.padEnd(44, '1');
 
 /** The answer of an early ledger with what the scan demands of one: lists of token balances, be they empty, and an owner of each. */

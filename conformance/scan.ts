@@ -20,13 +20,13 @@ const SHARE = 40;
 
 /**
  * Scans the bytes of a block as the node sent them for some of the wallets that moved in it, and compares what the hit transactions
- * alone mean for them with what the whole block does. `tells`: whether the bytes name every wallet in plain text, but for escapes
+ * alone mean for them with what the whole block does. `readable`: whether the bytes name every wallet in plain text, but for escapes
  * in texts about other things, without which they are scanned then.
  */
 export function scanRecorded(
   bytes: Buffer,
   { header, transactions }: Reading & { readonly header: BlockHeader },
-  tells: boolean,
+  readable: boolean,
 ): ScanReport {
   const watched = someWallets(transactions);
   const known = new WatchSet(watched.size);
@@ -40,10 +40,10 @@ export function scanRecorded(
   if (plain !== bytes && !scanBlockBytes(bytes, known).mustParse)
     return report(null, ['its bytes are relied on, though text in them may be written in more than one way']);
   const scan = scanBlockBytes(plain, known);
-  if (scan.mustParse === tells)
+  if (scan.mustParse === readable)
     return report(
       null,
-      tells
+      readable
         ? ['its bytes are not relied on, though they name every wallet']
         : ['its bytes are relied on, though they do not name every wallet'],
     );

@@ -23,7 +23,7 @@ export interface PaymentAudit {
   readonly served: number;
   /** Answers with the item to a buyer whose payments did not land. */
   readonly unpaidAnswers: number;
-  /** Landed payments that are neither served nor on record as owed, refundable or unmatched. */
+  /** Landed payments that are neither served nor recorded as owed, refundable or unmatched. */
   readonly lost: number;
 }
 
@@ -87,7 +87,7 @@ function isServed({ buyer, row }: Sold): boolean {
 function soldFindings(sold: Sold): readonly string[] {
   const { signature, buyer, row } = sold;
   const name = `payment ${signature} of ${buyer === undefined ? 'no buyer' : nameOf(buyer)}`;
-  const state = `${row?.state ?? 'not on record'}${row?.reason ? `: ${row.reason}` : ''}`;
+  const state = `${row?.state ?? 'not recorded'}${row?.reason ? `: ${row.reason}` : ''}`;
   if (buyer === undefined) return [`${name} landed; its row is ${state}`];
   if (row?.state === 'served') return [];
   return [`${name} landed; its row is ${state}; the buyer's last answer: ${buyer.last}`];

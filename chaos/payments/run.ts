@@ -63,7 +63,7 @@ export class PaymentRun {
     return `${this.#bought.length} buyers signed ${signed} payments and showed them ${shown} times; the upstream had ${this.#upstream.requests.length} requests`;
   }
 
-  /** Holds the blocks against the record, once nothing can land any more. */
+  /** Compares the blocks with the database, once nothing can land any more. */
   async judge(stack: Stack): Promise<PaymentVerdict> {
     const [url = ''] = stack.rpcUrls;
     const tip = await healthy<number>(url, 'getSlot', { commitment: 'processed' });

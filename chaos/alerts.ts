@@ -44,7 +44,7 @@ export function alertFindings(alerts: readonly Alarm[], chain: ChainAmounts): re
 
 /**
  * True where one node showed a false amount (`false-block`), and the database has the amount of the chain: a quorum corrected the false
- * amount before it was credited, or the recorded amount is kept. Source: docs/decisions/0014-deposit-scan.md "The second witness".
+ * amount before it was credited, or the recorded amount is kept. Source: docs/decisions/0014-deposit-scan.md "The second node".
  */
 function reportsOneLie(
   { kind, subject, details = {} }: Alarm,

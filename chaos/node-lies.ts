@@ -80,9 +80,9 @@ export async function lie(liars: Liars, kind: LieName, { draw }: Injection): Pro
     turn += 1;
     return (await met()) - before;
   };
-  const telling = repeatedly(EACH_LIE_MS, tell, LIE_PATIENCE_MS);
+  const lying = repeatedly(EACH_LIE_MS, tell, LIE_PATIENCE_MS);
   return async () => {
-    await telling();
+    await lying();
     await clear();
     return (await met()) - before;
   };

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { findingOf } from '../src/domain/credits.ts';
 import { isDomainError } from '../src/domain/errors.ts';
 import { CLAIMS, EARLY, SAME } from './claims.ts';
-import { differencesFrom, EVERYBODY } from './differences.ts';
+import { ALL_WALLETS, differencesFrom } from './differences.ts';
 import { filledIn } from './early.ts';
 import { factsOfFiles, type RecordForm } from './facts.ts';
 import { answersIn, type Reading, readRecorded } from './recorded.ts';
@@ -86,7 +86,7 @@ function reportOf(
   differences: readonly string[],
 ): FileReport {
   const { transactions } = reading;
-  const { inflows, outflows } = findingOf(reading, EVERYBODY);
+  const { inflows, outflows } = findingOf(reading, ALL_WALLETS);
   const native = [...inflows, ...outflows].filter(({ asset }) => asset === 'SOL').length;
   const versions: Record<string, number> = {};
   for (const { version } of transactions) versions[version] = (versions[version] ?? 0) + 1;

@@ -4,7 +4,7 @@ import type { BlockHeader, ScannedTransaction } from '../src/domain/deposit.ts';
 import { readTransactionsAt } from '../src/solana/scan/block.ts';
 import { scanBlockBytes } from '../src/solana/scan/bytes/match-bytes.ts';
 import { WatchSet } from '../src/solana/scan/bytes/watch-set.ts';
-import { EVERYBODY } from './differences.ts';
+import { ALL_WALLETS } from './differences.ts';
 import type { Reading } from './recorded.ts';
 
 /** What the scan of a block's bytes found, where some of its wallets are watched. */
@@ -49,7 +49,7 @@ export function scanRecorded(
     );
   if (scan.mustParse) return report(null, []);
   const ours = {
-    ...EVERYBODY,
+    ...ALL_WALLETS,
     kindOf: (address: string) => (watched.has(address) ? ('deposit' as const) : undefined),
   };
   const hits = readTransactionsAt(plain, scan.hitTransactions, header.slot);
@@ -69,7 +69,7 @@ function withoutEscapes(bytes: Buffer): Buffer {
 }
 
 function someWallets(transactions: readonly ScannedTransaction[]): ReadonlySet<string> {
-  const { inflows, outflows } = findingOf({ transactions }, EVERYBODY);
+  const { inflows, outflows } = findingOf({ transactions }, ALL_WALLETS);
   const wallets = new Set([...inflows, ...outflows].map(({ wallet }) => wallet));
   return new Set([...wallets].toSorted().filter((_, index) => index % SHARE === 0));
 }

@@ -4,39 +4,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DIALECT, usesOf } from './dialect.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const SMALL_LINES = 45;
 const FULL_FOLDER = 40;
 const IMPORT = /(?:from |import |import\()'(\.[^']+)'/g;
 const TYPE = /^(?:export )?(?:declare )?(?:abstract )?(?:type|interface|class) (\w+)/gm;
-/** The old dialect (DESIGN.md, Language). Some uses are lawful, such as a database record. */
-const DIALECT = [
-  'nobody',
-  'somebody',
-  'anybody',
-  'whoever',
-  'told|tells?|telling',
-  'heard|unheard',
-  'on record|the record',
-  'stands?|stood',
-  'comes? to',
-  'goes on|go on',
-  'essence',
-  'outlook',
-  'sightings?',
-  'witness(?:es)?',
-  'testimon(?:y|ies)',
-  'showings?',
-  'doubt(?:ful)?',
-  'burial',
-  'crowd',
-  'roster',
-  'inquiry',
-  'at once',
-  'of its own',
-];
-
 const listed = execFileSync('git', ['ls-files', 'src', 'devkit'], { cwd: ROOT, encoding: 'utf8' });
 const sources = new Map(
   listed
@@ -98,10 +72,7 @@ function typeNames() {
 }
 
 /** @param {string} words */
-function uses(words) {
-  const pattern = new RegExp(`\\b(?:${words})\\b`, 'gi');
-  return [...sources.values()].reduce((sum, text) => sum + (text.match(pattern)?.length ?? 0), 0);
-}
+const uses = (words) => [...sources.values()].reduce((sum, text) => sum + usesOf(words, text), 0);
 
 function rooms() {
   const lines = /** @type {Record<string, { files: number, lines: number }>} */ ({});
@@ -125,7 +96,7 @@ const house = {
   walks: Object.fromEntries(Object.entries(walks).map(([name, files]) => [name, walk(files)])),
   oneImporter: oneImporter(),
   typeNames: typeNames(),
-  dialect: Object.fromEntries(DIALECT.map((words) => [words, uses(words)])),
+  dialect: Object.fromEntries(DIALECT.map(([words]) => [words, uses(words)])),
   rooms: rooms(),
   folders: tally([...sources.keys()].map(dirname)),
 };

@@ -40,8 +40,8 @@ interface Sold {
   readonly row: Payment | undefined;
 }
 
-const ON_RECORD: ReadonlySet<string> = new Set(['owed', 'refundable', 'unmatched']);
-const MONEY_MOVED: ReadonlySet<string> = new Set(['served', ...ON_RECORD]);
+const ACCOUNTED_FOR: ReadonlySet<string> = new Set(['owed', 'refundable', 'unmatched']);
+const MONEY_MOVED: ReadonlySet<string> = new Set(['served', ...ACCOUNTED_FOR]);
 
 /** Judges the sales of a run from the payments in its blocks. */
 export function auditPayments(evidence: PaymentEvidence): PaymentVerdict {
@@ -51,7 +51,7 @@ export function auditPayments(evidence: PaymentEvidence): PaymentVerdict {
   const unpaid = bought.filter(
     ({ end, signatures }) => end.kind === 'answered' && !signatures.some((one) => landed.has(one)),
   );
-  const lost = sold.filter((one) => !isServed(one) && !ON_RECORD.has(one.row?.state ?? ''));
+  const lost = sold.filter((one) => !isServed(one) && !ACCOUNTED_FOR.has(one.row?.state ?? ''));
   return {
     payments: {
       made: sold.length,

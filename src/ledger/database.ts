@@ -6,7 +6,7 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
-import type { Alarm, AlertKind } from '../domain/alerts.ts';
+import type { AlertKind } from '../domain/alerts.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
 import type { DepositTables } from './deposits/deposit-tables.ts';
 import type { WebhookTables } from './webhooks/webhook-tables.ts';
@@ -181,20 +181,6 @@ interface ClusterTable {
   boundAt: Generated<Date>;
 }
 
-interface NodeLedgerTable {
-  node: string;
-  firstSlot: bigint;
-  finalizedSlot: bigint;
-  gapFrom: bigint | null;
-  gapTo: bigint | null;
-}
-
-interface NodeViewTable {
-  worker: string;
-  alarms: ColumnType<readonly Alarm[], string, string>;
-  seenAt: Generated<Date>;
-}
-
 /** Tables in camelCase, as queries name them. numeric and int8 are bigint. */
 export interface Tables extends DepositTables, PaymentTables, WebhookTables {
   settlement: SettlementTable;
@@ -211,8 +197,6 @@ export interface Tables extends DepositTables, PaymentTables, WebhookTables {
   nonceAccount: NonceAccountTable;
   lostNonce: LostNonceTable;
   cluster: ClusterTable;
-  nodeLedger: NodeLedgerTable;
-  nodeView: NodeViewTable;
 }
 
 export type Database = Kysely<Tables>;

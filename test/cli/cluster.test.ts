@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { START } from '../ledger/chain-of-blocks.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
 import { freshDatabase } from '../support/postgres.ts';
@@ -51,10 +52,10 @@ it('a record of another cluster is named with both, until it is forgotten', asyn
   });
 });
 
-it('a gap in the ledger of a node is shown by what a worker saw of it before', async () => {
+it('a node without the blocks that the scan needs is named', async () => {
   localnet.controls.produceSlots(40);
   const node = new URL(localnet.rpcUrls[1] ?? '').host;
-  await ledger.nodeLedgers.keep(new Map([[node, { first: 0n, finalized: 38n, gap: null }]]));
+  await ledger.scan.start({ ...START, slot: 38n, parentSlot: 37n });
   const snapshot = localnet.controls.produceSlot();
   localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
   localnet.controls.produceSlots(5);

@@ -83,7 +83,6 @@ export class Cluster {
       await refuseAssigned(trx);
       await disown(trx);
       await trx.deleteFrom('walletHistory').execute();
-      await trx.deleteFrom('nodeLedger').execute();
       await trx.deleteFrom('walletBaseline').execute();
       for (const table of OF_THE_SCAN) await trx.deleteFrom(table).execute();
       await trx.updateTable('watchedWallet').set({ watchedAfter: null }).execute();

@@ -38,8 +38,9 @@ export class NodePool {
     return this.#nodes.report().nodes;
   }
 
-  warnings(): readonly NodeWarning[] {
-    return this.#nodes.report().warnings;
+  /** The broken rules of node operation; `neededSlot`: as {@link NodeRegistry.report}. */
+  warnings(neededSlot: bigint | null = null): readonly NodeWarning[] {
+    return this.#nodes.report(neededSlot).warnings;
   }
 
   /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
@@ -215,11 +216,15 @@ export async function openNodePool(urls: readonly string[], options: PoolOptions
 }
 
 /** One probe of nodes that may or may not form a pool. Throws NoHealthyNode only if they never could. */
-export async function surveyNodes(urls: readonly string[], options: PoolOptions = {}): Promise<PoolReport> {
+export async function surveyNodes(
+  urls: readonly string[],
+  neededSlot: bigint | null = null,
+  options: PoolOptions = {},
+): Promise<PoolReport> {
   const registry = new NodeRegistry(urls, options);
   try {
     await registry.probe();
-    return registry.report();
+    return registry.report(neededSlot);
   } finally {
     await registry.close();
   }

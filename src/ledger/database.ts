@@ -166,7 +166,7 @@ interface ContinuityTable {
   /** Epoch: the number of gaps that have ended. */
   generation: Generated<number>;
   /** Unassigned addresses up to here may belong to users that a restore has lost; 0: none. */
-  doubtfulUpTo: Generated<bigint>;
+  withheldUpTo: Generated<bigint>;
 }
 
 interface LostNonceTable {

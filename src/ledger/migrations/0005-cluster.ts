@@ -15,6 +15,6 @@ export const cluster = inOrder([
     quarantine_identity text,
     nonces_settled boolean not null default false,
     generation integer not null default 0,
-    doubtful_up_to bigint not null default 0
+    withheld_up_to bigint not null default 0
   )`,
 ]);

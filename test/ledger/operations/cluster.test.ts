@@ -1,9 +1,6 @@
-import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openLedger } from '../../../src/ledger/ledger.ts';
-import { freshDatabase } from '../../support/postgres.ts';
-import { attempt, codeOf, newId, PLENTY, useLedger } from '../support.ts';
-import { terms } from '../terms.ts';
+import { codeOf, useLedger } from '../support.ts';
 
 const use = useLedger();
 

@@ -6,7 +6,7 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
-import type { Alarm, AlertKind } from '../domain/alerts.ts';
+import type { AlertKind } from '../domain/alerts.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
 import type { DepositTables } from './deposits/deposit-tables.ts';
 import type { WebhookTables } from './webhooks/webhook-tables.ts';
@@ -166,7 +166,7 @@ interface ContinuityTable {
   /** Epoch: the number of gaps that have ended. */
   generation: Generated<number>;
   /** Unassigned addresses up to here may belong to users that a restore has lost; 0: none. */
-  doubtfulUpTo: Generated<bigint>;
+  withheldUpTo: Generated<bigint>;
 }
 
 interface LostNonceTable {
@@ -179,20 +179,6 @@ interface ClusterTable {
   one: Generated<boolean>;
   genesisHash: string;
   boundAt: Generated<Date>;
-}
-
-interface NodeLedgerTable {
-  node: string;
-  firstSlot: bigint;
-  finalizedSlot: bigint;
-  gapFrom: bigint | null;
-  gapTo: bigint | null;
-}
-
-interface NodeViewTable {
-  worker: string;
-  alarms: ColumnType<readonly Alarm[], string, string>;
-  seenAt: Generated<Date>;
 }
 
 /** Tables in camelCase, as queries name them. numeric and int8 are bigint. */
@@ -211,8 +197,6 @@ export interface Tables extends DepositTables, PaymentTables, WebhookTables {
   nonceAccount: NonceAccountTable;
   lostNonce: LostNonceTable;
   cluster: ClusterTable;
-  nodeLedger: NodeLedgerTable;
-  nodeView: NodeViewTable;
 }
 
 export type Database = Kysely<Tables>;

@@ -15,8 +15,6 @@ import { Alerts } from './operations/alerts.ts';
 import { ApiKeys } from './operations/api-keys.ts';
 import { Cluster } from './operations/cluster.ts';
 import { Continuity } from './operations/continuity.ts';
-import { NodeLedgers } from './operations/node-ledgers.ts';
-import { NodeViews } from './operations/node-views.ts';
 import { Pauses } from './operations/pauses.ts';
 import { Baselines } from './reconciliation/baselines.ts';
 import { Reconciliations } from './reconciliation/reconciliations.ts';
@@ -87,8 +85,6 @@ export interface Ledger {
   readonly reconciliations: Reconciliations;
   readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
-  readonly nodeLedgers: NodeLedgers;
-  readonly nodeViews: NodeViews;
   readonly db: Database;
   /** Rejects if PostgreSQL does not answer. */
   ping(): Promise<void>;
@@ -138,7 +134,6 @@ export async function openLedger(
     ...selling(db, seal),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
-    ...seen(db),
     db,
     ping: async () => void (await sql`select 1`.execute(db)),
     close: () => db.destroy(),
@@ -156,10 +151,6 @@ function settling(
     attempts: new Attempts(db, kinds),
     pauses: new Pauses(db, kinds),
   };
-}
-
-function seen(db: Database): Pick<Ledger, 'nodeLedgers' | 'nodeViews'> {
-  return { nodeLedgers: new NodeLedgers(db), nodeViews: new NodeViews(db) };
 }
 
 function selling(db: Database, seal: Seal): Pick<Ledger, 'payments' | 'obligations' | 'offers'> {

@@ -4,6 +4,7 @@ import { finalizedProgress } from '../history/wallet-history.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import { readNonceAccount } from './account.ts';
 import { type AgreedNonce, agreedNonce, type ShownNonce } from './restored-nonces.ts';
 
@@ -15,9 +16,8 @@ export async function surveyNonces(
   addresses: readonly string[],
 ): Promise<readonly (readonly ShownNonce[])[]> {
   if (addresses.length === 0) return [];
-  const answers = await pool.all((node) => surveyOn(node, addresses));
-  const heard = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-  return addresses.map((_address, index) => heard.flatMap((shown) => shown[index] ?? []));
+  const answers = answersIn(await pool.all((node) => surveyOn(node, addresses)));
+  return addresses.map((_address, index) => answers.flatMap(({ answer }) => answer[index] ?? []));
 }
 
 /** Each account's value by a quorum of finalized banks, in the order of `addresses`; null if too few agree. */

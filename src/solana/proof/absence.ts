@@ -3,15 +3,14 @@ import { messageOf } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
 import { getFirstAvailableBlock, getTransaction } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 
 /** The first block with transactions on each node; a node that does not answer is left out. */
 export type HistoryStarts = ReadonlyMap<string, bigint>;
 
 export async function historyStarts(pool: NodePool): Promise<HistoryStarts> {
-  const answers = await pool.all(getFirstAvailableBlock);
-  return new Map(
-    answers.flatMap(({ node, result }) => (result.status === 'fulfilled' ? [[node, result.value]] : [])),
-  );
+  const answers = answersIn(await pool.all(getFirstAvailableBlock));
+  return new Map(answers.map(({ node, answer }) => [node, answer]));
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { AgreedBlock, AttemptFacts } from '../../domain/attempt.ts';
 import { lowest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { progressOf, reachedBy } from '../history/wallet-history.ts';
+import { progressOf } from '../history/wallet-history.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn, reached } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { askHeights } from './heights.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE, FARTHEST } from './judge.ts';
@@ -77,12 +78,10 @@ export class SharedLives {
       const [block, reported] = await Promise.all([firstBlock(this.#pool, null), askBanks(this.#pool)]);
       return { askedAt: asked, first: block, banks: reported };
     });
-    const reached = reachedBy(
-      this.#pool.quorum,
-      banks.map(({ slot }) => slot),
-    );
+    const slots = banks.map(({ slot }) => slot);
+    const newest = reached(slots, this.#pool.quorum);
     const elapsed = BigInt(Math.ceil((performance.now() - askedAt) / SHORTEST_SLOT_MS));
-    if (reached !== null && acceptedAt > reached + FARTHEST + FORK_MARGIN + elapsed) return null;
+    if (newest !== null && acceptedAt > newest + FARTHEST + FORK_MARGIN + elapsed) return null;
     const heights = banks.map(({ slot, height }) =>
       acceptedAt > slot ? height + (acceptedAt - slot) + FORK_MARGIN : height,
     );
@@ -98,12 +97,8 @@ interface Reported {
 }
 
 async function askBanks(pool: NodePool): Promise<readonly Bank[]> {
-  const answers = await pool.all((node) => getEpochInfo(node, 'processed'));
-  return answers.flatMap(({ result }) =>
-    result.status === 'fulfilled'
-      ? [{ slot: result.value.absoluteSlot, height: result.value.blockHeight }]
-      : [],
-  );
+  const answers = answersIn(await pool.all((node) => getEpochInfo(node, 'processed')));
+  return answers.map(({ answer }) => ({ slot: answer.absoluteSlot, height: answer.blockHeight }));
 }
 
 /** The slot of a bank that accepts the blockhash now; null if the newest bank of the best node does not. */
@@ -137,11 +132,8 @@ function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly bigint[]
 }
 
 async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<AgreedBlock> {
-  const progress = await progressOf(pool);
-  const final = reachedBy(
-    pool.quorum,
-    progress.map(({ slot }) => slot),
-  );
+  const slots = (await progressOf(pool)).map(({ slot }) => slot);
+  const final = reached(slots, pool.quorum);
   if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
   if (acceptedAt !== null) return aLifeBelow(pool, lowest([acceptedAt, final]));
   const newest = await agreedBlock(pool, final);

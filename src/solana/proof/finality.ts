@@ -1,5 +1,6 @@
 import type { NodeAnswer } from '../../domain/attempt.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { reached } from '../rpc/quorum.ts';
 
 /** Detects a stall of finality: whether the finalized height of a quorum grows between calls. */
 export class Finality {
@@ -24,14 +25,15 @@ export class Finality {
   hear(heights: readonly NodeAnswer<bigint>[]): string | null {
     const { quorum, nodes } = this.#pool;
     const now = performance.now();
-    const reached = heights.map(({ answer }) => answer).toSorted((a, b) => Number(b - a))[quorum - 1] ?? null;
-    const grew = reached !== null && (this.#height === null || reached > this.#height);
-    if (grew) this.#height = reached;
+    const answers = heights.map(({ answer }) => answer);
+    const height = reached(answers, quorum);
+    const grew = height !== null && (this.#height === null || height > this.#height);
+    if (grew) this.#height = height;
     if (grew || this.#grewAt === null) this.#grewAt = now;
     if (now - this.#grewAt < this.#stallMs) return null;
     const heard = new Set(heights.map(({ node }) => node));
     const silent = nodes.flatMap(({ name }) => (heard.has(name) ? [] : [name]));
-    return reached === null
+    return height === null
       ? `too few nodes report a finalized height: none from ${silent.join(', ')}`
       : `finality stands still at block height ${this.#height}`;
   }

@@ -176,8 +176,8 @@ export async function askStatuses(
   const pieces = await pLimit(AT_ONCE).map(chunksOf(signatures, STATUSES_PER_CALL), async (piece) => {
     const answers = await chain.statuses(piece);
     return piece.map((_, at) => {
-      const statuses = answers.flatMap(({ node, sightings }, index) => {
-        const answer = sightings[at];
+      const statuses = answers.flatMap(({ node, observations }, index) => {
+        const answer = observations[at];
         return answer === undefined ? [] : [{ node, sequence: from + index, answer }];
       });
       return believedStatuses(chain.pool, statuses);

@@ -8,6 +8,7 @@ import type {
   SequencedCoverage,
   StatusObservation,
 } from '../../domain/attempt.ts';
+import { reached } from '../rpc/quorum.ts';
 import {
   countNodes,
   isAgreed,
@@ -42,9 +43,8 @@ export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): string {
  * never end. Source: docs/decisions/0012-quorum.md.
  */
 export function adoptedLastHeight(heights: readonly bigint[], quorum: number): bigint | null {
-  const fromHighest = heights.toSorted((a, b) => (a < b ? 1 : -1));
-  const [highest, reached] = [fromHighest[0], fromHighest[quorum - 1]];
-  if (highest === undefined || reached === undefined || highest - reached > FARTHEST) return null;
+  const [highest, common] = [reached(heights, 1), reached(heights, quorum)];
+  if (highest === null || common === null || highest - common > FARTHEST) return null;
   return highest + BLOCKHASH_LIFE;
 }
 

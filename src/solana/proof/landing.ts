@@ -176,7 +176,7 @@ export class LandingWatcher {
     if (answer === null) return;
     const ended = new Map<bigint, FinalizedAttempt[]>();
     watches.forEach((watch, index) => {
-      const sighting = answer.sightings[index];
+      const sighting = answer.observations[index];
       if (sighting === undefined || !watch.open) return;
       const run = sighting.kind === 'seen' && sighting.slot !== watch.inertIn ? sighting : null;
       watch.see(run?.commitment ?? null, (run?.error ?? null) !== null);

@@ -9,6 +9,7 @@ import { NodeFault } from '../rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { agree, answersIn } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { BlockSignatures } from './block-signatures.ts';
 
@@ -68,18 +69,15 @@ type AgreedHeader = AgreedBlock & Pick<LinkedBlock, 'parentSlot'>;
 
 /** The finalized block of a slot as a quorum returns it, with height and parent; null if too few nodes agree. */
 export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedHeader | null> {
-  const answers = await pool.all((node) => readBlock(node, slot, 'none'));
-  const shown = answers.flatMap(({ node, result }) =>
-    result.status === 'fulfilled' ? [{ node, block: result.value }] : [],
+  const answers = answersIn(await pool.all((node) => readBlock(node, slot, 'none')));
+  const agreed = agree(
+    answers,
+    pool.quorum,
+    (one, other) => isSameBlock(one, other) && one.parentSlot === other.parentSlot,
   );
-  for (const { block } of shown) {
-    const { blockhash, height, parentSlot } = block;
-    const agreeingNodes = shown
-      .filter((other) => isSameBlock(other.block, block) && other.block.parentSlot === parentSlot)
-      .map(({ node }) => node);
-    if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, parentSlot, agreeingNodes };
-  }
-  return null;
+  if (agreed === null) return null;
+  const { blockhash, height, parentSlot } = agreed.answer;
+  return { slot, blockhash, height, parentSlot, agreeingNodes: agreed.nodes };
 }
 
 /**

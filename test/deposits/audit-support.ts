@@ -6,7 +6,7 @@ import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import { type AuditedPage, type AuditOrder, type AuditReport, allOf } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/slots.ts';
-import type { ScanRoom } from './scan-room.ts';
+import type { ScanRoom } from './scan-fixture.ts';
 
 /** The whole audit, page by page, as its workflow does it, begun `triedForMs` ago. */
 export function auditIn(

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import { auditIn, closedGapIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 

@@ -7,7 +7,7 @@ import type { AuditedPage, AuditOrder } from '../../src/domain/audit.ts';
 import type { Slots } from '../../src/domain/slots.ts';
 import { auditIn, begun, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
 import { type Json, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const lies = useLiar(room);

@@ -6,7 +6,7 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { HeaderBook } from '../../src/solana/scan/header-quorum.ts';
 import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const MIB = 1_024 * 1_024;
 const BLOCKS = 6;

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { findingOf, findingOfTransaction } from '../../src/domain/credits.ts';
+import { account, ours, PAYER, tokens, transaction } from './credits-support.ts';
+
+describe('what leaves', () => {
+  it('is lamports and tokens of our wallets, whoever signed, and all of a closed token account', () => {
+    const { outflows } = findingOfTransaction(
+      transaction({
+        accounts: [PAYER, account('dep1', 9n, 2n), account('other', 9n, 2n)],
+        tokens: [tokens('dep1', 'usd', 9n, 4n), tokens('dep2', 'usd', 6n, null)],
+      }),
+      ours(),
+    );
+    expect(outflows.map(({ wallet, asset, amount }) => [wallet, asset, amount])).toEqual([
+      ['dep1', 'SOL', 7n],
+      ['dep1', 'usd', 5n],
+      ['dep2', 'usd', 6n],
+    ]);
+  });
+
+  it('is the fee of a transaction that failed, and none of its tokens', () => {
+    const accounts = [account('hot1', 9_000n, 4_000n, { signer: true })];
+    const failed = { error: '{"InstructionError":[0,"Custom"]}', accounts };
+    expect(
+      findingOfTransaction(transaction({ ...failed, tokens: [tokens('hot1', 'usd', 9n, 0n)] }), ours()),
+    ).toEqual({
+      inflows: [],
+      outflows: [
+        {
+          signature: 'sig',
+          account: 'hot1',
+          wallet: 'hot1',
+          asset: 'SOL',
+          amount: 5_000n,
+          ownerSigned: true,
+        },
+      ],
+      spends: [{ signature: 'sig', wallet: 'hot1', error: failed.error }],
+    });
+  });
+});
+
+it('spends are what each hot wallet signed, deposit wallets and mere mentions left out', () => {
+  const accounts = [
+    account('hot1', 1n, 1n, { signer: true }),
+    account('dep1', 1n, 1n, { signer: true }),
+    account('hot2', 1n, 1n),
+  ];
+  const other = [account('hot1', 1n, 1n), account('hot2', 1n, 1n, { signer: true })];
+  const block = {
+    transactions: [
+      transaction({ signature: 'a', accounts }),
+      transaction({ signature: 'b', accounts: other }),
+    ],
+  };
+  expect(findingOf(block, ours())).toEqual({
+    inflows: [],
+    outflows: [],
+    spends: [
+      { signature: 'a', wallet: 'hot1', error: null },
+      { signature: 'b', wallet: 'hot2', error: null },
+    ],
+  });
+});

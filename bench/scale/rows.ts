@@ -104,8 +104,8 @@ export function fillStatements(n: number): readonly string[] {
     `update deposit_feed set last_sequence = ${n}`,
     `update watch_version set version = ${Math.floor(n / 1000) + 1}`,
     `insert into spend (signature, slot, wallet, judged) select ${signature(`'w' || i`)}, ${slot} + 20, '${HOT}', i <= ${open} from ${series}`,
-    `insert into outflow (signature, slot, account, asset, wallet, amount, witness_due, witnessed_by)
-      select ${signature(`'w' || i`)}, ${slot} + 20, '${HOT}', ${asset}, '${HOT}', 1000 + i, i > ${open}, case when i <= ${open} then 'one, two' end from ${series}`,
+    `insert into outflow (signature, slot, account, asset, wallet, amount, owner_signed)
+      select ${signature(`'w' || i`)}, ${slot} + 20, '${HOT}', ${asset}, '${HOT}', 1000 + i, true from ${series}`,
     `insert into alert (kind, subject, message, raised_at, closed_at)
       select case when i > ${tenth - 20} then 'deposit_mismatch'
           else (array['unknown_spend', 'balance_difference', 'deposit_mismatch', 'webhook_dead_letter', 'maybe_paid'])[1 + i % 5] end,

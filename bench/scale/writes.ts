@@ -3,7 +3,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NewAttempt, ReservationInput } from '../../src/ledger/settlements/attempts.ts';
 import type { NewPayment } from '../../src/ledger/x402/payments.ts';
 import type { Sample } from './reads.ts';
-import { FEE_PAYER, HOT } from './rows.ts';
+import { FEE_PAYER, HOT, TOKEN } from './rows.ts';
 
 const NOTE = { actor: 'the bench', reason: 'a measurement' };
 const REASON = { code: 'test', message: 'a reason' };
@@ -93,8 +93,6 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await walletHistory.advance(HOT, 1n);
   await walletHistory.addFeePayers([FEE_PAYER]);
   await ledger.spends.markJudged(HOT, [of.signature]);
-  await ledger.outflows.prove([{ row: of.outflow, by: 'a payment' }]);
-  await ledger.outflows.witness({ row: of.outflow, amount: 1n, ownerSigned: true, by: ['one', 'two'] });
   const entry = { address: randomAddress(), path: `m/${hex()}` };
   await addresses.import([entry]);
   await addresses.assign(hex());
@@ -113,7 +111,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.pauses.end({ ...NOTE, seen: rows.map(({ position }) => position) });
   const place = await ledger.reconciliations.begin();
   const page = { next: null, compared: [of.address], alarms: [], unread: [] };
-  const tally = { wallets: 1, accounts: 1, differences: 0, slots: null };
+  const tally = { wallets: 1, accounts: 1, differences: 0 };
   await ledger.reconciliations.commit(place, { ...page, tally });
   await ledger.reconciliations.halt(place, 'a reason');
   await ledger.reconciliations.begin();
@@ -138,7 +136,7 @@ async function writeFindings(ledger: Ledger, { rows, address }: Sample): Promise
   const inflow = { ...moved, signature: hex(), reason: null };
   const header = { slot, blockhash: 'block-500', time: null };
   const spent = { signature: hex(), wallet: HOT };
-  const outflows = [{ ...spent, account: HOT, asset: 'SOL', amount: 7n }];
+  const outflows = [{ ...spent, account: HOT, asset: TOKEN, amount: 7n, ownerSigned: false }];
   const finding = { inflows: [inflow], outflows, spends: [{ ...spent, error: null }] };
   const blocks = [{ header, finding }];
   const later = { ...inflow, signature: hex() };

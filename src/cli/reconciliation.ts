@@ -45,12 +45,11 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
   ];
 }
 
-function comparedLines({ wallets, accounts, differences, slots }: ReconciledWallets): readonly string[] {
-  const at = slots === null ? '' : ` at ${range(slots)}`;
+function comparedLines({ wallets, accounts, differences }: ReconciledWallets): readonly string[] {
   const verdict =
     differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;
   return [
-    `  compared  ${counted(wallets, 'wallet')}, ${counted(accounts, 'account')}${at}`,
+    `  compared  ${counted(wallets, 'wallet')}, ${counted(accounts, 'account')}`,
     ...(wallets === 0 ? [] : [`  verdict   ${verdict}`]),
   ];
 }
@@ -65,10 +64,6 @@ function unreadLines({ unread, longestUnread }: Reconciliation): readonly string
     ...rows,
     ...more,
   ];
-}
-
-function range({ from, to }: { readonly from: string; readonly to: string }): string {
-  return from === to ? `slot ${from}` : `slots ${from} to ${to}`;
 }
 
 function counted(count: number, what: string): string {

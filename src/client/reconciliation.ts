@@ -7,8 +7,6 @@ export interface ReconciledWallets {
   readonly accounts: number;
   /** Number of accounts whose balance did not match the recorded changes; each raised `balance_difference`. */
   readonly differences: number;
-  /** Lowest and highest finalized slot of a comparison, decimal strings; null if there was none. */
-  readonly slots: { readonly from: string; readonly to: string } | null;
 }
 
 export interface EndedReconciliation extends ReconciledWallets {
@@ -23,7 +21,7 @@ export interface OpenReconciliation extends ReconciledWallets {
   readonly haltedBecause: string | null;
 }
 
-/** A wallet whose balances no quorum of nodes confirms. Each round retries it. */
+/** A wallet that could not be compared. Each round retries it. */
 export interface UnreadWallet {
   readonly wallet: string;
   readonly reason: string;

@@ -123,6 +123,11 @@ export interface Inflow extends Movement {
   readonly reason: NotCreditedReason | null;
 }
 
+/** A decrease. `ownerSigned` is false if a delegate moved the tokens. */
+export interface Outflow extends Movement {
+  readonly ownerSigned: boolean;
+}
+
 /** A transaction that a wallet of kind `hot` signed; `error` is null if it succeeded. */
 export interface Spend {
   readonly signature: string;
@@ -133,7 +138,7 @@ export interface Spend {
 export interface BlockFinding {
   readonly inflows: readonly Inflow[];
   /** Decreases: by a sweep, by a permanent delegate, or as a transaction fee, also of a failed one. */
-  readonly outflows: readonly Movement[];
+  readonly outflows: readonly Outflow[];
   readonly spends: readonly Spend[];
 }
 

@@ -8,7 +8,6 @@ import { DepositAddresses } from './deposits/deposit-addresses.ts';
 import { DepositFeed } from './deposits/deposit-feed.ts';
 import { Deposits } from './deposits/deposits.ts';
 import { Movements } from './deposits/movements.ts';
-import { Outflows } from './deposits/outflows.ts';
 import { Rejections } from './deposits/rejections.ts';
 import { isMigrated, migrate } from './migrate.ts';
 import { Alerts } from './operations/alerts.ts';
@@ -80,7 +79,6 @@ export interface Ledger {
   readonly depositFeed: DepositFeed;
   readonly rejections: Rejections;
   readonly movements: Movements;
-  readonly outflows: Outflows;
   readonly baselines: Baselines;
   readonly reconciliations: Reconciliations;
   readonly webhooks: Webhooks;
@@ -128,7 +126,6 @@ export async function openLedger(
     depositFeed: new DepositFeed(db),
     rejections: new Rejections(db),
     movements: new Movements(db),
-    outflows: new Outflows(db),
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
     ...selling(db, seal),

@@ -30,27 +30,7 @@ async function askedInTurn(): Promise<number> {
   return asked;
 }
 
-it('the witness of what left holds the scan up for no more than it asks at once', async () => {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  const slot = (await room.ledger.scan.cursor())?.slot ?? 0n;
-  const rows = Array.from({ length: MANY }, () => ({
-    signature: newSignature(),
-    slot,
-    account: wallet,
-    asset: 'SOL',
-    wallet,
-    amount: 5_000n,
-  }));
-  await room.ledger.db.insertInto('outflow').values(rows).execute();
-  const asked = await askedInTurn();
-  expect(asked).toBeGreaterThan(0);
-  expect(asked).toBeLessThanOrEqual(4);
-  expect(await room.ledger.outflows.unwitnessed(MANY)).not.toEqual([]);
-  await room.ledger.db.deleteFrom('outflow').execute();
-});
-
-it('the witness of what came holds it up for no more either, and asks for the rest in the next turn', async () => {
+it('confirming deposits holds the scan up for no more than it asks at once, and asks for the rest in the next turn', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   for (let made = 0; made < DEPOSITS; made += 1)
@@ -65,7 +45,7 @@ it('the witness of what came holds it up for no more either, and asks for the re
   expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
 });
 
-it('the witness of what came asks about the last one among the first, though a crowd that no node shows came before it', async () => {
+it('confirming deposits asks about the last one among the first, though a crowd that no node shows came before it', async () => {
   await room.scanAll(room.scanner());
   const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
   const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};

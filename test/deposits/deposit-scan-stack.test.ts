@@ -61,16 +61,6 @@ describe('the deposit scan of a running stack', () => {
     expect((await status()).cursor).not.toBeNull();
   });
 
-  it('takes what a withdrawal paid for proved by its landing', async () => {
-    const terms = { id: 'seen-leaving', asset: 'SOL', amount: '2000000', destination: newWallet() };
-    await use.sluice.withdraw({ ...terms, acceptEmptyWallet: true });
-    const { attempts } = await reaches(use.sluice, terms.id, 'finalized');
-    const [signature = ''] = attempts.flatMap((attempt) => attempt.signature ?? []);
-    const seen = ledger.db.selectFrom('outflow').selectAll().where('signature', '=', signature);
-    await until(async () => (await seen.where('witnessDue', '=', false).execute()).length > 0);
-    expect(await seen.execute()).toMatchObject([{ asset: 'SOL', witnessedBy: `${terms.id}/1` }]);
-  });
-
   it('goes on in another worker when the scanner is killed', async () => {
     const address = await newDepositAddress();
     await use.stack.worker.kill('SIGKILL');

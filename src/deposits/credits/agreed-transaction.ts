@@ -69,7 +69,11 @@ function isSameShown(one: JudgedTransaction | null, other: JudgedTransaction | n
 export function isSameFinding(a: BlockFinding, b: BlockFinding): boolean {
   return (
     areSame(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&
-    areSame(a.outflows, b.outflows, (x, y) => isSamePlace(x, y) && x.amount === y.amount) &&
+    areSame(
+      a.outflows,
+      b.outflows,
+      (x, y) => isSamePlace(x, y) && x.amount === y.amount && x.ownerSigned === y.ownerSigned,
+    ) &&
     areSame(a.spends, b.spends, (x, y) => x.wallet === y.wallet && (x.error === null) === (y.error === null))
   );
 }

@@ -1,4 +1,3 @@
-import type { WatchKind } from '../../domain/deposit.ts';
 import { isDomainError } from '../../domain/errors.ts';
 import { differencesOf, type Holding, type View } from '../../domain/reconciliation.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -19,23 +18,9 @@ export interface Look extends WalletHoldings, View {
   readonly baseline?: Baseline | null;
 }
 
-export async function heldAgainstRecord(
-  deps: ExpectationDeps,
-  shown: readonly WalletHoldings[],
-): Promise<readonly Look[]> {
-  const kinds = await deps.ledger.watched.among([...new Set(shown.map(({ wallet }) => wallet))]);
-  const of = (kind: WatchKind) => shown.filter(({ wallet }) => kinds.get(wallet) === kind);
-  const looks: Look[] = [...(await depositLooks(deps, of('deposit')))];
-  for (const one of of('hot')) {
-    const look = await hotLook(deps, one);
-    if (look !== null) looks.push(look);
-  }
-  return looks;
-}
-
 /** Compares deposit addresses with one query per slot. */
-async function depositLooks(
-  { ledger }: ExpectationDeps,
+export async function depositLooks(
+  { ledger }: Pick<ExpectationDeps, 'ledger'>,
   shown: readonly WalletHoldings[],
 ): Promise<readonly Look[]> {
   const looks: Look[] = [];
@@ -50,16 +35,21 @@ async function depositLooks(
   return looks;
 }
 
-/** Null if the slot cannot be compared, or too few nodes list the movements. */
-async function hotLook(deps: ExpectationDeps, shown: WalletHoldings): Promise<Look | null> {
-  const baseline = await deps.ledger.baselines.of(shown.wallet);
-  const record = await expectedOf(deps, baseline, shown).catch(unlisted);
-  return record === null ? null : { ...shown, baseline, differences: differencesOf(shown.holdings, record) };
-}
-
-function unlisted(error: unknown): null {
-  if (isDomainError(error, 'NoHealthyNode')) return null;
-  throw error;
+/** Compares hot wallets, without those whose slot cannot be compared, or whose movements too few nodes list. */
+export async function hotLooks(
+  deps: ExpectationDeps,
+  shown: readonly WalletHoldings[],
+): Promise<readonly Look[]> {
+  const looks: Look[] = [];
+  for (const one of shown) {
+    const baseline = await deps.ledger.baselines.of(one.wallet);
+    const record = await expectedOf(deps, baseline, one).catch((error: unknown) => {
+      if (isDomainError(error, 'NoHealthyNode')) return null;
+      throw error;
+    });
+    if (record !== null) looks.push({ ...one, baseline, differences: differencesOf(one.holdings, record) });
+  }
+  return looks;
 }
 
 /**

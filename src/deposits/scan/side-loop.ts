@@ -28,14 +28,10 @@ export class BesideScan {
   }
 
   /** Repeats the task, except while the scan is paused. */
-  async keepLooking(
-    name: string,
-    work: () => Promise<unknown>,
-    everyMs = this.#deps.pollMs ?? POLL_MS,
-  ): Promise<void> {
+  async keepLooking(name: string, work: () => Promise<unknown>): Promise<void> {
     while (!this.#end.aborted) {
       await this.look(name, work);
-      await rest(everyMs, this.#end);
+      await rest(this.#deps.pollMs ?? POLL_MS, this.#end);
     }
   }
 

@@ -3,7 +3,6 @@ import { type ScanStatus, sinceOf, type TailOrder } from '../../domain/scan.ts';
 import { givingUp } from '../../solana/rpc/giving-up.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
-import { OutflowConfirmer } from '../credits/confirm-outflows.ts';
 import { type BlockRate, NO_PACE, paceAfter } from './block-rate.ts';
 import { haltAfter, isOperational, ScanAlarms } from './failure-alerts.ts';
 import { standOf, tipOrNull, withDefects } from './progress.ts';
@@ -28,18 +27,15 @@ export interface DepositScanDeps extends ScannerDeps, SlowLook {
 }
 
 const WAIT_MS = 2_000;
-/** Milliseconds. Users wait for deposits, not for outflows. */
-const OUTFLOWS_EVERY_MS = 2_000;
 
 export function createDepositScan(deps: DepositScanDeps) {
   const paces: Paces = { last: NO_PACE };
   // Kept across turns, because a defect must last longer than one turn before it raises an alert.
   const defects: Defects = new Map();
   const confirmer = new DepositConfirmer(deps);
-  const outflows = new OutflowConfirmer(deps);
   return {
     /**
-     * Follows the chain for `seconds`: moves the cursor, confirms deposits and outflows, prunes old headers.
+     * Follows the chain for `seconds`: moves the cursor, confirms deposits, prunes old headers.
      * Returns the last status. A blocked scan reports its reason and retries. A paused scan only reports the
      * chain's tip. Several may run at once, because each block is committed once.
      */
@@ -53,7 +49,6 @@ export function createDepositScan(deps: DepositScanDeps) {
         const [status] = await Promise.all([
           follow(scanning, reporter, since),
           beside.keepLooking('confirming deposits', () => confirmer.confirm(turnEnd)),
-          beside.keepLooking('witnessing what left', () => outflows.witness(turnEnd), OUTFLOWS_EVERY_MS),
           beside.look('pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true
             ? [beside.keepLooking('announcing deposits', () => announcer.announce(turnEnd))]

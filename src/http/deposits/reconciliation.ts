@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { ReconciledWallets, Reconciliation } from '../../client/reconciliation.ts';
+import type { Reconciliation } from '../../client/reconciliation.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { PassesView } from '../../ledger/reconciliation/passes.ts';
-import { problems, time, u64 } from '../schemas.ts';
+import type { PassesView } from '../../ledger/reconciliation/reconciliations.ts';
+import { problems, time } from '../schemas.ts';
 
 const UNREAD_SHOWN = 100;
 
@@ -16,18 +16,11 @@ const compared = {
     .describe(
       'Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference`',
     ),
-  slots: z
-    .object({
-      from: u64.describe('Lowest slot'),
-      to: u64.describe('Highest slot'),
-    })
-    .nullable()
-    .describe('Finalized slots of the comparisons; null if there was none'),
 };
 
 const UnreadBody = z.object({
   wallet: z.string().describe('Address of the wallet'),
-  reason: z.string().describe('Why no quorum of nodes agrees on its balances'),
+  reason: z.string().describe('Why it could not be compared'),
   since: time.describe('Time since which the wallet could not be compared'),
   askedAt: time.describe('Time of the last try'),
 });
@@ -82,33 +75,14 @@ export function reconciliationRoute({ ledger }: { readonly ledger: Ledger }): Fa
 
 function present({ last, open, watched, unread, longestUnread }: PassesView): Reconciliation {
   return {
-    last: last && { ...presentCompared(last), endedAt: last.endedAt.toISOString() },
-    open: open && { ...presentCompared(open), after: open.after, haltedBecause: open.haltedBecause },
+    last: last && { ...last, begunAt: last.begunAt.toISOString(), endedAt: last.endedAt.toISOString() },
+    open: open && { ...open, begunAt: open.begunAt.toISOString() },
     watched,
     unread,
-    longestUnread: longestUnread.map(({ wallet, reason, since, askedAt }) => ({
-      wallet,
-      reason,
+    longestUnread: longestUnread.map(({ since, askedAt, ...one }) => ({
+      ...one,
       since: since.toISOString(),
       askedAt: askedAt.toISOString(),
     })),
   };
 }
-
-function presentCompared({
-  begunAt,
-  wallets,
-  accounts,
-  differences,
-  slots,
-}: ComparedPass): ReconciledWallets {
-  return {
-    begunAt: begunAt.toISOString(),
-    wallets,
-    accounts,
-    differences,
-    slots: slots && { from: slots.from.toString(), to: slots.to.toString() },
-  };
-}
-
-type ComparedPass = NonNullable<PassesView['last'] | PassesView['open']>;

@@ -201,10 +201,8 @@ interface OutflowTable {
   asset: string;
   wallet: string;
   amount: bigint;
-  /** True until a quorum has confirmed it. */
-  witnessDue: Generated<boolean>;
-  /** Names of the nodes that confirmed it, or our payment that explains it. */
-  witnessedBy: string | null;
+  /** False if a delegate moved the tokens. */
+  ownerSigned: boolean;
 }
 
 interface SpendTable {
@@ -225,30 +223,25 @@ interface WalletBaselineTable {
   takenAt: Generated<Date>;
 }
 
-/** Totals of a pass, and its lowest and highest slots; null before the first wallet. */
-interface PassCounts {
-  wallets: Generated<bigint>;
-  accounts: Generated<bigint>;
-  differences: Generated<bigint>;
-  fromSlot: bigint | null;
-  toSlot: bigint | null;
-}
-
-interface ReconciliationTable extends PassCounts {
+interface ReconciliationTable {
   one: Generated<boolean>;
   pages: Generated<bigint>;
+  /** Passes that have ended. */
+  passes: Generated<bigint>;
   /** When the running pass began; null if none is running. */
   begunAt: Date | null;
   after: string | null;
   /** Why a round ended early; null if none did since the last page. */
   haltedBecause: string | null;
   comparedSince: Generated<Date>;
-}
-
-interface ReconciledPassTable extends PassCounts {
-  one: Generated<boolean>;
-  begunAt: Date;
-  endedAt: Generated<Date>;
+  wallets: Generated<bigint>;
+  accounts: Generated<bigint>;
+  differences: Generated<bigint>;
+  lastBegunAt: Date | null;
+  lastEndedAt: Date | null;
+  lastWallets: Generated<bigint>;
+  lastAccounts: Generated<bigint>;
+  lastDifferences: Generated<bigint>;
 }
 
 interface UnreadWalletTable {
@@ -278,6 +271,5 @@ export interface DepositTables {
   spend: SpendTable;
   walletBaseline: WalletBaselineTable;
   reconciliation: ReconciliationTable;
-  reconciledPass: ReconciledPassTable;
   unreadWallet: UnreadWalletTable;
 }

@@ -5,7 +5,7 @@ import { depositKey } from '../../domain/deposit-key.ts';
 import type { Database, Tables } from '../database.ts';
 import type { Arrival } from '../deposits/deposit-merge.ts';
 import { appendBlocks, HEADER, insertHeaders, type MatchedBlock, namedBlocks } from './blocks.ts';
-import { type FoundBlock, recordFindings } from './findings.ts';
+import { type FoundBlock, recordFindings, removeOtherOutflows } from './findings.ts';
 import { type Cursor, lockCursor, readCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, withNewestWatchSet } from './watched.ts';
@@ -103,6 +103,8 @@ export async function upsertBlocks(
 ): Promise<readonly Arrival[] | null> {
   const blocks = await withNewestWatchSet(trx, matched);
   if (blocks === null) return null;
-  const added = await recordFindings(trx, await namedBlocks(trx, blocks));
+  const named = await namedBlocks(trx, blocks);
+  await removeOtherOutflows(trx, blocks);
+  const added = await recordFindings(trx, named);
   return [...new Map(added.map((arrival) => [depositKey(arrival), arrival])).values()];
 }

@@ -112,7 +112,7 @@ const stagedBlocks = z.array(
     }),
     finding: z.object({
       inflows: z.array(z.object({ ...movement, reason: z.enum(NOT_CREDITED_REASONS).nullable() })),
-      outflows: z.array(z.object(movement)),
+      outflows: z.array(z.object({ ...movement, ownerSigned: z.boolean() })),
       spends: z.array(z.object({ signature: z.string(), wallet: z.string(), error: z.string().nullable() })),
     }),
   }),

@@ -2,10 +2,20 @@ import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { SOL } from '../../domain/deposit-asset.ts';
 import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
-import type { RecordedSpend } from '../../domain/spends.ts';
 import { anyOf, type Database } from '../database.ts';
 import { GENERATION } from '../operations/restore-detection.ts';
 import { LIVE } from './attempt-row.ts';
+
+/** The attempt of a transaction that a wallet of ours may have signed. */
+export interface RecordedSpend {
+  readonly settlementId: string;
+  readonly n: number;
+  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+  readonly isAdopted: boolean;
+  /** `slot`: block of a landed or failed attempt. `error`: of a failed one. */
+  readonly slot: bigint | null;
+  readonly error: string | null;
+}
 
 /** A withdrawal without an attempt that has paid it, or may yet. */
 export interface UnpaidWithdrawal {

@@ -1,4 +1,4 @@
-import { arrivedBy } from '../../domain/balance-changes.ts';
+import { findingOfTransaction } from '../../domain/credits.ts';
 import type { BlockHeader, Movement, ScannedTransaction } from '../../domain/deposit.ts';
 import { getBlock, getBlocksWithLimit } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
@@ -22,6 +22,17 @@ export async function deniersOf(
     return shown === 'absent' || (shown !== 'untold' && arrivedBy(shown, arrival) === 0n);
   });
   return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
+}
+
+/** Base units that arrived at the account. Ownership alone decides, so no asset rules are needed. */
+function arrivedBy(transaction: ScannedTransaction, { wallet, account, asset }: Movement): bigint {
+  const { inflows } = findingOfTransaction(transaction, {
+    kindOf: (address) => (address === wallet ? 'deposit' : undefined),
+    ataOf: () => '',
+    asset: () => undefined,
+    isAttempt: () => false,
+  });
+  return inflows.find((one) => one.account === account && one.asset === asset)?.amount ?? 0n;
 }
 
 /**

@@ -126,11 +126,6 @@ export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<b
   return denied !== null;
 }
 
-/** A wallet's current token accounts under both programs, by a single node: a hint. Throws as `NodePool.read` does. */
-export async function hintedTokenAccountsOf(pool: NodePool, wallet: string): Promise<readonly string[]> {
-  return (await pool.read((node) => tokenAccountsAt(node, wallet))).accounts;
-}
-
 /**
  * A wallet's token accounts under both programs at a finalized slot not below `asOf`, by a quorum. An account that a
  * quorum denies is left out. Throws NoHealthyNode if too few nodes have reached that slot.
@@ -152,7 +147,8 @@ export async function tokenAccountsOf(
   });
 }
 
-async function tokenAccountsAt(node: SolanaNode, wallet: string) {
+/** A wallet's token accounts under both programs, and the lower of the two slots, by one node. */
+export async function tokenAccountsAt(node: SolanaNode, wallet: string) {
   const [tokens, tokens2022] = await Promise.all([
     getTokenAccountsByOwner(node, wallet, TOKEN_PROGRAM),
     getTokenAccountsByOwner(node, wallet, TOKEN_2022_PROGRAM),

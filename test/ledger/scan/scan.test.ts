@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import type { Outflow } from '../../../src/domain/deposit.ts';
 import type { MatchedBlock } from '../../../src/ledger/scan/blocks.ts';
 import { Scan } from '../../../src/ledger/scan/scan.ts';
 import type { Matched, WatchedWallet } from '../../../src/ledger/scan/watched.ts';
@@ -218,6 +219,32 @@ describe('reading old blocks again', () => {
     expect(await amounts()).toEqual([1n, 2n, 3n]);
     expect((await use.ledger.depositFeed.events(0n, 9)).events).toHaveLength(3);
     expect(await use.ledger.scan.cursor()).toEqual(cursorAt(third.header));
+  });
+
+  it('replaces the outflows of a complete block, and adds those of single transactions', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const withOutflows = (...outflows: readonly Outflow[]) => ({
+      header: first.header,
+      finding: { ...NOTHING, outflows },
+    });
+    const at = async () =>
+      (await use.ledger.movements.balancesOf([ANN, BEN], 200n)).map(({ wallet, amount }) => [wallet, amount]);
+    await commit(use.ledger, [withOutflows(outflow(ANN, 5n), outflow(BEN, 6n)), second]);
+    expect(await at()).toEqual([
+      [ANN, -3n],
+      [BEN, -6n],
+    ]);
+    const alone = { ...withOutflows(outflow(BEN, 1n)), header: { ...first.header, blockhash: null } };
+    await upsert(alone);
+    expect(await at()).toEqual([
+      [ANN, -3n],
+      [BEN, -7n],
+    ]);
+    for (let times = 0; times < 2; times += 1) await upsert(withOutflows(outflow(BEN, 6n)));
+    expect(await at()).toEqual([
+      [ANN, 2n],
+      [BEN, -6n],
+    ]);
   });
 
   it('keeps a final amount and raises the alarm; one that is not confirmed is put right', async () => {

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../../domain/alerts.ts';
-import { describeInflow, type InflowAnswer, isAlike, verdictOn } from '../../domain/quorum-result.ts';
+import { type InflowAnswer, isAlike, verdictOn } from '../../domain/quorum-result.ts';
 import { depositId } from '../../ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';
@@ -8,13 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { type FetchTransaction, fetchFromBlock } from '../../solana/history/transaction.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type DepositMatcher, type Judge, withNested } from '../scan/matcher.ts';
-import {
-  type Agreed,
-  agreedTransaction,
-  arrivalIn,
-  type JudgedTransaction,
-  shownBy,
-} from './agreed-transaction.ts';
+import { agreedTransaction, arrivalIn, type JudgedTransaction, shownBy } from './agreed-transaction.ts';
 import { Backoff } from './backoff.ts';
 import { addHiddenArrivals } from './hidden-arrivals.ts';
 
@@ -131,17 +125,6 @@ export class DepositConfirmer {
     return confirmations;
   }
 
-  /** Distrusts nodes whose blocks returned an arrival that a quorum denies. */
-  #blame(rows: readonly DepositRow[], { shown, nodes }: Agreed): void {
-    const { pool, matcher } = this.#deps;
-    for (const row of rows.filter((one) => !isShownAs(one, shown)))
-      for (const liar of matcher.showings.by(row))
-        pool.distrust(
-          liar,
-          `showed ${describeInflow(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`,
-        );
-  }
-
   /**
    * Node answers that have the transaction of these rows; if a quorum agrees, only its answer. Without
    * agreement in blocks, each node is asked for the transaction alone.
@@ -156,7 +139,6 @@ export class DepositConfirmer {
     const inBlock = fetch && (await agreedTransaction(pool, signature, judge, fetch));
     const agreed = inBlock ?? (await agreedTransaction(pool, signature, judge));
     if (agreed !== null) {
-      this.#blame(rows, agreed);
       await addHiddenArrivals(this.#deps, rows, agreed.shown);
       return agreed.nodes.map((node) => ({ node, shown: agreed.shown }));
     }
@@ -165,12 +147,6 @@ export class DepositConfirmer {
       result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
     );
   }
-}
-
-/** True if the chain has this amount for this wallet. Any other difference may be an error of our own row. */
-function isShownAs(row: DepositRow, shown: JudgedTransaction): boolean {
-  const arrival = arrivalIn(shown, row);
-  return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
 }
 
 type OfSignature = readonly [string, readonly DepositRow[]];

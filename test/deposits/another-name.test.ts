@@ -80,7 +80,7 @@ describe('one lying node of three, asked first, that shows a true transaction un
       cause: 'operator',
     } as const;
     const audit = createAddressAudit(room.deps(await liarFirst()));
-    const page = await new MockActivityEnvironment().run(() => audit.auditPage(order, null));
+    const page = await new MockActivityEnvironment().run(() => audit.auditPage(order));
     expect(page).toMatchObject({ unread: 0 });
     expect((await room.depositsOf(row.wallet)).map(({ signature }) => signature)).toEqual([row.signature]);
   });

@@ -1,12 +1,13 @@
 import { activityInfo, CancelledFailure, cancellationSignal } from '@temporalio/activity';
+import type { Alarm } from '../../domain/alerts.ts';
 import { highest, lowest } from '../../domain/bigint.ts';
 import type { BlockName } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
-import type { RescanOrder, RescanResult } from '../../domain/rescan.ts';
+import { GAP_UNREAD, type RescanOrder, type RescanResult } from '../../domain/rescan.ts';
 import type { ScanRange } from '../../domain/scan.ts';
 import { rangeOf, slotsOf } from '../../domain/slots.ts';
 import type { ClosedGap } from '../../ledger/scan/gaps.ts';
-import type { RescanProgress, RescanRow, RescanTry } from '../../ledger/scan/rescans.ts';
+import type { GapsRead, RescanProgress, RescanRow, RescanTry } from '../../ledger/scan/rescans.ts';
 import { haltAfter } from '../scan/failure-alerts.ts';
 import type { WatchedBlock } from '../scan/matcher.ts';
 import { openReader, type ScannerDeps } from '../scan/scanner.ts';
@@ -56,59 +57,85 @@ async function readAll(deps: RescanDeps, run: RescanRow & RescanTry): Promise<Re
     const headers = await ledger.scan.headersBetween(next, last);
     await putOnRecord(deps, run, headers, { blocks: headers.length, readTo: last });
   }
+  return resultOf(await ledger.rescans.end(run, await readGaps(deps, run)));
+}
+
+/** Reads the closed gaps that the rescan meets, with one alert for each that is not read yet. */
+async function readGaps(deps: RescanDeps, run: RescanRow & RescanTry): Promise<GapsRead> {
+  const { alerts, gaps } = deps.ledger;
   let blocks = 0;
   const unread: ScanRange[] = [];
-  for (const gap of await ledger.gaps.closedBetween(fromSlot, toSlot)) {
-    const read = await readGap(deps, run, gap);
-    blocks += read.blocks;
-    const from = highest([read.readTo + 1n, fromSlot]);
-    const to = lowest([gap.toSlot, toSlot]);
+  const read: ClosedGap[] = [];
+  for (const gap of await gaps.closedBetween(run.fromSlot, run.toSlot)) {
+    const result = await readGap(deps, run, gap);
+    blocks += result.blocks;
+    const from = highest([result.readTo + 1n, run.fromSlot]);
+    const to = lowest([gap.toSlot, run.toSlot]);
     if (from <= to) unread.push(rangeOf({ from, to }));
+    if (result.isAgreed && result.readTo >= gap.toSlot) read.push(gap);
+    else await alerts.raise(unreadAlarm(gap));
   }
-  return resultOf(await ledger.rescans.end(run, { blocks, unread }));
+  for (const gap of read) await alerts.close('audit_incomplete', subjectOf(gap));
+  return { blocks, unread, read };
+}
+
+function unreadAlarm(gap: ClosedGap): Alarm {
+  const details = rangeOf({ from: gap.fromSlot, to: gap.toSlot });
+  const message = `slots ${details.from} to ${details.to}: ${GAP_UNREAD}`;
+  return { kind: 'audit_incomplete', subject: subjectOf(gap), message, details: { ...details } };
+}
+
+function subjectOf({ fromSlot, toSlot }: ClosedGap): string {
+  return `${fromSlot}-${toSlot}`;
 }
 
 function resultOf({ blocks, found, unread }: RescanRow): RescanResult {
   return { blocks, found, unread };
 }
 
-/** Reads the blocks of a gap that nodes have by now. Returns their number and the last slot. */
+/**
+ * Reads the blocks of a gap that nodes have by now. Returns their number and the last slot. `isAgreed`: a quorum of
+ * nodes returned each of them, so that no single node can have hidden a transfer.
+ */
 async function readGap(
   deps: RescanDeps,
   rescan: RescanTry,
   { below, fromSlot, toSlot, above }: ClosedGap,
-): Promise<RescanProgress> {
+): Promise<RescanProgress & { readonly isAgreed: boolean }> {
   const reader = openReader(deps, BUDGET_BYTES, cancellationSignal());
-  let [blocks, readTo] = [0, fromSlot - 1n];
+  let [blocks, readTo, isAgreed] = [0, fromSlot - 1n, true];
   for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
     cancellationSignal().throwIfAborted();
     const reading = await reader.after(last, above);
     if (reading.kind !== 'linked') break;
     const headers = reading.blocks.map(({ header }) => header).filter(({ slot }) => slot <= toSlot);
-    await putOnRecord(deps, rescan, headers);
+    isAgreed = (await putOnRecord(deps, rescan, headers)) && isAgreed;
     blocks += headers.length;
     last = headers.at(-1);
     // Without a block in the gap, its remaining slots were skipped.
     readTo = last?.slot ?? toSlot;
   }
-  return { blocks, readTo };
+  return { blocks, readTo, isAgreed };
 }
 
 /**
  * Stores the findings of these blocks; the rescan's progress is stored with the last one. What one copy has and
- * another lacks is pending until a quorum confirms the transaction itself.
+ * another lacks is pending until a quorum confirms the transaction itself. True if a quorum returned each block.
  */
 async function putOnRecord(
   deps: RescanDeps,
   rescan: RescanTry,
   headers: readonly BlockHeader[],
   progress?: RescanProgress,
-): Promise<void> {
+): Promise<boolean> {
+  let isAgreed = true;
   for (let unread = headers; unread.length > 0; ) {
     const copies = await deps.copies.first(unread);
     unread = unread.slice(copies.length);
+    isAgreed &&= copies.every(({ length }) => length >= deps.pool.quorum);
     await commit(deps, rescan, copies.flat(), unread.length === 0 ? progress : undefined);
   }
+  return isAgreed;
 }
 
 async function commit(

@@ -22,7 +22,7 @@ import { assembleTransaction, composeTransfer } from '../../src/solana/tx/transf
 import { Composer } from '../../src/withdrawals/compose.ts';
 import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
-import { randomAddress, withdrawalRow } from './composing.ts';
+import { randomAddress, withdrawalRow } from './composition-fixture.ts';
 import {
   fixedAccount,
   hookedMint,

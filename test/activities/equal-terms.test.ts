@@ -13,7 +13,7 @@ import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
 import { listen } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';

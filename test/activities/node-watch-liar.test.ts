@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createNodeWatch } from '../../src/activities/node-watch.ts';
 import { type Json, useLiar } from '../deposits/lying-proxy.ts';
-import { useScanRoom } from '../deposits/scan-room.ts';
+import { useScanRoom } from '../deposits/scan-fixture.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);

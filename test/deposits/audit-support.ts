@@ -5,7 +5,7 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { AuditOrder, AuditReport } from '../../src/domain/audit.ts';
-import type { ScanRoom } from './scan-room.ts';
+import type { ScanRoom } from './scan-fixture.ts';
 
 /** The whole audit, as its workflow does it. */
 export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Promise<AuditReport> {

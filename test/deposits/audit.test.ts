@@ -19,7 +19,7 @@ import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 

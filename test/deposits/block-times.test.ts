@@ -4,7 +4,7 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { depositNews } from '../../src/ledger/webhooks/events.ts';
 import { askFirst, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);

@@ -4,7 +4,7 @@ import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { isWholeBlock, type Json, LyingProxy, rpc } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 let liar: LyingProxy;

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { standOf } from '../../src/deposits/scan/progress.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/liar.ts';
+import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/lying-node.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const TRUTH: Lie = () => undefined;
 /** What a node returns for a parent that it has cleaned up. */

@@ -7,7 +7,7 @@ import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { signVersion1 } from '../conformance/version-1.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 

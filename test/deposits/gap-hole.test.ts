@@ -8,7 +8,7 @@ import type { NodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { isWholeBlock, useLiar } from './lying-proxy.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const lies = useLiar(room);

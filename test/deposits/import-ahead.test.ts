@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { codeOf } from '../ledger/support.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 

@@ -5,7 +5,7 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const lies = useLiar(room);

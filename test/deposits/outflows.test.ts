@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { OutflowConfirmer } from '../../src/deposits/credits/confirm-outflows.ts';
 import type { OutflowRow } from '../../src/ledger/deposits/outflows.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
-import { turnUntil } from './turns.ts';
+import { useScanRoom } from './scan-fixture.ts';
+import { turnUntil } from './scan-steps.ts';
 
 const room = useScanRoom(3);
 /** Of a transfer of 9,000,000 that its sender pays for. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { useScanRoom } from './scan-room.ts';
-import { standsAs, turnUntil } from './turns.ts';
+import { useScanRoom } from './scan-fixture.ts';
+import { standsAs, turnUntil } from './scan-steps.ts';
 
 const room = useScanRoom();
 

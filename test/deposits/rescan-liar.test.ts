@@ -9,7 +9,7 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);

@@ -5,7 +5,7 @@ import { BlockCopies } from '../../src/deposits/backfill/block-copies.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const MIB = 1_024 * 1_024;
 const BLOCKS = 6;

@@ -5,7 +5,7 @@ import type { ScanRange } from '../../src/domain/scan.ts';
 import { presentRescan } from '../../src/http/deposits/rescans.ts';
 import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(2);
 const BY = { actor: 'ops', reason: 'to see' };

@@ -12,7 +12,7 @@ import { OutflowConfirmer } from '../../src/deposits/credits/confirm-outflows.ts
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const delegate = newWallet();

@@ -9,7 +9,7 @@ import { rangeOf } from '../../src/domain/slots.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { askFirst, isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const LAMPORTS = 7_000_000n;

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
-import { turnUntil } from './turns.ts';
+import { useScanRoom } from './scan-fixture.ts';
+import { turnUntil } from './scan-steps.ts';
 
 const SLOW_MS = 100;
 /** What each block takes: several times as long as a look may take. */

@@ -10,7 +10,7 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
-import { AMOUNT, NonceDesk, type Paid, type Signed } from '../activities/nonce-desk.ts';
+import { AMOUNT, NonceDesk, type Paid, type Signed } from '../activities/nonce-fixture.ts';
 import { resume } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { quickChain } from '../support/quick-chain.ts';

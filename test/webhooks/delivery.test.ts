@@ -8,7 +8,7 @@ import type { WebhookEventType } from '../../src/domain/webhook.ts';
 import { startWebhookDelivery } from '../../src/platform/temporal/start-webhook-delivery.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
-import { PATIENCE, useDeliveryRoom } from './delivery-room.ts';
+import { PATIENCE, useDeliveryRoom } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
 const room = useDeliveryRoom();

@@ -11,7 +11,7 @@ import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
 import { attempt as attemptRow, PLENTY } from '../../ledger/support.ts';
-import { ears, LandingRoom, wallet } from '../../solana/landing-room.ts';
+import { ears, LandingRoom, wallet } from '../../solana/landing-fixture.ts';
 import { listen } from '../../solana/rpc-calls.ts';
 import { authorization, EXPLORER, openService, type Service } from '../service.ts';
 

@@ -7,7 +7,7 @@ import { readMint } from '../../../src/solana/tokens/mint.ts';
 import { readTokenAccount } from '../../../src/solana/tokens/token-account.ts';
 import { transferFee } from '../../../src/solana/tokens/transfer-fee.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../../src/solana/tx/transfer.ts';
-import { ears, LandingRoom, until, wallet } from '../landing-room.ts';
+import { ears, LandingRoom, until, wallet } from '../landing-fixture.ts';
 import { listen } from '../rpc-calls.ts';
 
 let room: LandingRoom;

@@ -8,7 +8,7 @@ import { ataBump } from '../../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../../src/solana/tx/transfer.ts';
 import { transferBounds, type UnitBounds, upkeepBounds } from '../../../src/solana/tx/unit-bounds.ts';
-import { randomAddress } from '../../activities/composing.ts';
+import { randomAddress } from '../../activities/composition-fixture.ts';
 import { quickChain } from '../../support/quick-chain.ts';
 
 const SOURCE = randomAddress();

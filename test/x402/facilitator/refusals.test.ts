@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { TOKEN_2022_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { LIMITS } from '../rules/buyer.ts';
-import { NETWORK, PRICE } from './selling-room.ts';
+import { NETWORK, PRICE } from './selling-fixture.ts';
 import { post, server, useFacilitator } from './support.ts';
 
 const use = useFacilitator();

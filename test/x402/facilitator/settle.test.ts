@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { paymentId } from '../../../src/domain/payment.ts';
 import { messageHashOf } from '../../../src/solana/tx/message.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
-import { NETWORK, PRICE } from './selling-room.ts';
+import { NETWORK, PRICE } from './selling-fixture.ts';
 import { type Answer, post, server, useFacilitator } from './support.ts';
 
 const use = useFacilitator();

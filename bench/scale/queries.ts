@@ -85,11 +85,6 @@ export const NOT_CALLED: Readonly<Record<string, string>> = {
   ),
   'gaps.open': FEW,
   'gaps.close': FEW,
-  ...Object.fromEntries(
-    ['of', 'wallets', 'begin', 'noteUnshown', 'noteWallets', 'end'].map(
-      (name) => [`gapAudits.${name}`, FEW] as const,
-    ),
-  ),
   'stagedRanges.stage': FEW,
   'stagedRanges.join': FEW,
 };

@@ -186,8 +186,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.scanPauses.open();
   await ledger.scanPauses.assertNone();
   await ledger.rescans.open(10);
+  await ledger.rescans.due(10);
   await ledger.gaps.closedBetween(1n, top);
-  await ledger.gapAudits.due(10);
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);
   await ledger.keptBlocks.neededSlot();

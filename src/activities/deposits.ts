@@ -24,8 +24,7 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
     joinRanges: () => withHeartbeat(() => ranges.joinRanges()),
     rescan: (order: RescanOrder) => withHeartbeat(() => rescans.rescan(order)),
     ...audits,
-    auditPage: (order: AuditOrder, after: string | null) =>
-      withHeartbeat(() => audits.auditPage(order, after)),
+    auditPage: (order: AuditOrder) => withHeartbeat(() => audits.auditPage(order)),
   };
 }
 

@@ -103,10 +103,8 @@ export interface ScanGap extends ScanRange {
   readonly endedAt: string | null;
   readonly actor: string | null;
   readonly reason: string | null;
-  /** When all addresses were audited over it; null before, and for a filled gap. */
-  readonly auditedAt: string | null;
-  /** Since when no quorum returns its blocks, so that audits of it stay incomplete; null otherwise. */
-  readonly unshownSince: string | null;
+  /** When a rescan had read all blocks of a closed gap from a quorum of nodes; null before. */
+  readonly readAt: string | null;
 }
 
 /** Name of the signal with which an activity reports the scan's status to its workflow. */

@@ -17,7 +17,6 @@ import { Continuity } from './operations/continuity.ts';
 import { Pauses } from './operations/pauses.ts';
 import { Baselines } from './reconciliation/baselines.ts';
 import { Reconciliations } from './reconciliation/reconciliations.ts';
-import { GapAudits } from './scan/gap-audits.ts';
 import { Gaps } from './scan/gaps.ts';
 import { ImportAudits } from './scan/import-audits.ts';
 import { KeptBlocks } from './scan/kept-blocks.ts';
@@ -72,7 +71,6 @@ export interface Ledger {
   readonly keptBlocks: KeptBlocks;
   readonly rescans: Rescans;
   readonly gaps: Gaps;
-  readonly gapAudits: GapAudits;
   readonly importAudits: ImportAudits;
   readonly stagedRanges: StagedRanges;
   readonly deposits: Deposits;
@@ -119,7 +117,6 @@ export async function openLedger(
     keptBlocks: new KeptBlocks(db),
     rescans: new Rescans(db),
     gaps: new Gaps(db),
-    gapAudits: new GapAudits(db),
     importAudits: new ImportAudits(db),
     stagedRanges: new StagedRanges(db),
     deposits: new Deposits(db),

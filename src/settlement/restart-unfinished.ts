@@ -75,7 +75,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       for await (const row of ledger.settlements.unfinished())
         if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
       const owed = await owedOrphans(running);
-      const rescans = (await ledger.rescans.open(RESCANS_A_ROUND))
+      const rescans = (await ledger.rescans.due(RESCANS_A_ROUND))
         .map(orderOf)
         .filter((order) => !running.has(rescanWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);

@@ -56,7 +56,7 @@ describe('an audit that runs over a restore of the record', () => {
     await continuity.pulse();
     const activities = createAddressAudit(room.deps());
     const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
-    const page = await run(() => activities.auditPage(order, null));
+    const page = await run(() => activities.auditPage(order));
     expect(page).toMatchObject({ found: 1, remaining: 0, unread: 0 });
     // A backup from before this page.
     await sql`delete from deposit_event where deposit_id in (select id from deposit where wallet = ${wallet})`.execute(

@@ -67,7 +67,7 @@ describe('the time of a block, as one node tells it', () => {
     };
     const order = { address: wallet, from: '1', to: `${row.slot}`, repair: true, cause: 'operator' } as const;
     const audit = createAddressAudit(room.deps(nodes.pool));
-    await new MockActivityEnvironment().run(() => audit.auditPage(order, null));
+    await new MockActivityEnvironment().run(() => audit.auditPage(order));
     room.localnet.controls.clearFaults();
     expect((await room.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
   });

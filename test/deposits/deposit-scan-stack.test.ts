@@ -7,7 +7,7 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { ensureDepositScan } from '../../src/platform/temporal/schedules.ts';
 import { pauseScan, scanStatus } from '../../src/workflows/messages.ts';
 import { newWallet } from '../support/stack.ts';
-import { reaches, until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack();

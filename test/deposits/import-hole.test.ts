@@ -104,7 +104,7 @@ it('an address with a past is freed by no node that lost its blocks since it sho
     const order = orders.find((each): each is AuditOrder => each.address === address);
     if (order === undefined) throw new Error('an audit is due');
     return new MockActivityEnvironment().run(async () => {
-      const report = await activities.auditPage(order, null);
+      const report = await activities.auditPage(order);
       await activities.closeAudit(order, report);
       return report;
     });

@@ -80,7 +80,7 @@ describe('a try to read blocks again', () => {
     const slots = await missedIn();
     const begun = await rescans.begin({ ...slots, ...BY });
     await rescans.giveUp(slots, 'cancelled');
-    await expect(rescans.end(begun, { blocks: 0, unread: [] })).rejects.toMatchObject({
+    await expect(rescans.end(begun, { blocks: 0, unread: [], read: [] })).rejects.toMatchObject({
       code: 'Unavailable',
     });
     expect(presentRescan(await newest())).toMatchObject({ state: 'given_up', trouble: 'cancelled' });

@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../../domain/alerts.ts';
 import {
-  describeInflow,
   type InflowVerdict,
   isAlike,
   type ReportedInflow,
@@ -12,7 +11,7 @@ import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FetchTransaction, fetchFromBlock } from '../../solana/history/transaction.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
-import { type Agreement, type Answer, agree, answersIn } from '../../solana/rpc/quorum.ts';
+import { type Answer, agree, answersIn } from '../../solana/rpc/quorum.ts';
 import { type DepositMatcher, type Judge, withNested } from '../scan/matcher.ts';
 import { agreedTransaction, arrivalIn, type JudgedTransaction, shownBy } from './agreed-transaction.ts';
 import { Backoff } from './backoff.ts';
@@ -131,17 +130,6 @@ export class DepositConfirmer {
     return confirmations;
   }
 
-  /** Distrusts nodes whose blocks returned an arrival that a quorum denies. */
-  #blame(rows: readonly DepositRow[], { answer, nodes }: Agreement<JudgedTransaction>): void {
-    const { pool, matcher } = this.#deps;
-    for (const row of rows.filter((one) => !isShownAs(one, answer)))
-      for (const liar of matcher.showings.by(row))
-        pool.distrust(
-          liar,
-          `showed ${describeInflow(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`,
-        );
-  }
-
   /**
    * Node answers that have the transaction of these rows; if a quorum agrees, only its answer. Without
    * agreement in blocks, each node is asked for the transaction alone.
@@ -156,19 +144,12 @@ export class DepositConfirmer {
     const inBlock = fetch && (await agreedTransaction(pool, signature, judge, fetch));
     const agreed = inBlock ?? (await agreedTransaction(pool, signature, judge));
     if (agreed !== null) {
-      this.#blame(rows, agreed);
       await addHiddenArrivals(this.#deps, rows, agreed.answer);
       return agreed.nodes.map((node) => ({ node, shown: agreed.answer }));
     }
     const answers = answersIn(await pool.all((node) => shownBy(node, signature, judge)));
     return answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, shown: answer }]));
   }
-}
-
-/** True if the chain has this amount for this wallet. Any other difference may be an error of our own row. */
-function isShownAs(row: DepositRow, shown: JudgedTransaction): boolean {
-  const arrival = arrivalIn(shown, row);
-  return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
 }
 
 /**

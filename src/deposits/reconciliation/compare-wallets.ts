@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import { highest } from '../../domain/bigint.ts';
-import { messageOf } from '../../domain/errors.ts';
 import { agreedOn } from '../../domain/reconciliation.ts';
 import type { UnreadWallet } from '../../ledger/reconciliation/reconciliations.ts';
 import {
@@ -14,7 +13,6 @@ import {
 import { tokenAccountsAt } from '../../solana/history/token-accounts.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
-import { reached } from '../../solana/rpc/quorum.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
 import {

@@ -101,7 +101,6 @@ function presentGap(row: GapRow): ScanGap {
     endedAt: row.endedAt?.toISOString() ?? null,
     actor: row.actor,
     reason: row.reason,
-    auditedAt: row.auditedAt?.toISOString() ?? null,
-    unshownSince: row.unshownSince?.toISOString() ?? null,
+    readAt: row.readAt?.toISOString() ?? null,
   };
 }

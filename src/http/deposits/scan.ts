@@ -22,14 +22,9 @@ const GapBody = range.extend({
     .nullable()
     .describe('Name of the API key or operator that closed the gap; null if it was not closed'),
   reason: z.string().nullable().describe('Reason for closing it; null if it was not closed'),
-  auditedAt: time
+  readAt: time
     .nullable()
-    .describe('Time at which every address was audited over the gap; null until then'),
-  unshownSince: time
-    .nullable()
-    .describe(
-      'Time since which audits of the gap are without result, because no quorum of nodes returns its blocks; else null',
-    ),
+    .describe('Time at which a rescan had read all its blocks from a quorum of nodes; null until then'),
 }) satisfies z.ZodType<ScanGap>;
 
 const told = z.object({
@@ -107,7 +102,7 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
         tags,
         summary: 'Close the open gap',
         description:
-          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice then audits every address over these slots. The name of the API key and the reason are stored.',
+          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice rescans these slots until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
         body: RangeBody,
         response,
       },

@@ -89,19 +89,8 @@ interface ScanGapTable {
   endedAt: Date | null;
   actor: string | null;
   reason: string | null;
-  /** When all wallets were searched over the gap; `gapUnreadWallet` has those with incomplete answers. */
-  walkedAt: Date | null;
-  /** Since when the walk, or the latest look after it, finds no quorum of nodes with these slots. */
-  unshownSince: Date | null;
-  /** When the next audit begins; null: at once. */
-  auditAfter: Date | null;
-  auditedAt: Date | null;
-}
-
-interface GapUnreadWalletTable {
-  fromSlot: bigint;
-  toSlot: bigint;
-  wallet: string;
+  /** When a rescan had read all blocks of this closed gap from a quorum of nodes; null before. */
+  readAt: Date | null;
 }
 
 interface ScanPauseTable {
@@ -124,8 +113,6 @@ export interface RescanTable {
   begunAt: Generated<Date>;
   /** The workflow run that last continued it; null before the first. */
   run: string | null;
-  /** When a run last continued it. A rescan that no run continues is given up. */
-  triedAt: Generated<Date>;
   /** All blocks up to this slot are read, except for gaps; null before the first. */
   readTo: bigint | null;
   blocks: Generated<number>;
@@ -134,6 +121,8 @@ export interface RescanTable {
   unread: ColumnType<readonly ScanRange[], string | undefined, string>;
   /** Error of the latest try; null while it makes progress. */
   trouble: string | null;
+  /** When a run of it is started again; null: at once. */
+  retryAfter: Date | null;
   endedAt: Date | null;
 }
 
@@ -259,7 +248,6 @@ export interface DepositTables {
   scanCursor: ScanCursorTable;
   block: BlockTable;
   scanGap: ScanGapTable;
-  gapUnreadWallet: GapUnreadWalletTable;
   scanPause: ScanPauseTable;
   rescan: RescanTable;
   stagedRange: StagedRangeTable;

@@ -1,13 +1,12 @@
 import { sql, type Transaction } from 'kysely';
 import { highest, lowest } from '../../domain/bigint.ts';
 import type { Database, Tables } from '../database.ts';
-import { dropForsaken } from './rescans.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 interface Retention {
   /** Slots behind the cursor whose headers are always kept. */
   readonly keptSlots?: bigint | undefined;
-  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses. */
+  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses and for rescans. */
   readonly auditSlots?: bigint;
   /** The maximum of headers that one transaction deletes. */
   readonly atMost?: number;
@@ -52,7 +51,6 @@ export class KeptBlocks {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null) return 0;
-      await dropForsaken(trx);
       const needed = await neededFrom(trx, cursor.slot - auditSlots);
       const horizon = cursor.slot - keptSlots;
       const pruned = await trx
@@ -76,12 +74,16 @@ export class KeptBlocks {
   }
 }
 
-/** The lowest slot that an attempt, a gap, a rescan or (from `auditFrom` on) an audit needs; null for none. */
+/**
+ * The lowest slot that an attempt, an open gap or (from `auditFrom` on) an audit or a rescan needs; null for none. A
+ * rescan of a closed gap links its blocks to the one below.
+ */
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
     (${ATTEMPTS_NEED}),
-    (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
+    (select min(from_slot) from scan_gap where state = 'open'),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
-    (select min(from_slot) from rescan where ended_at is null)) as slot`.execute(trx);
+    (select greatest(coalesce((select max(slot) from block where slot < min(from_slot)), min(from_slot)), ${auditFrom})
+      from rescan where ended_at is null having count(*) > 0)) as slot`.execute(trx);
   return rows[0]?.slot ?? null;
 }

@@ -96,12 +96,12 @@ test('a gap is shown, and closed by name and reason, once it is exactly the open
   const closed = await call('POST', '/v1/scan/close-gap', closing);
   expect(closed.body).toMatchObject({ cursor: { slot: '105' } });
   expect(closed.body.gaps).toMatchObject([
-    { state: 'closed', actor: 'tests', reason: 'archive has none', auditedAt: null },
+    { state: 'closed', actor: 'tests', reason: 'archive has none', readAt: null },
   ]);
   expect((await call('POST', '/v1/scan/close-gap', closing)).status).toBe(200);
-  expect((await scan()).gaps).toMatchObject([{ unshownSince: null }]);
-  await ledger.gapAudits.noteUnshown({ from: 101n, to: 105n }, await ledger.continuity.record());
-  expect((await scan()).gaps).toMatchObject([{ unshownSince: expect.stringMatching(/Z$/) }]);
+  expect((await scan()).rescans).toMatchObject([
+    { from: '101', to: '105', actor: 'tests', state: 'reading' },
+  ]);
 });
 
 test.each([
@@ -133,7 +133,7 @@ test('a rescan is a run of its own, joined by who asks again, and needs no scan 
     expect((await call('POST', '/v1/scan/rescan', { ...RANGE, reason })).body).toEqual(underWay);
   const handle = service.temporal.workflow.getHandle('deposit-rescan/100-100');
   expect(await handle.describe()).toMatchObject({ type: 'depositRescan', status: { name: 'RUNNING' } });
-  expect((await scan()).rescans).toEqual([underWay]);
+  expect((await scan()).rescans).toContainEqual(underWay);
   await handle.terminate();
 });
 
@@ -147,7 +147,7 @@ test('what came of each rescan is listed, newest first, page by page', async () 
   await rescans.giveUp({ from: 100n, to: 100n }, 'its run has ended');
   expect((await scan()).rescans).toEqual([]);
   const again = await rescans.begin({ from: 100n, to: 101n, actor: 'ops', reason: 'once more' });
-  await rescans.end(again, { blocks: 2, unread: [] });
+  await rescans.end(again, { blocks: 2, unread: [], read: [] });
   const newest = await call('GET', '/v1/scan/rescans?limit=1');
   const endedAt = expect.stringMatching(/Z$/);
   expect(newest.body.rescans).toMatchObject([{ to: '101', state: 'done', blocks: 2, endedAt }]);
@@ -158,7 +158,7 @@ test('what came of each rescan is listed, newest first, page by page', async () 
   });
   const last = await rescans.begin({ from: 100n, to: 102n, actor: 'ops', reason: 'of a gap' });
   const unread = [{ from: '101', to: '102' }];
-  await rescans.end(last, { blocks: 1, unread });
+  await rescans.end(last, { blocks: 1, unread, read: [] });
   const { rescans: after } = (await call('GET', '/v1/scan/rescans?limit=1')).body;
   expect(after).toMatchObject([{ state: 'incomplete', unread, trouble: null, endedAt }]);
   expect((await call('GET', '/v1/scan/rescans?limit=x')).body).toMatchObject({ status: 400, field: 'limit' });

@@ -172,6 +172,8 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   await ledger.cluster.check('a genesis hash');
   await ledger.nodeLedgers.keep(new Map([['a node', { first: 1n, finalized: 2n, gap: null }]]));
   await ledger.nodeViews.put('a worker', []);
+  await ledger.scanStatus.report({ state: 'tail', tip: 1n, reason: null });
+  await ledger.scanStatus.touch(true);
   await scanPauses.begin(NOTE);
   await scanPauses.end(NOTE);
   const {

@@ -185,6 +185,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.scan.headersBetween(top - 1_200n, top);
   await ledger.scanPauses.open();
   await ledger.scanPauses.assertNone();
+  await ledger.scanStatus.read();
   await ledger.rescans.open(10);
   await ledger.rescans.due(10);
   await ledger.gaps.closedBetween(1n, top);

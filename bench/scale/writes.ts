@@ -169,6 +169,8 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   await ledger.cluster.bind('a genesis hash');
   await ledger.cluster.check('a genesis hash');
   await ledger.alerts.closeUnseen(['node_silent'], 90);
+  await ledger.scanStatus.report({ state: 'tail', tip: 1n, reason: null });
+  await ledger.scanStatus.touch(true);
   await scanPauses.begin(NOTE);
   await scanPauses.end(NOTE);
   const {

@@ -52,7 +52,7 @@ export const ALERT_KINDS = [
   'scan_gap',
   /** The scan is stopped until an operator acts, or has waited for nodes for more than a minute. Subject: `sluice`. */
   'scan_stopped',
-  /** The scan reports no status: Temporal or the chain workers do not respond. Subject: `sluice`. */
+  /** No worker has reported the scan's status for a minute. Subject: `sluice`. */
   'scan_silent',
   /** The scan is far behind the finalized slot of the nodes: deposits are credited late. Subject: `sluice`. */
   'scan_behind',

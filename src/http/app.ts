@@ -72,7 +72,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(auditRoutes(deps));
     await typed.register(hotWalletRoute(deps));
     await typed.register(reconciliationRoute(deps));
-    await typed.register(scanRoutes({ ...deps, cluster: deps.explorer.cluster }));
+    await typed.register(scanRoutes(deps));
     await typed.register(webhookRoutes(deps));
   });
   await app.ready();

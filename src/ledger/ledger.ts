@@ -23,6 +23,7 @@ import { KeptBlocks } from './scan/kept-blocks.ts';
 import { Rescans } from './scan/rescans.ts';
 import { Scan } from './scan/scan.ts';
 import { ScanPauses } from './scan/scan-pauses.ts';
+import { ScanStatusRow } from './scan/scan-status.ts';
 import { StagedRanges } from './scan/staged-ranges.ts';
 import { Watched } from './scan/watched.ts';
 import { Attempts } from './settlements/attempts.ts';
@@ -68,6 +69,7 @@ export interface Ledger {
   readonly assets: Assets;
   readonly scan: Scan;
   readonly scanPauses: ScanPauses;
+  readonly scanStatus: ScanStatusRow;
   readonly keptBlocks: KeptBlocks;
   readonly rescans: Rescans;
   readonly gaps: Gaps;
@@ -114,6 +116,7 @@ export async function openLedger(
     assets: new Assets(db),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
+    scanStatus: new ScanStatusRow(db),
     keptBlocks: new KeptBlocks(db),
     rescans: new Rescans(db),
     gaps: new Gaps(db),

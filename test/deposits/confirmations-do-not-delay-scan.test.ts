@@ -2,7 +2,6 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
-import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { newSignature } from './audit-support.ts';
 import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
@@ -26,7 +25,7 @@ async function askedInTurn(): Promise<number> {
     return answer;
   };
   const scan = createDepositScan({ ...room.deps(nodes.pool), stop: stop.signal });
-  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600, since: null }));
+  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
   return asked;
 }
 
@@ -68,19 +67,6 @@ it('confirming deposits asks about the last one among the first, though a crowd 
   expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
 });
 
-it('a turn goes on at the pace of the one before', async () => {
-  await room.scanAll(room.scanner());
-  room.finalize(20);
-  const told: ScanStatus[] = [];
-  const onStatus = (status: ScanStatus) => void told.push(status);
-  const scan = createDepositScan({ ...room.deps(), onStatus });
-  const turn = () => new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
-  await turn();
-  await turn();
-  expect(told.length).toBeGreaterThan(1);
-  expect(told.map(({ blocksPerSecond }) => blocksPerSecond)).not.toContain(0);
-});
-
 it('a scan that is to end waits for no block, and says what it knew before', async () => {
   await room.scanAll(room.scanner());
   room.finalize();
@@ -95,7 +81,7 @@ it('a scan that is to end waits for no block, and says what it knew before', asy
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { timeoutMs: 600_000 });
   const scan = createDepositScan({ ...room.deps(pool), stop: stop.signal });
-  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600, since: null }));
+  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
   expect(status).not.toHaveProperty('reason');
   expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   await pool.close();

@@ -5,7 +5,7 @@ import type {
   NotCreditedReason,
   WatchKind,
 } from '../../domain/deposit.ts';
-import type { ScanGap, ScanRange } from '../../domain/scan.ts';
+import type { ScanGap, ScanRange, ScanReport } from '../../domain/scan.ts';
 
 interface WatchVersionTable {
   one: Generated<boolean>;
@@ -67,6 +67,21 @@ interface ScanCursorTable {
   prunedTo: bigint | null;
   /** The newest slot that a quorum has reported as finalized; null if no quorum was asked. */
   tip: bigint | null;
+}
+
+/** The newest report of a worker that scans. */
+interface ScanStatusTable {
+  one: Generated<boolean>;
+  state: ScanReport['state'];
+  reason: string | null;
+  /** Start of the standstill; null while the scan makes progress, and while it is paused. */
+  since: Date | null;
+  at: Generated<Date>;
+  tip: bigint | null;
+  /** Blocks per second; null while unknown. Measured from the cursor's height at `measuredAt`. */
+  rate: number | null;
+  measuredAt: Generated<Date>;
+  measuredHeight: bigint | null;
 }
 
 interface BlockTable {
@@ -246,6 +261,7 @@ export interface DepositTables {
   depositAddress: DepositAddressTable;
   asset: AssetTable;
   scanCursor: ScanCursorTable;
+  scanStatus: ScanStatusTable;
   block: BlockTable;
   scanGap: ScanGapTable;
   scanPause: ScanPauseTable;

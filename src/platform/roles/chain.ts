@@ -41,7 +41,6 @@ import { TemporalRuns } from '../temporal/runs.ts';
 import { keepSchedules } from '../temporal/schedules.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
-import { ScanMetrics } from './scan-metrics.ts';
 import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
@@ -170,7 +169,6 @@ function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletW
 function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
   const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
   const minimumLamports = () => chain.rentMinimum(0);
-  const metrics = new ScanMetrics(Runtime.instance().metricMeter);
   return createDepositActivities({
     ledger,
     pool: chain.pool,
@@ -180,7 +178,6 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,
-    onStatus: (status) => metrics.record(status),
     stop,
   });
 }

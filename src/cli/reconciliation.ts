@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ReconciledWallets, Reconciliation } from '../client/client.ts';
+import type { OpenReconciliation, Reconciliation } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { apiCommand, call } from './command.ts';
 import { EXIT } from './exit.ts';
@@ -45,7 +45,9 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
   ];
 }
 
-function comparedLines({ wallets, accounts, differences, slots }: ReconciledWallets): readonly string[] {
+type Compared = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences' | 'slots'>;
+
+function comparedLines({ wallets, accounts, differences, slots }: Compared): readonly string[] {
   const at = slots === null ? '' : ` at ${range(slots)}`;
   const verdict =
     differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;

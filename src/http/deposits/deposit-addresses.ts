@@ -1,11 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type {
-  AddressImport,
-  AddressRelease,
-  DepositAddress,
-  Warning,
-} from '../../client/deposit-addresses.ts';
+import type { DepositAddress, Warning } from '../../client/api.ts';
 import {
   checkManifest,
   MANIFEST_ENTRIES,
@@ -56,7 +51,7 @@ const AddressBody = z
     assignedAt: time.nullable().describe('Time of the assignment; null until then'),
     warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
-  .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
+  .meta({ id: 'DepositAddress' });
 
 const ManifestBody = z
   .strictObject({
@@ -89,14 +84,14 @@ const ImportedBody = z
     free: z.int().describe('Number of free addresses; counted up to 10,000'),
     warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
-  .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
+  .meta({ id: 'AddressImport' });
 
 const ReleasedBody = z
   .object({
     released: z.int().describe('Number of addresses that became free'),
     free: z.int().describe('Number of free addresses; counted up to 10,000'),
   })
-  .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
+  .meta({ id: 'AddressRelease' });
 
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {

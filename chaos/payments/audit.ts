@@ -1,4 +1,4 @@
-import type { Payment } from '../../src/client/payments.ts';
+import type { Payment } from '../../src/client/client.ts';
 import type { Bought } from './buyer.ts';
 import type { UpstreamRequest } from './upstream.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Payment } from '../../src/client/payments.ts';
+import type { Payment } from '../../src/client/client.ts';
 import { type ChainPayment, paymentsOnChain } from '../localstack/chain-truth.ts';
 import { rpc } from '../localstack/rpc.ts';
 import type { Sales } from '../localstack/sales.ts';

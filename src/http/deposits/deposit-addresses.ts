@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type { AddressImport, DepositAddress, Warning } from '../../client/deposit-addresses.ts';
+import type { DepositAddress, Warning } from '../../client/api.ts';
 import {
   checkManifest,
   MANIFEST_ENTRIES,
@@ -51,7 +51,7 @@ const AddressBody = z
     assignedAt: time.nullable().describe('Time of the assignment; null until then'),
     warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
-  .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
+  .meta({ id: 'DepositAddress' });
 
 const ManifestBody = z
   .strictObject({
@@ -84,7 +84,7 @@ const ImportedBody = z
     free: z.int().describe('Number of free addresses; counted up to 10,000'),
     warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
-  .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
+  .meta({ id: 'AddressImport' });
 
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {

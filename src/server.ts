@@ -6,14 +6,12 @@ import { buildApp } from './http/app.ts';
 import { SilentScanGauge } from './http/deposits/scan-silence.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
-import { meterAlerts } from './platform/alert-metrics.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
+import { sealOf } from './platform/encryption.ts';
 import { keepDoing } from './platform/interval.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
-import { createRegistry, serveMetrics } from './platform/metrics.ts';
+import { createRegistry, meterAlerts, meterSettlements, serveMetrics } from './platform/metrics.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
-import { sealOf } from './platform/seal.ts';
-import { meterSettlements } from './platform/settlement-metrics.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
@@ -94,7 +92,7 @@ function keepLooking(
   const silence = new SilentScanGauge({ ledger, temporal, cluster });
   const looks = {
     'free deposit addresses': () => pool.look(),
-    'late webhooks': () => ledger.deliveries.tellOfLate(),
+    'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
     'silence of the scan': () => silence.look(),
   };
   for (const [what, look] of Object.entries(looks)) {

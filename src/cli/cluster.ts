@@ -3,9 +3,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { ClusterRow } from '../ledger/operations/cluster.ts';
 import { localCommand, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
+import { withDatabase } from './database.ts';
 import { EXIT } from './exit.ts';
 import { type OutputOptions, run } from './output.ts';
-import { withRecord } from './record.ts';
 
 /** `sluice cluster`: the database's Solana cluster. An empty database can be unbound from a wrong cluster. */
 export function registerCluster(program: Command): void {
@@ -33,7 +33,7 @@ function print(
   ask: (ledger: Ledger) => Promise<ClusterRow | null>,
 ): Promise<void> {
   return run(options, async (output) => {
-    const row = await withRecord(ask);
+    const row = await withDatabase(ask);
     output.result({ cluster: row, forgotten: forget && row !== null }, render(row, forget));
     return EXIT.ok;
   });

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { Deposit, DepositEvent, DepositPage } from '../../client/deposits.ts';
 import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { type ExplorerSettings, explorerLink } from '../../domain/explorer.ts';
 import type { DepositEvent as EventRow } from '../../ledger/deposits/deposit-feed.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
@@ -100,6 +101,7 @@ const DepositQuery = z.strictObject({
 
 /**
  * `GET /v1/deposits`: with `after` the feed of deposit events, without it the deposits in their current state.
+ * `GET /v1/deposits/{id}`: one deposit in its current state.
  * `POST /v1/deposits/{id}/reject`: ends a deposit that one node reported and a quorum denies.
  */
 export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
@@ -120,6 +122,22 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
       },
       handler: async ({ caller: actor, params: { id }, body }) =>
         presentDeposit(await rejectDeposit(deps, id, { actor, reason: body.reason }), explorer),
+    });
+    app.route({
+      method: 'GET',
+      url: '/v1/deposits/:id',
+      schema: {
+        operationId: 'getDeposit',
+        tags: ['deposits'],
+        summary: 'Get a deposit in its current state',
+        params: z.object({ id: depositIdParam }),
+        response: { 200: DepositBody, ...problems },
+      },
+      handler: async ({ params: { id } }) => {
+        const row = await ledger.deposits.find(id);
+        if (row === undefined) throw new DomainError('NotFound', `there is no deposit ${id}`, { id });
+        return presentDeposit(row, explorer);
+      },
     });
     app.route({
       method: 'GET',

@@ -7,8 +7,8 @@ import type {
 } from '../../client/webhooks.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { NOTHING_WAITS } from '../../ledger/webhooks/backlogs.ts';
 import type { DeliveryRow } from '../../ledger/webhooks/deliveries.ts';
-import { NOTHING_WAITS } from '../../ledger/webhooks/delivery-status.ts';
 import type { FreshSecret, WebhookRow } from '../../ledger/webhooks/webhooks.ts';
 import { faultOfUrl } from '../../webhooks/public-address.ts';
 import { problems } from '../schemas.ts';
@@ -89,9 +89,9 @@ function endpointRoutes({ ledger }: WebhookRouteDeps): FastifyPluginAsyncZod {
 }
 
 async function listed({ webhooks, deliveries }: Ledger): Promise<readonly WebhookWithBacklog[]> {
-  const standings = await deliveries.standings();
+  const backlogs = await deliveries.backlogs();
   const rows = await webhooks.list();
-  return rows.map((row) => ({ ...present(row), ...(standings.get(row.id) ?? NOTHING_WAITS) }));
+  return rows.map((row) => ({ ...present(row), ...(backlogs.get(row.id) ?? NOTHING_WAITS) }));
 }
 
 function secretRoutes({ ledger: { webhooks } }: WebhookRouteDeps): FastifyPluginAsyncZod {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ACCOUNT_LIES } from '../devkit/localnet/rpc/false-account.ts';
-import { STATUS_LIES, type StatusLie } from '../devkit/localnet/rpc/false-status.ts';
+import { ACCOUNT_LIES, STATUS_LIES, type StatusLie } from '../devkit/localnet/rpc/false-answers.ts';
 import { rpc } from '../devkit/localstack/rpc.ts';
 import { type Heal, repeatedly } from './heal.ts';
 import { type FaultName, LIE_PATIENCE_MS } from './kinds.ts';

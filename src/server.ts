@@ -5,15 +5,13 @@ import { DomainError } from './domain/errors.ts';
 import { buildApp } from './http/app.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
-import { meterAlerts } from './platform/alert-metrics.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
+import { sealOf } from './platform/encryption.ts';
 import { keepDoing } from './platform/interval.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
-import { createRegistry, serveMetrics } from './platform/metrics.ts';
+import { createRegistry, meterAlerts, meterSettlements, serveMetrics } from './platform/metrics.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
 import { meterScan } from './platform/scan-metrics.ts';
-import { sealOf } from './platform/seal.ts';
-import { meterSettlements } from './platform/settlement-metrics.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
@@ -87,7 +85,7 @@ function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
   const pool = new AddressPool(ledger, addressLowWater);
   const looks = {
     'free deposit addresses': () => pool.look(),
-    'late webhooks': () => ledger.deliveries.tellOfLate(),
+    'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
     'silence of the scan': () => keepSilenceAlarm(ledger),
   };
   for (const [what, look] of Object.entries(looks)) {

@@ -122,7 +122,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await addresses.byAddress(of.address);
   await addresses.byUser(of.user);
   await ledger.deposits.get(BigInt(of.rows / 2));
-  await ledger.rejections.find('none');
+  await ledger.deposits.find(`dep_${'0'.repeat(32)}`);
   await ledger.deposits.unconfirmedAmong([BigInt(of.rows)]);
   await ledger.webhooks.get('e-1');
   await ledger.webhooks.secretsOf('e-1').catch(() => undefined);
@@ -169,7 +169,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reconciliations.due(200);
   await ledger.reconciliations.passes(10);
   await deliveries.unhanded();
-  await deliveries.standings();
+  await deliveries.backlogs();
   await alerts.openAbout(of.id);
   await alerts.openByKind();
   await alerts.everRaised('unknown_spend', [of.signature]);

@@ -120,7 +120,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await deliveries.delivered({ endpoint: 'e-1', event: 'event-300' });
   await deliveries.failed({ endpoint: 'e-2', event: 'event-301' }, 'an error');
   await deliveries.giveUp({ endpoint: 'e-2', event: 'event-301' });
-  await deliveries.tellOfLate();
+  await deliveries.raiseLateAlerts();
   await deliveries.replay('e-2', 'event-301');
   await deliveries.forget(20);
   await writeFindings(ledger, of);

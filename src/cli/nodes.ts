@@ -5,10 +5,10 @@ import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
 import { inColumns } from './columns.ts';
 import { localCommand } from './command.ts';
-import { notSet, readDevFile } from './dev-file.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { databaseUrl, withDatabase } from './database.ts';
+import { notSet, readDevFile, settings } from './dev-file.ts';
+import { EXIT } from './exit.ts';
 import { asJson, run } from './output.ts';
-import { recordUrl, withRecord } from './record.ts';
 
 /** `sluice nodes`: the current state of the Solana nodes, as a worker sees them. */
 export function registerNodes(program: Command): void {
@@ -41,8 +41,8 @@ interface Stored {
 /** The database's cluster, and the lowest slot that is needed; nulls if no database can be read. */
 async function stored(): Promise<Stored> {
   const nothing: Stored = { cluster: null, neededSlot: null };
-  if (recordUrl() === undefined) return nothing;
-  const read = withRecord(async (ledger) => ({
+  if (databaseUrl() === undefined) return nothing;
+  const read = withDatabase(async (ledger) => ({
     cluster: await ledger.cluster.get(),
     neededSlot: await ledger.keptBlocks.neededSlot(),
   }));
@@ -53,14 +53,6 @@ function nodeUrls(): readonly string[] {
   const urls = settings().rpcUrls ?? readDevFile().rpcUrls;
   if (urls === undefined) throw notSet('SLUICE_RPC_URLS');
   return urls;
-}
-
-function settings(): Config {
-  try {
-    return readConfig(process.env, 'tool');
-  } catch (error) {
-    throw error instanceof ConfigError ? new UsageError(error.message) : error;
-  }
 }
 
 /** The survey as JSON, with an error if no payment could be made through these nodes. */

@@ -58,6 +58,15 @@ export class DepositCalls {
     }
   }
 
+  /**
+   * The deposit in its current state.
+   *
+   * @throws SluiceError `NotFound` (404).
+   */
+  get(id: string, options?: CallOptions): Promise<Deposit> {
+    return this.#transport.call({ method: 'GET', path: `/v1/deposits/${pathPart(id)}` }, options);
+  }
+
   /** All matching deposits in their current state, newest first. Fetches pages as they are read. */
   async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
     const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));

@@ -156,6 +156,7 @@ const CALLS: Readonly<Record<string, Calls>> = {
     events: ({ deposits }, how) => deposits.events(how).next(),
     list: ({ deposits }, how) => deposits.list({}, how).next(),
     page: ({ deposits }, how) => deposits.page({}, how),
+    get: ({ deposits }, how) => deposits.get('dep', how),
     reject: ({ deposits }, how) => deposits.reject('dep', 'a test', how),
   },
   assets: {

@@ -19,7 +19,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { startTemporal } from '../../devkit/localstack/temporal.ts';
 import { startAudit } from '../../src/platform/temporal/start-audit.ts';
-import { startSettlement } from '../../src/platform/temporal/start-settlement.ts';
+import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { startHttp } from '../support/http.ts';

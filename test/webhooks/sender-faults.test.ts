@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDeliverySteps, createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
 import { Webhooks } from '../../src/ledger/webhooks/webhooks.ts';
-import { sealOf } from '../../src/platform/seal.ts';
+import { sealOf } from '../../src/platform/encryption.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
 import { useLedger } from '../ledger/support.ts';

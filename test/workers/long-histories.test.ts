@@ -9,7 +9,7 @@ import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
 import { paymentId } from '../../src/domain/payment.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { runSettlement } from '../../src/platform/temporal/start-settlement.ts';
+import { runSettlement } from '../../src/platform/temporal/starts.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { type ExplorerSettings, explorerLink } from '../../domain/explorer.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import { publicDeposit } from '../../ledger/webhooks/events.ts';
@@ -88,6 +89,7 @@ const DepositQuery = z.strictObject({
 
 /**
  * `GET /v1/deposits`: with `after` the feed of deposit events, without it the deposits in their current state.
+ * `GET /v1/deposits/{id}`: one deposit in its current state.
  * `POST /v1/deposits/{id}/reject`: ends a deposit that one node reported and a quorum denies.
  */
 export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
@@ -107,6 +109,18 @@ export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
     response: DepositBody,
     handler: async ({ caller: actor, params: { id }, body }) =>
       present(await rejectDeposit(deps, id, { actor, reason: body.reason })),
+  });
+  route(app, 'GET', '/v1/deposits/:id', {
+    operationId: 'getDeposit',
+    tags,
+    summary: 'Get a deposit in its current state',
+    params: z.object({ id: depositIdParam }),
+    response: DepositBody,
+    handler: async ({ params: { id } }) => {
+      const row = await ledger.deposits.find(id);
+      if (row === undefined) throw new DomainError('NotFound', `there is no deposit ${id}`, { id });
+      return present(row);
+    },
   });
   route(app, 'GET', '/v1/deposits', {
     operationId: 'listDeposits',

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { NOTHING_WAITS } from '../../ledger/webhooks/delivery-status.ts';
+import { NOTHING_WAITS } from '../../ledger/webhooks/backlogs.ts';
 import type { FreshSecret } from '../../ledger/webhooks/webhooks.ts';
 import { faultOfUrl } from '../../webhooks/public-address.ts';
 import { route } from '../route.ts';
@@ -50,7 +50,7 @@ export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): voi
     summary: 'List webhook endpoints and their undelivered events',
     response: WebhooksBody,
     handler: async () => {
-      const backlogs = await deliveries.standings();
+      const backlogs = await deliveries.backlogs();
       const rows = await webhooks.list();
       return { webhooks: rows.map((row) => ({ ...row, ...(backlogs.get(row.id) ?? NOTHING_WAITS) })) };
     },

@@ -16,7 +16,7 @@ import { x402Kind } from '../../x402/kind.ts';
 import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
-import { sealOf } from '../seal.ts';
+import { sealOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import type { ChainRooms, Decorate } from './chain.ts';
 import { workerOptions } from './run.ts';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { type AuditOrder, auditWorkflowId } from '../../domain/audit.ts';
-import { startJoined } from './start-joined.ts';
+import { startJoined } from './starts.ts';
 
 const CAUSES = { operator: '', import: 'an import: ' } as const;
 

@@ -4,7 +4,7 @@ import type { SettlementExplanation, SettlementPage } from '../../../src/client/
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
-import { meterSettlements } from '../../../src/platform/settlement-metrics.ts';
+import { meterSettlements } from '../../../src/platform/metrics.ts';
 import { deathEvidence } from '../../domain/evidence.ts';
 import { attempt, PLENTY } from '../../ledger/support.ts';
 import { authorization, openService, type Service } from '../service.ts';

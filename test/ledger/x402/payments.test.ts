@@ -5,7 +5,7 @@ import { KINDS } from '../../../src/ledger/settlements/kinds.ts';
 import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
 import { Obligations } from '../../../src/ledger/x402/obligations.ts';
 import { Payments } from '../../../src/ledger/x402/payments.ts';
-import { sealOf } from '../../../src/platform/seal.ts';
+import { sealOf } from '../../../src/platform/encryption.ts';
 import { hex, NOBODY, newPayment } from '../new-payment.ts';
 import { attempt, PLENTY, useLedger } from '../support.ts';
 

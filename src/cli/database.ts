@@ -4,9 +4,32 @@ import type { SluiceClient } from '../client/client.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Connection, connect } from './connection.ts';
+import { notSet, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
 import { asJson } from './output.ts';
-import { withRecord } from './record.ts';
+
+/** Runs `work` on the database, for commands that work without the API. Throws DomainError Unavailable. */
+export async function withDatabase<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  const url = databaseUrl();
+  if (url === undefined) throw notSet('DATABASE_URL');
+  // Imported here, so that other commands start without a database client.
+  const [{ openLedger }, { databaseFault }] = await Promise.all([
+    import('../ledger/ledger.ts'),
+    import('../ledger/connection.ts'),
+  ]);
+  const ledger = await openLedger(url);
+  try {
+    return await work(ledger);
+  } catch (error) {
+    throw databaseFault(error) ?? error;
+  } finally {
+    await ledger.close();
+  }
+}
+
+export function databaseUrl(): string | undefined {
+  return process.env.DATABASE_URL || readDevFile().databaseUrl;
+}
 
 export const DATABASE_OPTION = [
   '--database',
@@ -22,7 +45,7 @@ export async function byApiOrDatabase<Answer>(
   },
 ): Promise<Answer> {
   if (options.database !== true) return calls.api(connect(options));
-  return asJson(await withRecord(calls.database)) as Answer;
+  return asJson(await withDatabase(calls.database)) as Answer;
 }
 
 /** The note of an order that goes directly to the database: the reason, and the user of this machine as actor. */

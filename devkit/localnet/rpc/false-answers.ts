@@ -2,14 +2,13 @@ import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { getAssociatedTokenAddressSync } from '../../../src/shims/spl-token.ts';
 import { LOOKUP_TABLE_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.ts';
+import type { Balances, TokenHolding, TransactionRecord } from '../chain/records.ts';
 import { isTokenOwned, readMint, readTokenAccount } from '../chain/tokens.ts';
 import type { StoredAccount } from '../chain/vm.ts';
+import type { TransactionError } from '../chain/vm-errors.ts';
 import { addressBytes } from '../encoding/bytes.ts';
 
-/**
- * How a node shows accounts falsely: mints with other decimals, token accounts as absent or with another owner, any account as owned by
- * another program, or the associated token accounts of `holders` as present where they are absent.
- */
+/** `made-token-account` shows the associated token accounts of `holders`, which do not exist. */
 export const ACCOUNT_LIES = [
   'decimals',
   'no-token-account',
@@ -18,7 +17,6 @@ export const ACCOUNT_LIES = [
   'made-token-account',
 ] as const;
 
-/** A wallet and a mint, whose associated token account does not exist yet. */
 const holder = z.object({ owner: z.string(), mint: z.string() });
 
 export const falseAccountSchema = z.object({
@@ -114,4 +112,75 @@ function ataOf(owner: string, mint: string, program: string): string {
     true,
     new PublicKey(program),
   ).toBase58();
+}
+
+/**
+ * What a node says falsely of the transactions in a block, which it names truly: it leaves the first one out, gives token accounts
+ * another owner before, or another program, hides who signed, or garbles the mint.
+ */
+export const LIES = ['leave-out', 'other-owner', 'other-program', 'unsigned', 'garbled-mint'] as const;
+
+/** With one that turns every payment round: who paid seems to have received, and the other way round. */
+export const ALL_LIES = [...LIES, 'mirrored'] as const;
+
+export type Lie = (typeof ALL_LIES)[number];
+
+/** The transactions of a block as a node shows them that tells this lie. */
+export function falseTransactions(
+  records: readonly TransactionRecord[],
+  lie: Lie,
+): readonly TransactionRecord[] {
+  switch (lie) {
+    case 'leave-out':
+      return records.slice(1);
+    case 'mirrored':
+      return records.map((record) => {
+        const { before, after } = record.meta;
+        return { ...record, meta: { ...record.meta, before: after, after: before } };
+      });
+    case 'unsigned':
+      return records.map(unsigned);
+    case 'other-owner':
+      return records.map((record) => retold(record, 'before', { owner: SYSTEM_PROGRAM }));
+    case 'other-program':
+      return records.map((record) => retold(record, 'after', { programId: SYSTEM_PROGRAM }));
+    case 'garbled-mint':
+      return records.map((record) => retold(record, 'after', { mint: 'garbage' }));
+  }
+}
+
+function unsigned(record: TransactionRecord): TransactionRecord {
+  const { transaction } = record;
+  const { message } = transaction;
+  const header = { ...message.header, signatures: 0 };
+  return { ...record, transaction: { ...transaction, message: { ...message, header } } };
+}
+
+function retold(
+  record: TransactionRecord,
+  side: 'before' | 'after',
+  lie: Partial<TokenHolding>,
+): TransactionRecord {
+  const { meta } = record;
+  const balances: Balances = { ...meta[side], tokens: meta[side].tokens.map((one) => ({ ...one, ...lie })) };
+  return { ...record, meta: { ...meta, [side]: balances } };
+}
+
+/** What a node reports falsely of a signature that is not finalized: that it is confirmed, finalized, or finalized with an error. */
+export const STATUS_LIES = ['confirmed', 'finalized', 'failed'] as const;
+
+export type StatusLie = (typeof STATUS_LIES)[number];
+
+const TRANSFER_FAILED: TransactionError = { InstructionError: [2, { Custom: 1 }] };
+
+/** The status of a signature at `slot`, as a node reports it that tells this lie. */
+export function falseStatus(lie: StatusLie, slot: number): Record<string, unknown> {
+  const err = lie === 'failed' ? TRANSFER_FAILED : null;
+  return {
+    confirmationStatus: lie === 'confirmed' ? 'confirmed' : 'finalized',
+    confirmations: lie === 'confirmed' ? 1 : null,
+    err,
+    slot,
+    status: err === null ? { Ok: null } : { Err: err },
+  };
 }

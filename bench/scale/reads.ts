@@ -147,8 +147,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reservations.total();
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.overdue(60_000, 100);
-  await payments.spentSince(since, { feePayer: FEE_PAYER });
-  await payments.spentSince(since, { payer: of.payer });
+  await payments.spentSince(since, 'feePayer', FEE_PAYER);
+  await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
   await walletHistory.unpaidBy([of.address, TOKEN]);

@@ -78,7 +78,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await ledger.settlements.note(id, 'confirmed', null);
   await obligations.take(id, { holder: 'me', ms: 1_000 });
   await obligations.giveBack(id, 'me');
-  await obligations.claim(id, { holder: 'me', ms: 1_000, key: null });
+  await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.served(id, 200, null);
   await obligations.refused(id, 'a reason', null);
   await obligations.short(id, 1n, 'a reason');

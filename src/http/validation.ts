@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
 import type { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
-import { describeIssue } from './validation-messages.ts';
+import { describeIssue } from '../domain/validation-messages.ts';
 
 /** Validates part of a request. Errors become InvalidRequest with the invalid fields, at most ten. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =

@@ -3,9 +3,9 @@ import { lowest } from '../../domain/bigint.ts';
 import { X402 } from '../../domain/payment.ts';
 import { type Policy, readTerms, refused } from '../../signing/checks.ts';
 import type { SigningRules } from '../../signing/rules.ts';
-import { checkExactMessage } from './exact-message.ts';
+import { checkExactMessage } from './exact.ts';
 import { BrokenRule } from './reasons.ts';
-import { readPaymentMessage } from './wire.ts';
+import { readPaymentMessage } from './transaction.ts';
 
 const integer = z.string().regex(/^\d{1,20}$/);
 

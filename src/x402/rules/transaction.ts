@@ -1,11 +1,18 @@
 import { base58 } from '@scure/base';
 import { isDomainError } from '../../domain/errors.ts';
 import { verifySignature } from '../../signing/verify.ts';
-import { type DecodedMessage, decodeMessage, hasNonceLifetime } from '../../solana/tx/message.ts';
+import {
+  type DecodedInstruction,
+  type DecodedMessage,
+  decodeMessage,
+  hasNonceLifetime,
+  messageHashOf,
+} from '../../solana/tx/message.ts';
+import { isTokenProgram } from '../../solana/tx/programs.ts';
 import { readSigned, type SignedTransaction } from '../../solana/tx/signed-transaction.ts';
 import type { Checked, ExactPayment } from '../terms.ts';
+import type { Fees } from './exact-fees.ts';
 import { BrokenRule, REASONS, refuse } from './reasons.ts';
-import { payerOf } from './transfers.ts';
 
 export interface WireTransaction {
   readonly signed: SignedTransaction;
@@ -60,7 +67,7 @@ function decoded(bytes: Uint8Array): DecodedMessage {
 }
 
 /** A durable nonce never expires, so an unpaid message could not be proved dead. @throws BrokenRule */
-export function checkLifetime(message: DecodedMessage): void {
+function checkLifetime(message: DecodedMessage): void {
   if (hasNonceLifetime(message))
     refuse(REASONS.computeLimit, 'the transaction uses a durable nonce: use a recent blockhash');
 }
@@ -88,4 +95,61 @@ export function checkSignatures(
 
 function undecodable(reason: string): never {
   refuse(REASONS.undecodable, `the transaction could not be decoded: ${reason}`);
+}
+
+export function paymentOf(
+  { signed, message }: WireTransaction,
+  asset: string,
+  { authority, amount, destination }: Pick<TransferInstruction, 'authority' | 'amount' | 'destination'>,
+  fees: Fees,
+  signature: string | null,
+): ExactPayment {
+  return {
+    messageHash: messageHashOf(signed.message),
+    payer: authority,
+    feePayer: message.feePayer,
+    signature,
+    blockhash: message.blockhash,
+    asset,
+    amount,
+    destination,
+    ...fees,
+  };
+}
+
+/** A decoded token transfer. Plain Transfer contains neither mint nor decimals. */
+export interface TransferInstruction {
+  readonly source: string;
+  readonly mint: string | null;
+  readonly destination: string;
+  readonly authority: string;
+  readonly amount: bigint;
+  readonly decimals: number | null;
+}
+
+const TRANSFER = 3;
+const TRANSFER_CHECKED = 12;
+
+/** Decodes Transfer (3) or TransferChecked (12), otherwise null. Token programs ignore trailing bytes. */
+export function readTransfer({ program, accounts, data }: DecodedInstruction): TransferInstruction | null {
+  const isChecked = data[0] === TRANSFER_CHECKED;
+  if (!isTokenProgram(program) || !(isChecked || data[0] === TRANSFER)) return null;
+  if (data.length < (isChecked ? 10 : 9)) return null;
+  const addresses = accounts.map(({ address }) => address);
+  const [source, mint] = isChecked ? addresses : [addresses[0], null];
+  const [destination, authority] = addresses.slice(isChecked ? 2 : 1);
+  if (source === undefined || mint === undefined) return null;
+  if (destination === undefined || authority === undefined) return null;
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const amount = view.getBigUint64(1, true);
+  return { source, mint, destination, authority, amount, decimals: isChecked ? view.getUint8(9) : null };
+}
+
+/** The authority of the first token transfer of a message; null without one. */
+export function payerOf({ instructions }: DecodedMessage): string | null {
+  for (const instruction of instructions) {
+    const transfer = readTransfer(instruction);
+    if (transfer !== null) return transfer.authority;
+  }
+  return null;
 }

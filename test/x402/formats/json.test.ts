@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { at, readBase64, readHeaderJson, writeHeaderJson } from '../../../src/x402/formats/header-json.ts';
+import { at, readBase64, readHeaderJson, writeHeaderJson } from '../../../src/x402/formats/json.ts';
 import { readPayment } from '../../../src/x402/formats/read-payment.ts';
 
 describe('JSON in a header', () => {

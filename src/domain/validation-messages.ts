@@ -1,6 +1,14 @@
-import type { z } from 'zod';
-
-type Issue = z.core.$ZodRawIssue;
+/** The parts of an issue of zod that its message depends on. */
+interface Issue {
+  readonly code: string;
+  readonly input?: unknown;
+  readonly expected?: string;
+  readonly values?: readonly unknown[];
+  readonly origin?: string;
+  readonly minimum?: number | bigint;
+  readonly maximum?: number | bigint;
+  readonly inclusive?: boolean;
+}
 
 const KINDS: Readonly<Record<string, string>> = {
   string: 'a string',
@@ -14,23 +22,19 @@ const PARTS: Readonly<Record<string, string>> = { string: 'characters', array: '
 
 /** Message for an invalid value, after the field's name. Messages in a schema have precedence. */
 export function describeIssue(issue: Issue): string | undefined {
-  switch (issue.code) {
+  const { code, input, expected = '', values = [], origin = '', inclusive = true } = issue;
+  switch (code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'is missing' : `must be ${KINDS[issue.expected] ?? issue.expected}`;
+      return input === undefined ? 'is missing' : `must be ${KINDS[expected] ?? expected}`;
     case 'invalid_value':
-      return issue.input === undefined ? 'is missing' : `must be ${anyOf(issue.values)}`;
+      return input === undefined ? 'is missing' : `must be ${anyOf(values)}`;
     case 'too_small':
-      return atLeast(issue.origin, issue.minimum, issue.inclusive !== false);
+      return atLeast(origin, issue.minimum ?? 0, inclusive);
     case 'too_big':
-      return atMost(issue.origin, issue.maximum, issue.inclusive !== false);
+      return atMost(origin, issue.maximum ?? 0, inclusive);
     case 'unrecognized_keys':
       return 'is not known here';
-    case 'invalid_format':
-    case 'not_multiple_of':
-    case 'invalid_union':
-    case 'invalid_key':
-    case 'invalid_element':
-    case 'custom':
+    default:
       return undefined;
   }
 }

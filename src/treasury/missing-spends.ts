@@ -1,6 +1,6 @@
 import type { PauseScope } from '../domain/pause-scope.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { ScannedSpend } from '../ledger/settlements/spends.ts';
+import type { ScannedSpend } from '../ledger/settlements/wallet-history.ts';
 import { confirmedBlock } from '../solana/proof/linked-blocks.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { unprovedSpendAlarm } from './hot-wallet-alerts.ts';

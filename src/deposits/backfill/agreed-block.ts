@@ -3,6 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { NodeFault } from '../../solana/rpc/errors.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import { answersIn } from '../../solana/rpc/quorum.ts';
 import { type ListedHeader, tellsOfAbsence } from '../../solana/scan/header-quorum.ts';
 import { blockShownBy } from '../../solana/scan/searched-block.ts';
 import { agreedTransaction, isSameFinding } from '../credits/agreed-transaction.ts';
@@ -33,8 +34,8 @@ export async function agreedBlocks(
     (block) => block !== null,
     end,
   );
-  const answers = heard.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-  const shown = answers.flatMap((block) => block ?? []);
+  const answers = answersIn(heard);
+  const shown = answers.flatMap(({ answer }) => answer ?? []);
   const isAll = shown.length > 0 && answers.length === pool.nodes.length;
   if (shown.length >= pool.quorum || isAll) return withoutLiars(deps, shown);
   const what = `block ${header.blockhash} of slot ${header.slot}`;
@@ -77,7 +78,7 @@ async function withoutLiars(
     if (signature === undefined) return blocksOf(left.slice(0, 1));
     const agreed = await agreedTransaction(pool, signature, await matcher.judge());
     if (agreed === null) return blocksOf(left);
-    const { slot, finding } = agreed.shown;
+    const { slot, finding } = agreed.answer;
     const honest = left.filter(({ block, parts }) => {
       const truth = slot === block.header.slot ? finding : NOTHING_FOUND;
       return isSameFinding(parts.get(signature) ?? NOTHING_FOUND, truth);
@@ -95,12 +96,12 @@ function blame(pool: NodePool, liars: readonly WatchedBlock[], what: string): vo
     pool.distrust(node, `showed otherwise in block ${header.slot} what came and went by ${what}`);
 }
 
-function blocksOf(testimonies: readonly NodeBlockFindings[]): readonly WatchedBlock[] {
-  return testimonies.map(({ block }) => block);
+function blocksOf(findings: readonly NodeBlockFindings[]): readonly WatchedBlock[] {
+  return findings.map(({ block }) => block);
 }
 
-function disputed(testimonies: readonly NodeBlockFindings[]): string | undefined {
-  const [first, ...others] = testimonies.map(({ parts }) => parts);
+function disputed(findings: readonly NodeBlockFindings[]): string | undefined {
+  const [first, ...others] = findings.map(({ parts }) => parts);
   if (first === undefined) return undefined;
   const signatures = new Set([first, ...others].flatMap((parts) => [...parts.keys()]));
   return [...signatures].find((signature) => {

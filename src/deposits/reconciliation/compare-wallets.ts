@@ -12,8 +12,8 @@ import {
   type WalletHoldings,
 } from '../../solana/history/balances.ts';
 import { hintedTokenAccountsOf } from '../../solana/history/token-accounts.ts';
-import { reachedBy } from '../../solana/history/wallet-history.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import { reached } from '../../solana/rpc/quorum.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
 import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-balances.ts';
 
@@ -122,11 +122,9 @@ async function shownBy(
 /** Drops answers far above the quorum's slot, so that one node cannot stop the comparison. */
 function believable(quorum: number, shown: readonly WalletHoldings[]): readonly WalletHoldings[] {
   return [...grouped(shown).values()].flatMap((ofWallet) => {
-    const reached = reachedBy(
-      quorum,
-      ofWallet.map(({ slot }) => slot),
-    );
-    return reached === null ? [] : ofWallet.filter(({ slot }) => slot <= reached + APART_SLOTS);
+    const slots = ofWallet.map(({ slot }) => slot);
+    const common = reached(slots, quorum);
+    return common === null ? [] : ofWallet.filter(({ slot }) => slot <= common + APART_SLOTS);
   });
 }
 

@@ -3,8 +3,8 @@ import { sql, type Transaction } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { RecordedSpend } from '../../domain/spends.ts';
+import { readInOneQuery } from '../connection.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
-import { readInOneQuery } from '../one-query.ts';
 import { WalletHistory } from '../settlements/wallet-history.ts';
 
 export interface WatchedWallet {

@@ -1,10 +1,10 @@
 import type { Alarm } from '../../domain/alerts.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import type { SubjectEvents } from '../webhooks/subject-events.ts';
+import type { KindEvents } from '../settlements/settlement-status.ts';
 import { enterPayment, type StoredPayment } from './payment-row.ts';
 
 /** What x402 payments have beside their settlements: what they have bought. */
-export const paymentEvents: SubjectEvents = {
+export const paymentEvents: KindEvents = {
   answersAt: 'confirmed',
   changed: async (trx, { id, status }, before) => {
     if (status === 'confirmed' || status === 'finalized') await enterPayment(trx, id, { kind: 'paid' });

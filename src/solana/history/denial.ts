@@ -3,6 +3,7 @@ import type { BlockHeader, Movement, ScannedTransaction } from '../../domain/dep
 import { getBlock, getBlocksWithLimit } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import { tellsOfAbsence } from '../scan/header-quorum.ts';
 import { fetchTransaction } from './transaction.ts';
 
@@ -16,11 +17,11 @@ export async function deniersOf(
   pool: NodePool,
   arrival: Movement & Pick<BlockHeader, 'slot'>,
 ): Promise<readonly string[]> {
-  const answers = await pool.all(async (node) => {
+  const denials = await pool.all(async (node) => {
     const shown = await transactionIn(node, arrival);
     return shown === 'absent' || (shown !== 'untold' && arrivedBy(shown, arrival) === 0n);
   });
-  return answers.flatMap(({ node, result }) => (result.status === 'fulfilled' && result.value ? [node] : []));
+  return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
 }
 
 /**

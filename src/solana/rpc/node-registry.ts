@@ -7,6 +7,7 @@ import type { KnownLedger } from './ledger-gap.ts';
 import { type NodeOptions, SolanaNode } from './node.ts';
 import { Member } from './pooled-node.ts';
 import type { Clock } from './probe.ts';
+import { agree } from './quorum.ts';
 import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
 
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
@@ -168,8 +169,10 @@ export class NodeRegistry {
 
   #elect(): string | null {
     const own = this.members.filter((member) => !member.isSame);
-    const shown = own.flatMap((member) => member.facts?.genesisHash ?? []);
-    return shown.find((hash) => shown.filter((other) => other === hash).length >= this.quorum) ?? null;
+    const shown = own.flatMap(({ node, facts }) =>
+      facts === null ? [] : [{ node: node.name, answer: facts.genesisHash }],
+    );
+    return agree(shown, this.quorum)?.answer ?? null;
   }
 
   /** Sends each warning once for as long as it is true. */

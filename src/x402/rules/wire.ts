@@ -1,6 +1,6 @@
 import { base58 } from '@scure/base';
 import { isDomainError } from '../../domain/errors.ts';
-import { verifySignature } from '../../signing/verify.ts';
+import { verifySignature } from '../../signing/ed25519.ts';
 import { type DecodedMessage, decodeMessage, hasNonceLifetime } from '../../solana/tx/message.ts';
 import { readSigned, type SignedTransaction } from '../../solana/tx/signed-transaction.ts';
 import type { Checked, ExactPayment } from '../terms.ts';

@@ -151,8 +151,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
-  await walletHistory.unpaidBy([of.address, TOKEN]);
-  await walletHistory.unpaidBy([of.address], true);
+  await ledger.withdrawals.unpaidBy([of.address, TOKEN]);
+  await ledger.withdrawals.unpaidBy([of.address], true);
   await ledger.spends.unjudged(HOT, 5_000);
   await ledger.deposits.unconfirmed(32, [1n]);
   await ledger.addresses.isEmpty();

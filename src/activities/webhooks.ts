@@ -11,7 +11,7 @@ import {
 } from '../domain/webhook.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Due } from '../ledger/webhooks/deliveries.ts';
-import { notYet } from '../settlement/retry-later.ts';
+import { notYet } from '../settlement/state.ts';
 import { Places } from '../webhooks/connection-limits.ts';
 import { type DeliveryResponse, OwnFault, type WebhookSender } from '../webhooks/sender.ts';
 import { signedHeaders, withLinks } from '../webhooks/signature.ts';

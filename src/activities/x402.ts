@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
-import { notYet } from '../settlement/retry-later.ts';
+import { notYet } from '../settlement/state.ts';
 import { serveOwed } from '../x402/obligation.ts';
 import type { UpstreamAsker } from '../x402/upstream.ts';
 

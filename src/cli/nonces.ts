@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/nonce-settlements.ts';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/settlement-kinds.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';

@@ -1,3 +1,5 @@
+import type { BlockHeight, Blockhash, Slot } from './units.ts';
+
 /** Why a wallet is watched: users pay to it, or we pay from it (hot wallets, fee payers and nonce authorities). */
 export type WatchKind = 'deposit' | 'hot';
 
@@ -58,11 +60,11 @@ export type NotCreditedReason = (typeof NOT_CREDITED_REASONS)[number];
 
 /** A finalized block without its transactions. `time` is Unix seconds; null if the node does not know it. */
 export interface BlockHeader {
-  readonly slot: bigint;
-  readonly blockhash: string;
-  readonly parentSlot: bigint;
-  readonly previousBlockhash: string;
-  readonly height: bigint;
+  readonly slot: Slot;
+  readonly blockhash: Blockhash;
+  readonly parentSlot: Slot;
+  readonly previousBlockhash: Blockhash;
+  readonly height: BlockHeight;
   readonly time: bigint | null;
 }
 

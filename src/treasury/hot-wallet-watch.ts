@@ -2,7 +2,7 @@ import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { EVERYTHING } from '../domain/pause-scope.ts';
 import type { Gap } from '../ledger/operations/continuity.ts';
-import { confirmOneCluster } from '../settlement/one-cluster.ts';
+import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';
 import { progressOf } from '../solana/history/wallet-history.ts';
 import { unionOf, type WalletListing, WalletLists } from '../solana/history/wallet-signatures.ts';

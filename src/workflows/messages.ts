@@ -1,8 +1,8 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
 import type { RescanOrder } from '../domain/rescan.ts';
 import type { AwaitedCommitment, SettlementStatus, StatusReason } from '../domain/settlement.ts';
+import { LANDING_REPORT, type LandingReport } from '../domain/steps.ts';
 
 /** A run's view of its settlement. PostgreSQL is the source of truth. */
 export interface SettlementView {

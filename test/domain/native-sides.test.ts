@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isTerminal, mayFollow, statesBefore } from '../../src/domain/settlement.ts';
 import { WITHDRAWAL_STATUSES } from '../../src/domain/withdrawal.ts';
-import { checkNativeSides } from '../../src/withdrawals/balance-guard.ts';
+import { checkNativeSides } from '../../src/withdrawals/refusals.ts';
 
 const MINIMUM = 890_880n;
 const SIDES = {

@@ -12,7 +12,7 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../src/domain/ids.ts';
-import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';

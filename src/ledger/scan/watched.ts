@@ -3,7 +3,7 @@ import { sql, type Transaction } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
-import { readInOneQuery } from '../one-query.ts';
+import { readInOneQuery } from '../connection.ts';
 import type { RecordedSpend } from '../settlements/wallet-history.ts';
 import { WalletHistory } from '../settlements/wallet-history.ts';
 

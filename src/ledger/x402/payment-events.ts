@@ -3,11 +3,11 @@ import type { Alarm } from '../../domain/alerts.ts';
 import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
 import type { Database, Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import type { SubjectEvents } from '../webhooks/subject-events.ts';
+import type { KindEvents } from '../settlements/settlement-status.ts';
 import type { StoredPayment } from './payment-tables.ts';
 
 /** What x402 payments have beside their settlements: what they have bought. */
-export const paymentEvents: SubjectEvents = {
+export const paymentEvents: KindEvents = {
   answersAt: 'confirmed',
   changed: async (trx, { id, status }, before) => {
     if (status === 'confirmed' || status === 'finalized') await enterPayment(trx, id, 'paid');

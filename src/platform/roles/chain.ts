@@ -16,8 +16,9 @@ import {
 } from '../../domain/ids.ts';
 import { X402 } from '../../domain/payment.ts';
 import { WITHDRAWAL } from '../../domain/settlement.ts';
+import type { SettlementKind } from '../../domain/settlement-kinds.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
-import type { Kinds } from '../../settlement/kind.ts';
+import type { Kind } from '../../settlement/kind.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.ts';
 import { Chain } from '../../solana/chain.ts';
 import { HeldSlots } from '../../solana/history/ledger-completeness.ts';
@@ -134,7 +135,12 @@ function chainActivities(
   };
 }
 
-function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletWatch: WalletWatch): Kinds {
+/** Every kind of settlement. */
+function kindsOf(
+  config: Config<'chain'>,
+  { ledger, chain }: ChainRooms,
+  walletWatch: WalletWatch,
+): Readonly<Record<SettlementKind, Kind>> {
   const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,

@@ -1,6 +1,7 @@
 import type { AgreedBlock, AttemptFacts } from '../../domain/attempt.ts';
 import { lowest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
+import type { BlockHeight, Slot } from '../../domain/units.ts';
 import { progressOf } from '../history/wallet-history.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from '../rpc/methods.ts';
@@ -19,7 +20,7 @@ export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight'
 /** A transaction as its buyer sent it: wire bytes, and the slot in which a node shows it. */
 export interface SentTransaction {
   readonly wire: Uint8Array;
-  readonly slot: bigint;
+  readonly slot: Slot;
 }
 
 /**
@@ -51,8 +52,8 @@ const LIFE_SHARED_MS = 30_000;
 const SHORTEST_SLOT_MS = 100;
 
 interface Bank {
-  readonly slot: bigint;
-  readonly height: bigint;
+  readonly slot: Slot;
+  readonly height: BlockHeight;
 }
 
 /** {@link adoptedLife} of messages that still need our signature. Node answers are shared for 30 seconds. */
@@ -72,7 +73,7 @@ export class SharedLives {
    * A single node supplies `acceptedAt`. Returns null if that slot is out of reach of the banks that a quorum
    * reports: the message would never expire.
    */
-  async of(acceptedAt: bigint): Promise<AdoptedLife | null> {
+  async of(acceptedAt: Slot): Promise<AdoptedLife | null> {
     const { askedAt, first, banks } = await this.#reported.get('', async () => {
       const asked = performance.now();
       const [block, reported] = await Promise.all([firstBlock(this.#pool, null), askBanks(this.#pool)]);
@@ -114,7 +115,7 @@ export async function acceptedIn(pool: NodePool, blockhash: string): Promise<big
  * few nodes agree.
  * Source: docs/decisions/0020-settlements.md.
  */
-export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Promise<AdoptedLife> {
+export async function adoptedLife(pool: NodePool, acceptedAt: Slot | null): Promise<AdoptedLife> {
   const [first, heights] = await Promise.all([firstBlock(pool, acceptedAt), askHeights(pool, 'processed')]);
   return lifeFrom(
     pool,
@@ -123,7 +124,7 @@ export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Pr
   );
 }
 
-function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly bigint[]): AdoptedLife {
+function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly BlockHeight[]): AdoptedLife {
   const lastHeight = adoptedLastHeight(heights, pool.quorum);
   if (lastHeight === null)
     throw new DomainError('NoHealthyNode', 'too few nodes report block heights that are close together');
@@ -131,7 +132,7 @@ function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly bigint[]
   return { blockhashSlot, blockhashHeight, lastValidBlockHeight: lastHeight, adoptedFrom };
 }
 
-async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<AgreedBlock> {
+async function firstBlock(pool: NodePool, acceptedAt: Slot | null): Promise<AgreedBlock> {
   const slots = (await progressOf(pool)).map(({ slot }) => slot);
   const final = reached(slots, pool.quorum);
   if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
@@ -142,7 +143,7 @@ async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<Ag
 }
 
 /** A finalized block more than {@link BLOCKHASH_LIFE} heights below the newest up to `slot`, or the first of all. */
-async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
+async function aLifeBelow(pool: NodePool, slot: Slot): Promise<AgreedBlock> {
   for (let reach = REACH; reach <= REACH * REACHES; reach *= 2n) {
     const from = slot > reach ? slot - reach : 0n;
     const { first, last } = await pool.read((node) => endsOf(pool, node, from, slot));

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { NodeAnswer, OutcomeEvidence, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { Chain } from '../chain.ts';
+import { nullIfNodesFail } from '../rpc/errors.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn } from '../rpc/quorum.ts';
@@ -133,7 +134,7 @@ export async function proveLanded(
 ): Promise<LandingProof | null> {
   const agreed = agreedOutcome(pool, await shownOutcomes(pool, signature));
   if (agreed !== null) return agreed;
-  const block = await confirmedBlock(pool, slot).catch(() => null);
+  const block = await confirmedBlock(pool, slot).catch(nullIfNodesFail);
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
 }
 

@@ -3,6 +3,7 @@ import type { AgreedBlock, Coverage, Displacement } from '../../domain/attempt.t
 import { lowest } from '../../domain/bigint.ts';
 import { type BlockName, isSameBlock, parentOf } from '../../domain/block-link.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { type BlockHeight, type Blockhash, isAbove, type Signature, type Slot } from '../../domain/units.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../history/pages.ts';
 import type { NonceWalk } from '../nonces/history.ts';
 import { NodeFault } from '../rpc/errors.ts';
@@ -14,8 +15,8 @@ import { TtlCache } from '../rpc/ttl-cache.ts';
 import { BlockSignatures } from './block-signatures.ts';
 
 export interface LinkedBlock extends BlockName {
-  readonly parentSlot: bigint;
-  readonly previousBlockhash: string;
+  readonly parentSlot: Slot;
+  readonly previousBlockhash: Blockhash;
   readonly signatures: Pick<BlockSignatures, 'size' | 'has'>;
 }
 
@@ -46,7 +47,7 @@ export interface BlockCache {
   readonly history: HistoryBounds;
 }
 
-type Fetch = (slot: bigint) => Promise<ConfirmedBlock>;
+type Fetch = (slot: Slot) => Promise<ConfirmedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
@@ -68,7 +69,7 @@ export function blockCache(history: HistoryBounds = HISTORY_BOUNDS): BlockCache 
 type AgreedHeader = AgreedBlock & Pick<LinkedBlock, 'parentSlot'>;
 
 /** The finalized block of a slot as a quorum returns it, with height and parent; null if too few nodes agree. */
-export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedHeader | null> {
+export async function agreedBlock(pool: NodePool, slot: Slot): Promise<AgreedHeader | null> {
   const answers = answersIn(await pool.all((node) => readBlock(node, slot, 'none')));
   const agreed = agree(
     answers,
@@ -90,7 +91,7 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
 export async function linkedRange(
   pool: NodePool,
   origin: AgreedBlock,
-  lastHeight: bigint,
+  lastHeight: BlockHeight,
   cache: BlockCache = blockCache(),
 ): Promise<LinkedRange> {
   const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
@@ -105,7 +106,7 @@ export async function linkedRange(
  * The finalized block that replaced the confirmed block of `slot` after a fork. Throws as `NodePool.read` does if no
  * node names a block whose parent, by a quorum, is before that slot.
  */
-export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Displacement, 'sequence'>> {
+export function findDisplacement(pool: NodePool, slot: Slot): Promise<Omit<Displacement, 'sequence'>> {
   return pool.read(async (node) => {
     const [next] = await getBlocksWithLimit(node, slot, 1);
     const by = next === undefined ? null : await agreedBlock(pool, next);
@@ -117,7 +118,7 @@ export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Dis
   });
 }
 
-export function coverageOf({ blocks, first, last }: LinkedRange, signature: string): Coverage {
+export function coverageOf({ blocks, first, last }: LinkedRange, signature: Signature): Coverage {
   const containsSignature = blocks.some((block) => block.signatures.has(signature));
   return { first, last, containsSignature, witnesses: Math.min(...blocks.map((block) => block.witnesses)) };
 }
@@ -129,9 +130,9 @@ export function coverageOf({ blocks, first, last }: LinkedRange, signature: stri
  */
 export async function coverageBetween(
   pool: NodePool,
-  fromSlot: bigint,
-  toSlot: bigint,
-  signature: string,
+  fromSlot: Slot,
+  toSlot: Slot,
+  signature: Signature,
   cache: BlockCache,
 ): Promise<Coverage> {
   const [first, end] = await Promise.all([agreedBlock(pool, fromSlot), agreedBlock(pool, toSlot)]);
@@ -162,13 +163,13 @@ async function findEnd(
   pool: NodePool,
   node: SolanaNode,
   origin: AgreedBlock,
-  lastHeight: bigint,
+  lastHeight: BlockHeight,
 ): Promise<{ readonly last: AgreedBlock; readonly slots: readonly bigint[] }> {
   const wanted = Number(lastHeight - origin.height) + 2;
   const slots = await getBlocksWithLimit(node, origin.slot, wanted);
   const end = slots.at(-1);
   const last = end === undefined ? null : await agreedBlock(pool, end);
-  if (last !== null && last.height > lastHeight && last.height <= lastHeight + BigInt(BLOCKS_KEPT))
+  if (last !== null && isAbove(last.height, lastHeight) && last.height <= lastHeight + BigInt(BLOCKS_KEPT))
     return { last, slots };
   throw new NodeFault(
     node.name,
@@ -200,7 +201,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
 }
 
 /** The finalized block of a slot with its transactions, by a quorum. Throws NoHealthyNode if too few nodes agree. */
-export async function confirmedBlock(pool: NodePool, slot: bigint): Promise<ConfirmedBlock> {
+export async function confirmedBlock(pool: NodePool, slot: Slot): Promise<ConfirmedBlock> {
   const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
   if (shown !== null) {
     const signatures = new BlockSignatures(shown.answer.signatures);
@@ -222,7 +223,7 @@ function isSameContent(one: NodeBlock, other: NodeBlock): boolean {
 /** One finalized block from one node. Throws NodeFault if it returns none, which never means that there is none. */
 async function readBlock(
   node: SolanaNode,
-  slot: bigint,
+  slot: Slot,
   transactionDetails: 'signatures' | 'none',
   over?: AbortSignal,
 ): Promise<NodeBlock> {

@@ -1,6 +1,6 @@
 import { base58 } from '@scure/base';
 import { isDomainError } from '../../domain/errors.ts';
-import { verifySignature } from '../../signing/verify.ts';
+import { verifySignature } from '../../signing/ed25519.ts';
 import {
   type DecodedInstruction,
   type DecodedMessage,

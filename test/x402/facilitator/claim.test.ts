@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { KINDS } from '../../../src/ledger/settlements/kinds.ts';
+import { EVENTS } from '../../../src/ledger/ledger.ts';
 import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
@@ -14,7 +14,7 @@ async function owed(): Promise<string> {
   const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease });
   await use.ledger.payments.open({ ...rest, id });
   for (const status of ['preparing', 'sending', 'confirmed'] as const)
-    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, KINDS, id, status));
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS, id, status));
   return id;
 }
 

@@ -29,7 +29,7 @@ import type { FacilitatorDeps } from '../../../src/x402/facilitator/facilitator.
 import { x402Kind } from '../../../src/x402/kind.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
 import type { Reached } from '../../../src/x402/purchase.ts';
-import { x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
+import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
 import { LandingRoom, PACE } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
@@ -226,7 +226,7 @@ export class SellingRoom {
     const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, restMs: 50 };
     const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
     const keys = feePayerKeys(this.feePayers);
-    const signer = createSignerActivities({ keys, bounds, rules: x402SigningRules });
+    const signer = createSignerActivities({ keys, bounds, rules: { [X402]: paymentRule } });
     return { quick: createQuickActivities({ ...deps, signer }), landing: createLanding(deps) };
   }
 }

@@ -1,3 +1,12 @@
+import type { X402 } from './payment.ts';
+import type { WITHDRAWAL } from './settlement.ts';
+
+/**
+ * Every kind of settlement. Each part of a kind is in a table over this type, so that a kind that lacks a part does
+ * not compile; `settlement/kind.ts` lists the parts.
+ */
+export type SettlementKind = typeof WITHDRAWAL | typeof X402 | typeof NONCE_CREATE | typeof NONCE_ADVANCE;
+
 /** Kind of settlements that create a nonce account; their subject is its address. */
 export const NONCE_CREATE = 'nonce-create';
 

@@ -1,10 +1,6 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../../domain/alerts.ts';
-import {
-  type InflowVerdict,
-  isAlike,
-  type ReportedInflow,
-} from '../../domain/quorum-result.ts';
+import { type InflowVerdict, isAlike, type ReportedInflow } from '../../domain/quorum-result.ts';
 import { depositId } from '../../ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';

@@ -1,7 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { ClusterRow } from '../ledger/operations/cluster.ts';
-import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
 import { inColumns } from './columns.ts';
 import { localCommand } from './command.ts';

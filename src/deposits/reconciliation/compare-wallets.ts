@@ -102,7 +102,7 @@ function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
   const first = Number(pass % BigInt(names.length));
   const order = [...names.slice(first), ...names.slice(0, first)];
   return async (ask) => {
-    for (const name of [...order]) {
+    for (const name of order.slice()) {
       const [answer] = await pool.all(ask, (node) => node.name === name);
       if (answer?.result.status === 'fulfilled') return [answer.result.value];
       order.push(...order.splice(order.indexOf(name), 1));

@@ -94,10 +94,35 @@ const DepositQuery = z.strictObject({
  */
 export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
   const { ledger, explorer } = deps;
-  const present = (row: DepositRow) => ({
-    ...publicDeposit(row),
-    explorerUrl: explorerLink(row.signature, explorer),
+  const present = presenter(explorer);
+  depositRoute(app, deps);
+  route(app, 'GET', '/v1/deposits', {
+    operationId: 'listDeposits',
+    tags,
+    summary: 'List deposits, or follow their events',
+    description:
+      'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that you have seen. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
+    querystring: DepositQuery,
+    response: z.union([FeedBody, PageBody]),
+    handler: async ({ query: { after, ...query } }) => {
+      if (after === undefined) {
+        const { rows, nextCursor } = await ledger.deposits.list(query);
+        return { deposits: rows.map(present), nextCursor };
+      }
+      const { limit, cursor: _cursor, ...filter } = query;
+      const { events, next } = await ledger.depositFeed.events(after, limit, filter);
+      return { events: events.map((event) => ({ ...event, deposit: present(event.deposit) })), next };
+    },
   });
+}
+
+const presenter = (explorer: ExplorerSettings) => (row: DepositRow) => ({
+  ...publicDeposit(row),
+  explorerUrl: explorerLink(row.signature, explorer),
+});
+
+function depositRoute(app: FastifyInstance, deps: DepositDeps): void {
+  const present = presenter(deps.explorer);
   route(app, 'POST', '/v1/deposits/:id/reject', {
     operationId: 'rejectDeposit',
     tags,
@@ -117,27 +142,9 @@ export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
     params: z.object({ id: depositIdParam }),
     response: DepositBody,
     handler: async ({ params: { id } }) => {
-      const row = await ledger.deposits.find(id);
+      const row = await deps.ledger.deposits.find(id);
       if (row === undefined) throw new DomainError('NotFound', `there is no deposit ${id}`, { id });
       return present(row);
-    },
-  });
-  route(app, 'GET', '/v1/deposits', {
-    operationId: 'listDeposits',
-    tags,
-    summary: 'List deposits, or follow their events',
-    description:
-      'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that you have seen. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
-    querystring: DepositQuery,
-    response: z.union([FeedBody, PageBody]),
-    handler: async ({ query: { after, ...query } }) => {
-      if (after === undefined) {
-        const { rows, nextCursor } = await ledger.deposits.list(query);
-        return { deposits: rows.map(present), nextCursor };
-      }
-      const { limit, cursor: _cursor, ...filter } = query;
-      const { events, next } = await ledger.depositFeed.events(after, limit, filter);
-      return { events: events.map((event) => ({ ...event, deposit: present(event.deposit) })), next };
     },
   });
 }

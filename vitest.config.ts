@@ -8,8 +8,8 @@ const SLOW = 'test/**/*.slow.test.ts';
 /** What starts programs: they run compiled, as from its source each process takes seconds to compile itself. */
 const PROCESSES = [
   'test/{localstack,withdrawals,workers}/**/*.test.ts',
-  'test/cli/{cli,deposits,deposit-list,dev,first-words,last-word,stopped-database,unheard}.test.ts',
-  'test/deposits/{stack,reconciliation-crash}.test.ts',
+  'test/cli/{cli,deposits,deposit-list,dev,demo-output-start,json-output-on-exit,stopped-database,broken-pipe-and-timeouts}.test.ts',
+  'test/deposits/{deposit-scan-stack,reconciliation-crash}.test.ts',
   'test/ledger/{deposits/deposit-addresses,withdrawals/withdrawals}.test.ts',
   'test/webhooks/lost-events.test.ts',
 ];

@@ -122,7 +122,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await addresses.byAddress(of.address);
   await addresses.byUser(of.user);
   await ledger.deposits.get(BigInt(of.rows / 2));
-  await ledger.rejections.find('none');
+  await ledger.deposits.find(`dep_${'0'.repeat(32)}`);
   await ledger.deposits.unconfirmedAmong([BigInt(of.rows)]);
   await ledger.webhooks.get('e-1');
   await ledger.webhooks.secretsOf('e-1').catch(() => undefined);
@@ -147,12 +147,12 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reservations.total();
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.overdue(60_000, 100);
-  await payments.spentSince(since, { feePayer: FEE_PAYER });
-  await payments.spentSince(since, { payer: of.payer });
+  await payments.spentSince(since, 'feePayer', FEE_PAYER);
+  await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
-  await walletHistory.unpaidBy([of.address, TOKEN]);
-  await walletHistory.unpaidBy([of.address], true);
+  await ledger.withdrawals.unpaidBy([of.address, TOKEN]);
+  await ledger.withdrawals.unpaidBy([of.address], true);
   await ledger.spends.unjudged(HOT, 5_000);
   await ledger.deposits.unconfirmed(32, [1n]);
   await ledger.addresses.isEmpty();
@@ -169,7 +169,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reconciliations.due(200);
   await ledger.reconciliations.passes(10);
   await deliveries.unhanded();
-  await deliveries.standings();
+  await deliveries.backlogs();
   await alerts.openAbout(of.id);
   await alerts.openByKind();
   await alerts.everRaised('unknown_spend', [of.signature]);
@@ -185,11 +185,11 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.scan.headersBetween(top - 1_200n, top);
   await ledger.scanPauses.open();
   await ledger.scanPauses.assertNone();
+  await ledger.scanStatus.read();
   await ledger.rescans.open(10);
+  await ledger.rescans.due(10);
   await ledger.gaps.closedBetween(1n, top);
-  await ledger.gapAudits.due(10);
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);
-  await ledger.nodeLedgers.all();
-  await ledger.nodeViews.together();
+  await ledger.keptBlocks.neededSlot();
 }

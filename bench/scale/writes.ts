@@ -78,7 +78,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await ledger.settlements.note(id, 'confirmed', null);
   await obligations.take(id, { holder: 'me', ms: 1_000 });
   await obligations.giveBack(id, 'me');
-  await obligations.claim(id, { holder: 'me', ms: 1_000, key: null });
+  await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.served(id, 200, null);
   await obligations.refused(id, 'a reason', null);
   await obligations.short(id, 1n, 'a reason');
@@ -120,7 +120,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await deliveries.delivered({ endpoint: 'e-1', event: 'event-300' });
   await deliveries.failed({ endpoint: 'e-2', event: 'event-301' }, 'an error');
   await deliveries.giveUp({ endpoint: 'e-2', event: 'event-301' });
-  await deliveries.tellOfLate();
+  await deliveries.raiseLateAlerts();
   await deliveries.replay('e-2', 'event-301');
   await deliveries.forget(20);
   await writeFindings(ledger, of);
@@ -168,8 +168,9 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   );
   await ledger.cluster.bind('a genesis hash');
   await ledger.cluster.check('a genesis hash');
-  await ledger.nodeLedgers.keep(new Map([['a node', { first: 1n, finalized: 2n, gap: null }]]));
-  await ledger.nodeViews.put('a worker', []);
+  await ledger.alerts.closeUnseen(['node_silent'], 90);
+  await ledger.scanStatus.report({ state: 'tail', tip: 1n, reason: null });
+  await ledger.scanStatus.touch(true);
   await scanPauses.begin(NOTE);
   await scanPauses.end(NOTE);
   const {

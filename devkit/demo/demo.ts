@@ -6,7 +6,7 @@ import { SluiceClient } from '../../src/client/client.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
 import type { ChainKind } from '../localstack/chain.ts';
 import type { Stack } from '../localstack/stack.ts';
-import { chainOption } from './chain-option.ts';
+import { chainOption } from './dev.ts';
 import type { DemoReport } from './report.ts';
 import { renderTable } from './table.ts';
 

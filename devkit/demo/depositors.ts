@@ -9,7 +9,6 @@ import type { Stage } from './stage.ts';
 export interface Gift {
   readonly what: string;
   readonly wallet: string;
-  /** `SOL` or the mint. */
   readonly asset: string;
   readonly sent: bigint;
   /** Less than `sent` where the token withholds a fee; 0 where the transaction fails. */
@@ -25,13 +24,10 @@ export interface Payment {
   readonly gifts: readonly Gift[];
 }
 
-/** The deposits and fakes of one run. */
 export interface Depositors {
-  /** In this order. */
   readonly payments: readonly Payment[];
   /** The deposit that loses the scanner; each attempt pays another amount. */
   readonly crash: (attempt: number) => Payment;
-  /** All wallets that were given to users. */
   readonly wallets: ReadonlySet<string>;
 }
 

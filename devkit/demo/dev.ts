@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { inColumns } from '../../src/cli/columns.ts';
 import { DEV_FILE } from '../../src/cli/dev-file.ts';
 import { EXIT, UsageError } from '../../src/cli/exit.ts';
@@ -12,7 +12,6 @@ import type { ChainKind } from '../localstack/chain.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
 import type { RoutesOf, SalesOptions } from '../localstack/sales.ts';
-import { chainOption } from './chain-option.ts';
 import { holdFolder } from './dev-folder.ts';
 import type { DevelopmentPool } from './development-pool.ts';
 
@@ -23,7 +22,13 @@ const KEYS = '.sluice/keys';
 /** What Temporal is started again with where it dies; gone with the stack. */
 const TEMPORAL_DATA = '.sluice/temporal';
 
-/** `sluice dev`: the whole stack, until Ctrl-C. */
+export function chainOption() {
+  return new Option(
+    '--chain <kind>',
+    'Chain to start: localnet (default), or validator, a solana-test-validator from PATH',
+  ).choices(['localnet', 'validator'] as const);
+}
+
 export function registerDev(program: Command): void {
   program
     .command('dev')
@@ -159,7 +164,6 @@ const DEPOSIT_FILES: Readonly<Record<string, string>> = {
   mnemonicFile: 'their mnemonic',
 };
 
-/** The same facts as in the file, as a table. */
 function describe(facts: DevFacts): string {
   const rows: readonly (readonly [string, string])[] = [
     ['API', facts.apiUrl],

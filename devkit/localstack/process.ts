@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { orAborted } from '../../src/platform/shutdown.ts';
 import { guard, unguard } from './watchdog.ts';
 
-/** What to run, and how to tell that it is up. */
 export interface ProcessSpec {
   readonly name: string;
   readonly command: string;
@@ -14,7 +13,6 @@ export interface ProcessSpec {
   readonly env?: NodeJS.ProcessEnv;
   /** stdout and stderr are appended here. */
   readonly logFile: string;
-  /** Asked every 50 ms until it answers true. */
   readonly ready: () => Promise<boolean>;
   /** Default 60,000. */
   readonly readyTimeoutMs?: number;
@@ -40,7 +38,6 @@ export class ManagedProcess {
     this.#spec = spec;
   }
 
-  /** Undefined while it does not run. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -78,7 +75,6 @@ export class ManagedProcess {
     }
   }
 
-  /** Waits for readiness of the present run. */
   async waitReady(): Promise<void> {
     const deadline = Date.now() + (this.#spec.readyTimeoutMs ?? 60_000);
     while (!(await this.#spec.ready())) {
@@ -92,7 +88,6 @@ export class ManagedProcess {
     if (this.#child === undefined) throw this.#failure(`ended before it was ready (${this.#ending})`);
   }
 
-  /** Sends `signal` and waits until the process is gone. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.#signal(signal);
     await this.#exited;
@@ -124,7 +119,6 @@ export class ManagedProcess {
     await this.start();
   }
 
-  /** The last `lines` lines of the log. */
   tail(lines = 15): string {
     try {
       return readFileSync(this.#spec.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');

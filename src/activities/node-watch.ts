@@ -1,13 +1,11 @@
 import { type Alarm, type AlertKind, WHOLE } from '../domain/alerts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
-import { ledgersOf, type NodeWarning } from '../solana/rpc/report.ts';
+import type { NodeWarning } from '../solana/rpc/report.ts';
 
 export interface NodeWatchDeps {
   readonly ledger: Ledger;
-  readonly pool: Pick<NodePool, 'warnings' | 'report'>;
-  /** Unique name of this process among all workers. */
-  readonly worker: string;
+  readonly pool: Pick<NodePool, 'warnings'>;
 }
 
 const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
@@ -23,27 +21,19 @@ const KIND_OF: Readonly<Record<NodeWarning['rule'], AlertKind>> = {
   'false-word': 'node_false_word',
 };
 
-/** Stores this process's view of the nodes, for {@link createNodeWatch} and for processes that start later. */
-export async function shareNodes({ ledger, pool, worker }: NodeWatchDeps): Promise<void> {
-  await ledger.nodeLedgers.keep(ledgersOf(pool.report()));
-  await ledger.nodeViews.put(worker, pool.warnings().map(alarmOf));
-}
+/** Time between two reports of a worker. */
+export const NODES_REPORTED_EVERY_MS = 30_000;
+/** A node may be unreachable from one worker only, so an alert stays open for three reports after the last one. */
+const OPEN_SECONDS = (3 * NODES_REPORTED_EVERY_MS) / 1_000;
 
-/** Keeps the node alerts up to date. Source: docs/interface.md, What the service does 7. */
-export function createNodeWatch(deps: NodeWatchDeps) {
-  const { ledger } = deps;
-  return {
-    /**
-     * Opens an alert for each node rule that any worker sees broken; closes the others. Any worker may run
-     * it, because the stored views of all workers count. Returns the number of open alerts.
-     */
-    async watchNodes(): Promise<{ readonly open: number }> {
-      await shareNodes(deps);
-      const alarms = await ledger.nodeViews.together();
-      await ledger.alerts.keepOnly(Object.values(KIND_OF), alarms);
-      return { open: alarms.length };
-    },
-  };
+/**
+ * Raises an alert for each node rule that this worker sees broken. Closes node alerts that no worker has raised for
+ * 90 seconds. Source: docs/interface.md, What the service does 7.
+ */
+export async function watchNodes({ ledger, pool }: NodeWatchDeps): Promise<void> {
+  const warnings = pool.warnings(await ledger.keptBlocks.neededSlot());
+  for (const warning of warnings) await ledger.alerts.raise(alarmOf(warning));
+  await ledger.alerts.closeUnseen(Object.values(KIND_OF), OPEN_SECONDS);
 }
 
 function alarmOf({ rule, node, message }: NodeWarning): Alarm {

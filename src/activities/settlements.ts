@@ -4,9 +4,8 @@ import type { DisplayedStatus, Preparation, SettlementState } from '../domain/st
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
-import { notYet } from '../settlement/retry-later.ts';
-import { signerOf } from '../settlement/signer-of.ts';
-import { setAside, standingOf } from '../settlement/state.ts';
+import { signerOf } from '../settlement/signatures.ts';
+import { notYet, setAside, standingOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
 /** Milliseconds between two checks for signatures from other signers. */

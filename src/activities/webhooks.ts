@@ -11,12 +11,10 @@ import {
 } from '../domain/webhook.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Due } from '../ledger/webhooks/deliveries.ts';
-import { notYet } from '../settlement/retry-later.ts';
+import { notYet } from '../settlement/state.ts';
 import { Places } from '../webhooks/connection-limits.ts';
-import { withLinks } from '../webhooks/links.ts';
-import { OwnFault } from '../webhooks/local-failure.ts';
-import type { DeliveryResponse, WebhookSender } from '../webhooks/sender.ts';
-import { signedHeaders } from '../webhooks/signature.ts';
+import { type DeliveryResponse, OwnFault, type WebhookSender } from '../webhooks/sender.ts';
+import { signedHeaders, withLinks } from '../webhooks/signature.ts';
 
 export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ReconciledWallets, Reconciliation } from '../client/client.ts';
+import type { OpenReconciliation, Reconciliation } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { apiCommand, call } from './command.ts';
 import { EXIT } from './exit.ts';
@@ -45,7 +45,9 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
   ];
 }
 
-function comparedLines({ wallets, accounts, differences }: ReconciledWallets): readonly string[] {
+type Compared = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
+
+function comparedLines({ wallets, accounts, differences }: Compared): readonly string[] {
   const verdict =
     differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;
   return [

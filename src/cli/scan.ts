@@ -41,7 +41,7 @@ export function registerScan(program: Command): void {
   apiCommand(
     scan,
     'close-gap',
-    'Continue without the blocks of an open gap; every address is audited over it',
+    'Continue without the blocks of an open gap; they are read once nodes return them',
   )
     .requiredOption(...FROM_OPTION)
     .requiredOption(...TO_OPTION)
@@ -88,13 +88,7 @@ function headline(status: ScanStatus): string {
   return `${state} by ${status.actor} since ${since}: ${reason}; \`sluice scan resume --reason <text>\` ends the pause`;
 }
 
-function renderClosed(gap: ScanGap): string {
-  const { from, to, actor, reason } = gap;
-  return `  closed  ${from} to ${to} by ${actor ?? '?'}: ${reason ?? '?'}; ${auditOf(gap)}`;
-}
-
-function auditOf({ auditedAt, unshownSince }: ScanGap): string {
-  if (auditedAt !== null) return `audited ${auditedAt}`;
-  if (unshownSince === null) return 'its audit continues';
-  return `audited, but not complete: no quorum of nodes has returned the blocks of these slots since ${unshownSince}; add nodes that have them`;
+function renderClosed({ from, to, actor, reason, readAt }: ScanGap): string {
+  const read = readAt === null ? 'its blocks are not read yet' : `its blocks were read ${readAt}`;
+  return `  closed  ${from} to ${to} by ${actor ?? '?'}: ${reason ?? '?'}; ${read}`;
 }

@@ -1,36 +1,12 @@
-import type { AlertKind, CLOSED_BY_ORDER } from '../domain/alerts.ts';
+import type { CLOSED_BY_ORDER } from '../domain/alerts.ts';
+import type { Alert, AlertPage } from './api.ts';
 import { type PageOptions, pagesOf } from './pages.ts';
 import { queryOf, type Transport } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
-/** An alert for operators. Times are ISO-8601. */
-export interface Alert {
-  /** Identifies the alert in {@link AlertCalls.acknowledge} and {@link PauseCalls.end}. */
-  readonly position: string;
-  readonly kind: AlertKind;
-  /** By kind: a withdrawal id or settlement, a signature, a deposit id, a wallet, a node, a webhook id, or `sluice`. */
-  readonly subject: string;
-  readonly message: string;
-  /** Path of its runbook in the repository. */
-  readonly runbook: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly raisedAt: string;
-  readonly lastSeenAt: string;
-  /** Number of occurrences. */
-  readonly count: number;
-  /** Null while the alert is open. */
-  readonly closedAt: string | null;
-}
-
 export interface AlertFilter {
   /** True: open alerts only. False: closed alerts only. */
   readonly open?: boolean;
-}
-
-export interface AlertPage {
-  readonly alerts: readonly Alert[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
-  readonly nextCursor: string | null;
 }
 
 const PAGE_SIZE = 100;

@@ -1,81 +1,45 @@
 import { isTerminal } from '../domain/settlement.ts';
 import { AlertCalls } from './alerts.ts';
-import { AssetCalls } from './assets.ts';
-import { AuditCalls } from './audits.ts';
-import { DepositAddressCalls } from './deposit-addresses.ts';
-import { DepositCalls } from './deposits.ts';
-import type { Explanation } from './evidence.ts';
-import type { HotWallet } from './hot-wallets.ts';
-import { type PageOptions, pagesOf } from './pages.ts';
-import { PauseCalls } from './pauses.ts';
-import { PaymentCalls } from './payments.ts';
-import type { Reconciliation } from './reconciliation.ts';
-import { ScanCalls } from './scan.ts';
-import { SettlementCalls } from './settlements.ts';
-import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
-import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
-import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
-import { WebhookCalls } from './webhooks.ts';
-
-export type { Alert, AlertCalls, AlertFilter, AlertPage } from './alerts.ts';
-export type { Asset, AssetCalls, AssetChange } from './assets.ts';
-export type { Audit, AuditCalls, AuditDifference, AuditQuestion, AuditReport } from './audits.ts';
-export type {
-  AddressImport,
-  AddressManifest,
-  AddressRelease,
-  DepositAddress,
-  DepositAddressCalls,
-  DepositAddressState,
-  ImportOptions,
-  TokenAccount,
-  Warning,
-} from './deposit-addresses.ts';
-export type {
-  Deposit,
-  DepositCalls,
-  DepositEvent,
-  DepositFilter,
-  DepositPage,
-  DepositState,
-  FollowOptions,
-  NotCreditedReason,
-} from './deposits.ts';
-export { SluiceError, type SluiceErrorCode } from './errors.ts';
-export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
-export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
-export type { PageOptions } from './pages.ts';
-export type { Pause, PauseCalls, PauseOptions, ResumeOptions } from './pauses.ts';
-export type { Payment, PaymentCalls, PaymentFilter, PaymentPage, PaymentState } from './payments.ts';
-export type {
-  EndedReconciliation,
-  OpenReconciliation,
-  ReconciledWallets,
+import type {
+  Explanation,
+  HotWallet,
+  HotWallets,
   Reconciliation,
-  UnreadWallet,
-} from './reconciliation.ts';
-export type { Rescan, RescanPage, ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
-export type {
-  SettlementCalls,
-  SettlementExplanation,
-  SettlementFilter,
-  SettlementPage,
-  SettlementStatus,
-  SettlementView,
-} from './settlements.ts';
-export type { SluiceClientOptions } from './transport.ts';
-export type {
-  Attempt,
-  ListFilter,
-  Problem,
-  StatusReason,
   Withdrawal,
   WithdrawalPage,
   WithdrawalStatus,
   WithdrawalSummary,
   WithdrawalTerms,
-} from './types.ts';
+} from './api.ts';
+import { AssetCalls } from './assets.ts';
+import { AuditCalls } from './audits.ts';
+import { DepositAddressCalls } from './deposit-addresses.ts';
+import { DepositCalls } from './deposits.ts';
+import { type PageOptions, pagesOf } from './pages.ts';
+import { PauseCalls } from './pauses.ts';
+import { PaymentCalls } from './payments.ts';
+import { ScanCalls } from './scan.ts';
+import { SettlementCalls } from './settlements.ts';
+import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
+import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
+import { WebhookCalls } from './webhooks.ts';
 
+export type { DepositAddressState, NotCreditedReason } from '../domain/deposit.ts';
+export type { PaymentState } from '../domain/payment.ts';
+export type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/webhook.ts';
+export type { AlertCalls, AlertFilter } from './alerts.ts';
+export type * from './api.ts';
+export type { AssetCalls } from './assets.ts';
+export type { AuditCalls, AuditQuestion } from './audits.ts';
+export type { DepositAddressCalls, ImportOptions } from './deposit-addresses.ts';
+export type { DepositCalls, DepositFilter, FollowOptions } from './deposits.ts';
+export { SluiceError, type SluiceErrorCode } from './errors.ts';
+export type { PageOptions } from './pages.ts';
+export type { PauseCalls, PauseOptions, ResumeOptions } from './pauses.ts';
+export type { PaymentCalls, PaymentFilter } from './payments.ts';
+export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { SettlementCalls, SettlementFilter } from './settlements.ts';
+export type { SluiceClientOptions } from './transport.ts';
 export { type ReceivedWebhook, verifyWebhook } from './verify-webhook.ts';
 export type { CallOptions, PollOptions } from './waiting.ts';
 export type {
@@ -84,17 +48,14 @@ export type {
   WebhookEvent,
   WithdrawalEventData,
 } from './webhook-events.ts';
-export type {
-  DeliveryState,
-  Webhook,
-  WebhookCalls,
-  WebhookDelivery,
-  WebhookDeliveryPage,
-  WebhookEventType,
-  WebhookTopic,
-  WebhookWithBacklog,
-  WebhookWithSecret,
-} from './webhooks.ts';
+export type { WebhookCalls } from './webhooks.ts';
+
+/** All conditions must match. */
+export interface ListFilter {
+  readonly status?: WithdrawalStatus;
+  readonly asset?: string;
+  readonly destination?: string;
+}
 
 export interface WaitOptions extends PollOptions {
   /** Called with the first state, and with each later one that differs in status, reason or attempts. */
@@ -166,13 +127,8 @@ export class SluiceClient {
   }
 
   async hotWallets(options?: CallOptions): Promise<readonly HotWallet[]> {
-    const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>(
-      {
-        method: 'GET',
-        path: '/v1/hot-wallets',
-      },
-      options,
-    );
+    const request = { method: 'GET', path: '/v1/hot-wallets' } as const;
+    const { hotWallets } = await this.#transport.call<HotWallets>(request, options);
     return hotWallets;
   }
 

@@ -1,16 +1,7 @@
 import type { PauseScope } from '../domain/pause-scope.ts';
+import type { Pause, Pauses } from './api.ts';
 import type { Transport } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
-
-/** A pause of payments. While it is open, no attempt of its scope is prepared. */
-export interface Pause {
-  /** `operator`, or the kind of the alert that caused it. */
-  readonly cause: string;
-  readonly scope: PauseScope;
-  readonly reason: string;
-  readonly actor: string;
-  readonly since: string;
-}
 
 export interface PauseOptions extends CallOptions {
   /** @default 'all' */
@@ -49,7 +40,7 @@ export class PauseCalls {
   }
 
   async #call(request: Parameters<Transport['call']>[0], options?: CallOptions): Promise<readonly Pause[]> {
-    const { pauses } = await this.#transport.call<{ readonly pauses: readonly Pause[] }>(request, options);
+    const { pauses } = await this.#transport.call<Pauses>(request, options);
     return pauses;
   }
 }

@@ -1,33 +1,7 @@
-import type { AlertKind } from '../domain/alerts.ts';
-import type { SettlementStatus, StatusReason } from '../domain/settlement.ts';
-import type { ExplainedAttempt } from './evidence.ts';
+import type { SettlementExplanation, SettlementPage, SettlementStatus, SettlementView } from './api.ts';
 import { type PageOptions, pagesOf } from './pages.ts';
 import { queryOf, type Transport } from './transport.ts';
-import type { Attempt } from './types.ts';
 import type { CallOptions } from './waiting.ts';
-
-export type { SettlementStatus };
-
-/** One obligation that must reach the chain at most once. Times are ISO-8601. */
-export interface SettlementView {
-  /** The id of the withdrawal; for every other kind `<kind>/<subject>`. */
-  readonly id: string;
-  readonly kind: string;
-  readonly subject: string;
-  readonly status: SettlementStatus;
-  readonly reason: StatusReason | null;
-  /** Signature of the newest signed attempt in base58; null until one is signed. */
-  readonly signature: string | null;
-  readonly workflowId: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
-
-export interface SettlementPage {
-  readonly settlements: readonly SettlementView[];
-  /** Pass it as `cursor` to get the next page; null on the last page. */
-  readonly nextCursor: string | null;
-}
 
 /** All conditions must match. */
 export interface SettlementFilter {
@@ -36,25 +10,6 @@ export interface SettlementFilter {
   readonly status?: SettlementStatus;
   /** base58 signature of any of its attempts. */
   readonly signature?: string;
-}
-
-/** Current state of a settlement and its next step. Read-only. */
-export interface SettlementExplanation extends SettlementView {
-  /** Terms of a withdrawal, in base units; null for other kinds. */
-  readonly terms: { readonly asset: string; readonly amount: string; readonly destination: string } | null;
-  readonly waitsFor: string;
-  readonly nextStep: string;
-  /** The attempt that may still land, otherwise the last one that ended; null if there is none. */
-  readonly attempt: ExplainedAttempt | null;
-  /** All attempts, oldest first. */
-  readonly attempts: readonly Attempt[];
-  /** Open alerts about this settlement, newest first. */
-  readonly alerts: readonly {
-    readonly position: string;
-    readonly kind: AlertKind;
-    readonly message: string;
-    readonly raisedAt: string;
-  }[];
 }
 
 const PAGE_SIZE = 100;

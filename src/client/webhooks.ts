@@ -1,54 +1,7 @@
-import type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/webhook.ts';
+import type { DeliveryState, WebhookTopic } from '../domain/webhook.ts';
+import type { Webhook, WebhookDeliveryPage, Webhooks, WebhookWithBacklog, WebhookWithSecret } from './api.ts';
 import { pathPart, queryOf, type Transport } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
-
-export type { DeliveryState, WebhookEventType, WebhookTopic };
-
-/** An endpoint that receives events. Times are ISO-8601. */
-export interface Webhook {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly WebhookTopic[];
-  /** Why the endpoint is disabled; null if it is enabled. */
-  readonly disabledBecause: string | null;
-  /** Until then requests are also signed with the previous secret; null if there is none. */
-  readonly previousSecretUntil: string | null;
-  readonly createdAt: string;
-}
-
-/** `secret` is returned only once; null if no new secret was created. */
-export interface WebhookWithSecret extends Webhook {
-  readonly secret: string | null;
-}
-
-/** An endpoint and its undelivered events. */
-export interface WebhookWithBacklog extends Webhook {
-  /** Number of events not delivered yet. */
-  readonly waiting: number;
-  readonly dead: number;
-  /** Error of the newest failed try among waiting and dead events; null if none failed. */
-  readonly lastError: string | null;
-}
-
-/** The delivery of one event to one endpoint. */
-export interface WebhookDelivery {
-  /** Event id: the `webhook-id` of each try. */
-  readonly event: string;
-  readonly type: WebhookEventType;
-  /** Subject of the event, such as `withdrawal/<id>`. */
-  readonly entity: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly lastError: string | null;
-  readonly createdAt: string;
-  readonly settledAt: string | null;
-}
-
-export interface WebhookDeliveryPage {
-  readonly deliveries: readonly WebhookDelivery[];
-  /** Pass it as `cursor` to get the next page; null on the last page. */
-  readonly nextCursor: string | null;
-}
 
 /** Webhook endpoints: `sluice.webhooks`. Each call throws SluiceError; `NotFound` (404) for an unknown id. */
 export class WebhookCalls {
@@ -64,7 +17,7 @@ export class WebhookCalls {
   }
 
   async list(options?: CallOptions): Promise<readonly WebhookWithBacklog[]> {
-    const answer = await this.#transport.call<{ webhooks: readonly WebhookWithBacklog[] }>(
+    const answer = await this.#transport.call<Webhooks>(
       {
         method: 'GET',
         path: '/v1/webhooks',

@@ -4,18 +4,7 @@ import { depositKey } from './deposit-key.ts';
 import type { ScanRange } from './scan.ts';
 
 /** Compares transactions on chain with the database, over scanned slots. `repair`: also store missing deposits. */
-export type AuditOrder = GapAuditOrder | ImportAuditOrder | OperatorAuditOrder;
-
-/**
- * Audits every watched wallet over a closed gap. `record` identifies the database copy that waits for the audit: it is
- * marked done only there.
- */
-export interface GapAuditOrder extends ScanRange {
-  readonly cause: 'gap';
-  readonly address: null;
-  readonly repair: true;
-  readonly record: string;
-}
+export type AuditOrder = ImportAuditOrder | OperatorAuditOrder;
 
 /**
  * Found deposits raise no alert, because the scan could not see them. Then the address becomes assignable,
@@ -76,15 +65,8 @@ export interface AuditDifference {
   readonly repaired: boolean;
 }
 
-/** A page of an audit. `next`: the address after which the next page begins; null on the last page. */
-export interface AuditedPage extends AuditReport {
-  readonly next: string | null;
-}
-
 export type Arrived = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount'> &
   Pick<BlockHeader, 'slot'>;
-
-const LISTED = 100;
 
 export const NOTHING_AUDITED: AuditReport = {
   addresses: 0,
@@ -94,18 +76,6 @@ export const NOTHING_AUDITED: AuditReport = {
   remaining: 0,
   unread: 0,
 };
-
-export function allOf(parts: readonly AuditReport[]): AuditReport {
-  const sum = (count: (part: AuditReport) => number) => parts.reduce((total, part) => total + count(part), 0);
-  return {
-    addresses: sum(({ addresses }) => addresses),
-    transactions: sum(({ transactions }) => transactions),
-    differences: parts.flatMap(({ differences }) => differences).slice(0, LISTED),
-    found: sum(({ found }) => found),
-    remaining: sum(({ remaining }) => remaining),
-    unread: sum(({ unread }) => unread),
-  };
-}
 
 /** Arrivals that differ before the repair. A difference that is gone after it is reported as repaired. */
 export function differencesBetween(
@@ -151,9 +121,5 @@ export function differenceAlarm({
 
 /** One audit of one subject at a time. A read-only audit has its own id, so it never replaces a repairing one. */
 export function auditWorkflowId({ address, cause, from, to, repair }: AuditOrder): string {
-  return `address-audit/${cause}/${address ?? 'all'}/${from}-${to}${repair ? '' : '/look'}`;
-}
-
-export function isOfGap(workflowId: string): boolean {
-  return workflowId.startsWith('address-audit/gap/');
+  return `address-audit/${cause}/${address}/${from}-${to}${repair ? '' : '/look'}`;
 }

@@ -1,3 +1,5 @@
+import type { BlockHeight, Blockhash, Slot } from './units.ts';
+
 /** Why a wallet is watched: users pay to it, or we pay from it (hot wallets, fee payers and nonce authorities). */
 export type WatchKind = 'deposit' | 'hot';
 
@@ -16,7 +18,7 @@ export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as
  */
 export type DepositState = (typeof DEPOSIT_STATES)[number];
 
-export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'doubtful'] as const;
+export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'withheld'] as const;
 
 /**
  * State of a deposit address.
@@ -25,7 +27,7 @@ export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', '
  * - `free`: may be assigned.
  * - `assigned`: belongs to one user permanently.
  * - `used`: received a deposit before it was assigned, so it is never assigned.
- * - `doubtful`: unassigned in a restored database, so a user may have it: withheld until an operator releases it.
+ * - `withheld`: unassigned in a restored database, so a user may have it: watched, and never assigned.
  */
 export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 
@@ -58,11 +60,11 @@ export type NotCreditedReason = (typeof NOT_CREDITED_REASONS)[number];
 
 /** A finalized block without its transactions. `time` is Unix seconds; null if the node does not know it. */
 export interface BlockHeader {
-  readonly slot: bigint;
-  readonly blockhash: string;
-  readonly parentSlot: bigint;
-  readonly previousBlockhash: string;
-  readonly height: bigint;
+  readonly slot: Slot;
+  readonly blockhash: Blockhash;
+  readonly parentSlot: Slot;
+  readonly previousBlockhash: Blockhash;
+  readonly height: BlockHeight;
   readonly time: bigint | null;
 }
 

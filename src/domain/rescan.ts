@@ -23,7 +23,8 @@ export const RESCAN_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given
  * A stored rescan.
  *
  * - `reading`: in progress.
- * - `waiting`: its newest try failed with `trouble`; it is retried.
+ * - `waiting`: its newest try failed with `trouble`; it is retried. The rescan of a closed gap waits until a quorum of
+ *   nodes has returned its blocks.
  * - `done`: all blocks were read, closed gaps included.
  * - `incomplete`: all blocks with a stored header were read; nodes did not return the slots of `unread` in closed gaps.
  * - `given_up`: it ended early with `trouble`. Deposits found until then are stored.
@@ -65,6 +66,9 @@ export function rescanRun(order: RescanOrder) {
     details: `asked for by ${order.actor}: ${order.reason}`,
   };
 }
+
+/** Why the rescan of a closed gap is not done. */
+export const GAP_UNREAD = 'no quorum of nodes returns all blocks of this gap: add nodes that have them';
 
 export function unreadText(unread: RescanResult['unread']): string {
   return `nodes did not show slots ${unread.map(({ from, to }) => `${from} to ${to}`).join(', ')}`;

@@ -6,6 +6,16 @@ export const STANDING_STILL = ['waiting', 'stopped'] as const;
 /** States without a reported status. */
 export const UNTOLD = ['silent', 'absent'] as const;
 
+/**
+ * What a worker reports: its state, the finalized slot of a quorum or null, and why the scan makes no progress. Pause
+ * and gap have rows of their own.
+ */
+export interface ScanReport {
+  readonly state: (typeof GOING_ON | typeof STANDING_STILL)[number] | 'paused' | 'gap';
+  readonly tip: bigint | null;
+  readonly reason: string | null;
+}
+
 /** Slots as decimal strings, both ends inclusive. */
 export interface ScanRange {
   readonly from: string;
@@ -38,10 +48,9 @@ export interface JoinEnd {
   readonly reason: string | null;
 }
 
-/** How long to follow the chain. `since`: start of the current standstill by the last status; null if none. */
+/** How long to follow the chain. */
 export interface TailOrder {
   readonly seconds: number;
-  readonly since: string | null;
 }
 
 /** The last block that was linked, scanned and committed; decimal strings. */
@@ -57,9 +66,9 @@ export interface ScanPosition {
   /** The newest slot that a quorum has finalized, by the last worker report; null without one. */
   readonly tip: string | null;
   readonly lag: string | null;
-  /** From the newest report; null before the first one, and while the scan is paused. */
+  /** Average of about the last minute; null while unknown, and while the scan makes no progress. */
   readonly blocksPerSecond: number | null;
-  /** ISO-8601 time of the worker's report; null without one. */
+  /** ISO-8601 time of the newest worker report; null without one. */
   readonly at: string | null;
 }
 
@@ -70,15 +79,15 @@ interface Standstill {
 }
 
 /**
- * Status of the scan, by its `state`. Cursor, pauses and gaps come from PostgreSQL; the rest comes from worker
- * reports and may be some seconds older.
+ * Status of the scan, by its `state`. All of it is read from PostgreSQL. Workers report at each change of state, and
+ * otherwise every two seconds.
  *
  * - `starting`, `tail`, `catch-up`: in progress: it starts, reads blocks as they are finalized, or reads many in
  *   parallel.
  * - `waiting`: waits for nodes; `stopped`: waits for an operator.
  * - `paused`: an operator paused it, and an operator must resume it.
  * - `gap`: the chain links to blocks in the slots of `gap`, and no node returns them.
- * - `silent`: no worker reports; `absent`: not started.
+ * - `silent`: no worker has reported for a minute; `absent`: not started.
  */
 export type ScanStatus = ScanPosition &
   (
@@ -89,11 +98,6 @@ export type ScanStatus = ScanPosition &
     | { readonly state: (typeof UNTOLD)[number] }
   );
 
-/** Start of the standstill, ISO-8601; null if the scan makes progress, or if no status is known. */
-export function sinceOf(status: ScanStatus): string | null {
-  return 'since' in status ? status.since : null;
-}
-
 export const GAP_STATES = ['open', 'filled', 'closed'] as const;
 
 /** Slots whose blocks no node returned. `filled`: found later; `closed`: skipped by an operator. ISO-8601 times. */
@@ -103,11 +107,6 @@ export interface ScanGap extends ScanRange {
   readonly endedAt: string | null;
   readonly actor: string | null;
   readonly reason: string | null;
-  /** When all addresses were audited over it; null before, and for a filled gap. */
-  readonly auditedAt: string | null;
-  /** Since when no quorum returns its blocks, so that audits of it stay incomplete; null otherwise. */
-  readonly unshownSince: string | null;
+  /** When a rescan had read all blocks of a closed gap from a quorum of nodes; null before. */
+  readonly readAt: string | null;
 }
-
-/** Name of the signal with which an activity reports the scan's status to its workflow. */
-export const SCAN_REPORT = 'scanReport';

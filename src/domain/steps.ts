@@ -80,3 +80,13 @@ export interface SettlementEnd {
   /** base58 signature of the newest signed attempt. */
   readonly signature: string | null;
 }
+
+/** Name of the signal with a {@link LandingReport}, sent by the waiting activity to its own workflow. */
+export const LANDING_REPORT = 'landingReport';
+
+/** Progress of a landing wait. For display only: a lost, late or repeated report changes no decision. */
+export interface LandingReport {
+  readonly n: number;
+  readonly status: 'sending' | 'confirmed' | 'held';
+  readonly reason: StatusReason | null;
+}

@@ -1,14 +1,11 @@
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
-import { verifySignature } from '../signing/verify.ts';
+import { verifySignature } from '../signing/ed25519.ts';
 import type { Chain } from '../solana/chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history/pages.ts';
-import type { Finding } from '../solana/proof/examine.ts';
 import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
-import { examineUnsignedNonce } from '../solana/proof/investigate-unsigned-nonce.ts';
-import { confirmOneCluster } from './one-cluster.ts';
-import { unsignedAttemptOf, unsignedNonceAttemptOf } from './unsigned-attempt.ts';
+import { confirmOneCluster } from './record-verdict.ts';
 
 export interface UnsignedExpiryDeps {
   readonly ledger: Ledger;
@@ -41,7 +38,7 @@ export function createUnsignedExpiry({
   let left = 0;
 
   async function bury(row: AttemptRow): Promise<boolean> {
-    const found = await examine(chain, cache, row);
+    const found = await examineUnsigned(chain, row, cache, verifySignature);
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const { settlementId, n, signature } = row;
@@ -78,17 +75,6 @@ export function createUnsignedExpiry({
       return buried;
     },
   };
-}
-
-async function examine(
-  chain: Chain,
-  cache: ReturnType<typeof unsignedCache>,
-  row: AttemptRow,
-): Promise<Finding | null> {
-  const nonceAttempt = unsignedNonceAttemptOf(row);
-  if (nonceAttempt !== null) return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
-  const attempt = unsignedAttemptOf(row);
-  return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
 }
 
 /** Keeps an alert open for each attempt whose examination failed in the last full pass. */

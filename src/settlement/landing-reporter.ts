@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
-import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
 import type { AwaitedCommitment } from '../domain/settlement.ts';
+import { LANDING_REPORT, type LandingReport } from '../domain/steps.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
 
 type Status = LandingReport['status'];

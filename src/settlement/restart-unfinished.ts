@@ -3,13 +3,12 @@ import type { Alarm } from '../domain/alerts.ts';
 import type { AuditOrder } from '../domain/audit.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
 import { type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
-import { type AwaitedCommitment, isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
+import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
 import { rangeOf } from '../domain/slots.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RescanRow } from '../ledger/scan/rescans.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
-import { termsOf } from '../ledger/withdrawals/terms-of-row.ts';
 import type { Kinds } from './kind.ts';
 
 /** Workflow runs of settlements, rescans and audits, by workflow id. The composition root provides them. */
@@ -41,6 +40,7 @@ const OVERDUE_MS = 120_000;
 export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
   async function restart(settlement: SettlementRow): Promise<void> {
     const { id, kind } = settlement;
+    const terms = await kinds[kind]?.terms?.(settlement);
     const end = await runs.lastEnd(settlementWorkflowId(settlement));
     if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
     // A run completes only after its end is stored. If the row has no end now, a restore has lost it.
@@ -49,12 +49,14 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       const told = await ledger.alerts.everRaised('maybe_paid', [id]);
       if (!told.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
-    if (kind === WITHDRAWAL) await runs.start(termsOf(await ledger.withdrawals.get(id)));
-    else await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
+    if (terms === undefined) await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
+    else await runs.start(terms);
   }
 
+  /** False also for a kind of a newer release: a worker of that release starts its run. */
   async function isServed(settlement: SettlementRow): Promise<boolean> {
-    return (await kinds[settlement.kind]?.isServed?.(settlement)) ?? true;
+    const kind = kinds[settlement.kind];
+    return kind !== undefined && ((await kind.isServed?.(settlement)) ?? true);
   }
 
   /** Ended settlements whose buyers were not served yet. */
@@ -75,7 +77,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       for await (const row of ledger.settlements.unfinished())
         if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
       const owed = await owedOrphans(running);
-      const rescans = (await ledger.rescans.open(RESCANS_A_ROUND))
+      const rescans = (await ledger.rescans.due(RESCANS_A_ROUND))
         .map(orderOf)
         .filter((order) => !running.has(rescanWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);

@@ -2,11 +2,12 @@ import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { EVERYTHING } from '../domain/pause-scope.ts';
 import type { Gap } from '../ledger/operations/continuity.ts';
-import { confirmOneCluster } from '../settlement/one-cluster.ts';
+import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';
-import { progressOf, reachedBy } from '../solana/history/wallet-history.ts';
+import { progressOf } from '../solana/history/wallet-history.ts';
 import { unionOf, type WalletListing, WalletLists } from '../solana/history/wallet-signatures.ts';
 import { askHeights } from '../solana/proof/heights.ts';
+import { reached } from '../solana/rpc/quorum.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { restoredAlarm, unprovedListingAlarm, unreadAlarm } from './hot-wallet-alerts.ts';
 import { LISTED_LATE, quarantineEnd } from './restore-quarantine.ts';
@@ -143,11 +144,8 @@ export class WalletWatch {
     await this.#reportUnproved(wallet, unproved, unproven);
     if (proved.length < Math.max(1, Math.min(quorum, proved.length + unproved.length)))
       throw unreadable(wallet, unproven);
-    const listedTo = reachedBy(
-      quorum,
-      proved.map(({ coveredTo }) => coveredTo),
-    );
-    const covered = (listedTo ?? from) - LISTED_LATE;
+    const coverage = proved.map(({ coveredTo }) => coveredTo);
+    const covered = (reached(coverage, quorum) ?? from) - LISTED_LATE;
     const judgedTo = next !== undefined && next.slot <= covered ? next.slot - 1n : covered;
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
     if (next !== undefined || proved.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
@@ -195,15 +193,10 @@ export class WalletWatch {
     const { chain } = this.#deps;
     const progress = await progressOf(chain.pool);
     const { quorum } = chain.pool;
-    const slot = reachedBy(
-      quorum,
-      progress.map((one) => one.slot),
-    );
+    const [slots, heights] = [progress.map(({ slot }) => slot), progress.map(({ height }) => height)];
+    const slot = reached(slots, quorum);
     if (slot !== null) await this.#advance(wallet, slot);
-    return reachedBy(
-      quorum,
-      progress.map((one) => one.height),
-    );
+    return reached(heights, quorum);
   }
 
   async #advance(wallet: string, slot: bigint): Promise<void> {
@@ -215,10 +208,8 @@ export class WalletWatch {
 
 /** Height that a quorum of the nodes with complete listings had finalized before they listed. */
 function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | null {
-  return reachedBy(
-    quorum,
-    listings.flatMap(({ finalized }) => finalized?.height ?? []),
-  );
+  const heights = listings.flatMap(({ finalized }) => finalized?.height ?? []);
+  return reached(heights, quorum);
 }
 
 function unreadable(wallet: string, unproven: ReadonlySet<string>): DomainError {

@@ -1,9 +1,8 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import type { LostNonceRow } from '../ledger/settlements/restored-nonces.ts';
+import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
 import type { Chain } from '../solana/chain.ts';
 import { nonceAddress, nonceSeed } from '../solana/nonces/account.ts';
-import { agreedNonce, isGone, mayBeLost } from '../solana/nonces/restored-nonces.ts';
-import { surveyNonces } from '../solana/nonces/survey.ts';
+import { agreedNonce, isGone, mayBeLost, surveyNonces } from '../solana/nonces/survey.ts';
 
 export interface LostNoncesDeps {
   readonly ledger: Ledger;

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RecordedSpend } from '../ledger/settlements/wallet-history.ts';
-import { verifySignature } from '../signing/verify.ts';
+import { verifySignature } from '../signing/ed25519.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { WalletSignature } from '../solana/history/pages.ts';
 import { mayHavePaid, type Parties, partiesOf, payeesOf } from '../solana/history/wallet-history.ts';
@@ -180,7 +180,7 @@ export class SpendJudge {
     const { ledger } = this.#deps;
     const payees = await payeesOf(this.#deps.chain.pool, signature, verifySignature);
     const named = [...parties.all, ...payees.all];
-    const unpaid = await ledger.walletHistory.unpaidBy(named, payees.hidesOwners);
+    const unpaid = await ledger.withdrawals.unpaidBy(named, payees.hidesOwners);
     const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, all: named }, one));
     for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, signature));
     return suspects.map(({ id }) => id);

@@ -1,6 +1,6 @@
-import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
+import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
 import type { DepositActivities } from '../activities/deposits.ts';
-import { type AuditOrder, type AuditReport, allOf, NOTHING_AUDITED } from '../domain/audit.ts';
+import { type AuditOrder, type AuditReport, NOTHING_AUDITED } from '../domain/audit.ts';
 import { auditCard } from './details.ts';
 import { AUDIT } from './options.ts';
 
@@ -11,24 +11,13 @@ const { auditPage } = proxyActivities<DepositActivities>({
 const { closeAudit } = proxyActivities<DepositActivities>({ ...AUDIT, summary: 'the audit is done' });
 
 /**
- * Audits one address, or all wallets page by page: compares the transactions that nodes list with the recorded
- * deposits. Repairs the database if the order asks for it. `done` and `after` are the progress of the run before.
+ * Audits one address: compares the transactions that nodes list with the recorded deposits. Repairs the database if the
+ * order asks for it.
  */
-export async function addressAudit(
-  order: AuditOrder,
-  done = NOTHING_AUDITED,
-  after: string | null = null,
-): Promise<AuditReport> {
-  for (let [total, last] = [done, after]; ; ) {
-    setCurrentDetails(auditCard(order, total, 'goes on'));
-    const { next, ...page } = await auditPage(order, last);
-    total = allOf([total, page]);
-    if (next === null) {
-      await closeAudit(order, total);
-      setCurrentDetails(auditCard(order, total, 'done'));
-      return total;
-    }
-    last = next;
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof addressAudit>(order, total, last);
-  }
+export async function addressAudit(order: AuditOrder): Promise<AuditReport> {
+  setCurrentDetails(auditCard(order, NOTHING_AUDITED, 'goes on'));
+  const report = await auditPage(order);
+  await closeAudit(order, report);
+  setCurrentDetails(auditCard(order, report, 'done'));
+  return report;
 }

@@ -52,7 +52,6 @@ export function reconciliationCard(report: ReconciliationReport): string {
 const AUDIT_REASONS = {
   operator: 'asked for by an operator',
   import: 'imported with a past',
-  gap: 'a gap was closed by hand',
 } as const satisfies Record<AuditOrder['cause'], string>;
 
 export function auditCard(order: AuditOrder, report: AuditReport, stand: 'goes on' | 'done'): string {

@@ -8,7 +8,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { attemptFailed } from '../domain/chain-failures.ts';
-import type { LandingReport } from '../domain/landing-report.ts';
 import {
   EXPIRED,
   isTerminal,
@@ -19,6 +18,7 @@ import {
 import type {
   DisplayedStatus,
   Landing,
+  LandingReport,
   Preparation,
   PreparedAttempt,
   SettlementState,

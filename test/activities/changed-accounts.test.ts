@@ -13,7 +13,7 @@ import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wall
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composing.ts';
+import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composition-fixture.ts';
 
 let room: ComposingRoom;
 let receiver: Wallet;

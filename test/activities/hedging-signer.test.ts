@@ -10,7 +10,7 @@ import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';

@@ -14,7 +14,7 @@ import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { quickChain } from '../support/quick-chain.ts';
-import { AMOUNT, NonceDesk } from './nonce-desk.ts';
+import { AMOUNT, NonceDesk } from './nonce-fixture.ts';
 
 const HOT_KEY = Keypair.generate();
 const HOT = HOT_KEY.publicKey.toBase58();

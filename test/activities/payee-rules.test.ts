@@ -16,7 +16,12 @@ import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { useLedger } from '../ledger/support.ts';
-import { type ComposingRoom, openComposingRoom, randomAddress, withdrawalRow } from './composing.ts';
+import {
+  type ComposingRoom,
+  openComposingRoom,
+  randomAddress,
+  withdrawalRow,
+} from './composition-fixture.ts';
 
 const use = useLedger();
 let room: ComposingRoom;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort } from '../../devkit/localstack/ports.ts';
-import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../src/ledger/settlements/settlement-row.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
@@ -244,7 +244,7 @@ test('the help says what every command needs', async () => {
       'the API (--url or SLUICE_API_URL, --api-key or SLUICE_API_KEY):',
       expect.arrayContaining(['withdrawals', 'settlements', 'alerts', 'scan']),
     ],
-    ['PostgreSQL (DATABASE_URL):', ['keys', 'cluster', 'nonces']],
+    ['PostgreSQL (DATABASE_URL):', ['keys', 'nonces']],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
     ['the file in its arguments:', ['x402', 'help']],
   ]);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { newSignature } from '../deposits/audit-support.ts';
-import { DepositDesk } from '../http/deposit-desk.ts';
+import { DepositDesk } from '../http/deposits-fixture.ts';
 import { API_KEY } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
 import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';

@@ -31,7 +31,7 @@ test('rescans are listed in parts, and one that is only joined is told by who as
 test('of a rescan that is not whole it says which slots nodes did not show', async () => {
   const { rescans } = use.service.ledger;
   const begun = await rescans.begin({ from: 100n, to: 109n, actor: 'ops', reason: 'x' });
-  await rescans.end(begun, { blocks: 4, unread: [{ from: '104', to: '106' }] });
+  await rescans.end(begun, { blocks: 4, unread: [{ from: '104', to: '106' }], read: [] });
   const newest = await scan('list-rescans', '--limit', '1');
   expect(newest.stdout).toMatch(/ incomplete \S+Z: nodes did not show slots 104 to 106 +4 +0 /);
 });

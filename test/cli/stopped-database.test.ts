@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
 import { API_KEY, authorization, openService, type Service } from '../http/service.ts';
 import { runSluice } from '../support/cli.ts';
-import { standStill } from '../support/standstill.ts';
+import { standStill } from '../support/paused-postgres.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 

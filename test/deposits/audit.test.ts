@@ -18,8 +18,8 @@ import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { auditIn, closedGapIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
+import { auditIn, dueAuditsIn, newSignature, openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 
@@ -169,23 +169,6 @@ describe('an audit that nodes do not let come to its end', () => {
     expect([await stateOf(wallet), await dueAudits()]).toEqual(['used', [order]]);
     expect(await audit(order)).toMatchObject({ found: 0, unread: 0 });
     expect(await stateOf(wallet)).toBe('used');
-    expect(await dueAudits()).toEqual([]);
-  });
-});
-
-describe('a gap that was closed by hand', () => {
-  it('is audited for every address, and what was missed is credited', async () => {
-    const wallet = await room.newDepositAddress();
-    const { to } = await closedGapIn(room, () => room.localnet.airdrop(wallet, 8_000_000n));
-    expect((await assetsOf(wallet)).size).toBe(0);
-    const [order] = await dueAudits();
-    if (order === undefined) throw new Error('an audit is due');
-    expect(order).toMatchObject({ address: null, cause: 'gap', to: String(to) });
-    expect(await audit(order)).toMatchObject({
-      differences: [{ account: wallet, chain: '8000000', record: null, repaired: true }],
-    });
-    expect(await assetsOf(wallet)).toEqual(new Map([['SOL', 8_000_000n]]));
-    expect(await openAlerts('deposit_missed')).toHaveLength(1);
     expect(await dueAudits()).toEqual([]);
   });
 });

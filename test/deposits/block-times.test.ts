@@ -4,7 +4,7 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { depositNews } from '../../src/ledger/webhooks/events.ts';
 import { askFirst, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);
@@ -67,7 +67,7 @@ describe('the time of a block, as one node tells it', () => {
     };
     const order = { address: wallet, from: '1', to: `${row.slot}`, repair: true, cause: 'operator' } as const;
     const audit = createAddressAudit(room.deps(nodes.pool));
-    await new MockActivityEnvironment().run(() => audit.auditPage(order, null));
+    await new MockActivityEnvironment().run(() => audit.auditPage(order));
     room.localnet.controls.clearFaults();
     expect((await room.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
   });

@@ -5,7 +5,7 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 

@@ -7,7 +7,7 @@ import type { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import { rpc } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const MOST = 3;

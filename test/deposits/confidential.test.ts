@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { holdingsOf } from '../../src/solana/history/balances.ts';
 import { ConfidentialToken } from './confidential.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 

@@ -7,7 +7,7 @@ import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { signVersion1 } from '../conformance/version-1.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 
@@ -132,7 +132,7 @@ describe('nodes that show less than there is', () => {
     const last = await room.scanAll(scanner);
     expect(last.cursor.slot).toBeGreaterThan(step.cursor.slot);
     expect(await amountsOf(wallet)).toEqual([9_000_000n]);
-    expect(await room.ledger.gapAudits.due(1)).toMatchObject([{ toSlot: BigInt(to) }]);
+    expect(await room.ledger.rescans.due(1)).toMatchObject([{ toSlot: BigInt(to) }]);
   });
 });
 

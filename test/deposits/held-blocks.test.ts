@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { isWholeBlock, useProxies } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 /** The proof with blocks of 50 MB, and memory as the operating system counts it, is `large-blocks.slow.test.ts`. */
 const room = useScanRoom(2);

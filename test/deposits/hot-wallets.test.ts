@@ -5,7 +5,7 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 

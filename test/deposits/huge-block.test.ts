@@ -7,7 +7,7 @@ import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { handOn, startNodeProxy } from '../support/node-proxy.ts';
 import { isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const open: { close(): Promise<unknown> | void }[] = [];

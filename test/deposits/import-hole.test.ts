@@ -5,7 +5,7 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const lies = useLiar(room);
@@ -104,7 +104,7 @@ it('an address with a past is freed by no node that lost its blocks since it sho
     const order = orders.find((each): each is AuditOrder => each.address === address);
     if (order === undefined) throw new Error('an audit is due');
     return new MockActivityEnvironment().run(async () => {
-      const report = await activities.auditPage(order, null);
+      const report = await activities.auditPage(order);
       await activities.closeAudit(order, report);
       return report;
     });

@@ -4,7 +4,7 @@ import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { codeOf } from '../ledger/support.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { askFirst, isWholeBlock, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const nodes = useLiar(room);

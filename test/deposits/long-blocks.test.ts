@@ -1,7 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
-import { agreedBlocks } from '../../src/deposits/backfill/agreed-block.ts';
+import { BlockCopies } from '../../src/deposits/backfill/block-copies.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
@@ -9,7 +9,7 @@ import type { WatchedBlock } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner, openReader } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(2);
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
@@ -121,8 +121,8 @@ describe('a wallet that comes in while a long block is read', () => {
     ['by the scan', async (_deps: Deps, block: WatchedBlock) => block],
     [
       'by a rescan',
-      async (deps: Deps, { header, listed }: WatchedBlock) => {
-        const [block] = await agreedBlocks(deps, { ...header, listed });
+      async (deps: Deps, { header }: WatchedBlock) => {
+        const [block] = (await run(() => new BlockCopies(deps).first([header]))).flat();
         if (block === undefined) throw new Error('the block is shown');
         return block;
       },
@@ -153,27 +153,6 @@ describe('a wallet that comes in while a long block is read', () => {
     expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
     expect(narrow.report().map(({ calls }) => calls)).toEqual(asked);
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
-  });
-
-  it('makes no difference between nodes that were asked before and after it came in', async () => {
-    await paidWallet();
-    const wallet = newAddress();
-    await room.localnet.airdrop(wallet, 5_000_000n);
-    room.finalize();
-    const deps = room.deps(narrow, { freshMs: 0 });
-    const before = (await readLong(deps)).blocks;
-    await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }]);
-    const watch = await deps.matcher.watch();
-    const brought = { before: 0, alike: 0 };
-    for (const block of before) {
-      const pair = [block, await block.readAgain(watch)];
-      const [one, other] = await deps.matcher.findings(await deps.matcher.searchedAlike(pair));
-      expect(one?.finding).toEqual(other?.finding);
-      brought.alike += other?.finding.inflows.length ?? 0;
-      const [, again] = await deps.matcher.findings(pair);
-      brought.before += again?.finding.inflows.length ?? 0;
-    }
-    expect(brought).toEqual({ before: AMOUNTS.length + 1, alike: AMOUNTS.length });
   });
 
   it('is found where the watch set was forgotten since', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import type { HttpServer } from '../support/http.ts';
 import { type Asked, handOn, startNodeProxy } from '../support/node-proxy.ts';
-import type { ScanRoom } from './scan-room.ts';
+import type { ScanRoom } from './scan-fixture.ts';
 
 /** Whatever a node answers. */
 export type Json = ReturnType<typeof JSON.parse>;

@@ -5,7 +5,7 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 /** Of a transfer of 9,000,000 that its sender pays for. */

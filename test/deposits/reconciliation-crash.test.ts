@@ -8,7 +8,7 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const run = promisify(execFile);

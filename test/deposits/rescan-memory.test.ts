@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, expect, it } from 'vitest';
-import { AgreedBlockBatches } from '../../src/deposits/backfill/agreed-block-batches.ts';
+import { BlockCopies } from '../../src/deposits/backfill/block-copies.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { HeaderBook } from '../../src/solana/scan/header-quorum.ts';
 import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const MIB = 1_024 * 1_024;
 const BLOCKS = 6;
@@ -62,12 +61,9 @@ it('however small blocks were, no more than four are held at once: the next ones
   const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
   room.finalize(9);
   await room.scanAll(room.scanner());
-  const book = new HeaderBook(room.pool);
-  const slots = Array.from({ length: 9 }, (_, nth) => from + 1n + BigInt(nth));
-  await book.learn(slots);
-  const headers = slots.flatMap((slot) => book.agreed(slot) ?? []);
+  const headers = await room.ledger.scan.headersBetween(from + 1n, from + 9n);
   expect(headers).toHaveLength(9);
-  const batches = new AgreedBlockBatches(room.deps());
+  const batches = new BlockCopies(room.deps());
   const first = () => new MockActivityEnvironment().run(() => batches.first(headers));
   expect(await first()).toHaveLength(1);
   expect(await first()).toHaveLength(4);

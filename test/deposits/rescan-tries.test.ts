@@ -5,7 +5,7 @@ import type { ScanRange } from '../../src/domain/scan.ts';
 import { presentRescan } from '../../src/http/deposits/rescans.ts';
 import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(2);
 const BY = { actor: 'ops', reason: 'to see' };
@@ -80,7 +80,7 @@ describe('a try to read blocks again', () => {
     const slots = await missedIn();
     const begun = await rescans.begin({ ...slots, ...BY });
     await rescans.giveUp(slots, 'cancelled');
-    await expect(rescans.end(begun, { blocks: 0, unread: [] })).rejects.toMatchObject({
+    await expect(rescans.end(begun, { blocks: 0, unread: [], read: [] })).rejects.toMatchObject({
       code: 'Unavailable',
     });
     expect(presentRescan(await newest())).toMatchObject({ state: 'given_up', trouble: 'cancelled' });

@@ -6,7 +6,7 @@ import type { RescanResult } from '../../src/domain/rescan.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const NODES = [0, 1, 2];

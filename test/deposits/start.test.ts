@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startBlock } from '../../src/solana/scan/start.ts';
-import { useScanRoom } from './scan-room.ts';
+import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const NODES = [0, 1];

@@ -12,14 +12,14 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../src/domain/ids.ts';
-import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { startTemporal } from '../../devkit/localstack/temporal.ts';
 import { startAudit } from '../../src/platform/temporal/start-audit.ts';
-import { startSettlement } from '../../src/platform/temporal/start-settlement.ts';
+import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { startHttp } from '../support/http.ts';

@@ -7,14 +7,13 @@ import { useDepositLedgers } from './deposit-ledger.ts';
 const use = useDepositLedgers();
 
 const AT_ONCE = 500;
-const GAPS_AT_ONCE = 4;
 const HOURS_MS = 2 * 3_600_000;
 const names = Array.from({ length: 30 }, (_, n) => address(`late ${n}`));
 const many = Array.from({ length: AT_ONCE }, (_, n) => address(`many ${n}`));
 
 /** The audits that go on, by workflow id, and all that were begun, by address. */
 let running: Map<string, Date>;
-let begun: (string | null)[];
+let begun: string[];
 
 beforeEach(async () => {
   [running, begun] = [new Map(), []];
@@ -32,20 +31,6 @@ async function round(): Promise<number> {
     begun.push(order.address);
   };
   return startDueAudits({ ledger: use.ledger, runs: { startAudit, runningAudits: async () => running } });
-}
-
-async function closedGaps(count: number): Promise<void> {
-  const gaps = Array.from({ length: count }, (_, n) => ({
-    fromSlot: BigInt(10_000 + 10 * n),
-    toSlot: BigInt(10_001 + 10 * n),
-    blockhash: address(`gap ${n}`),
-    height: BigInt(9_000 + n),
-    state: 'closed' as const,
-    endedAt: new Date(),
-    actor: 'operator',
-    reason: 'lost',
-  }));
-  await use.ledger.db.insertInto('scanGap').values(gaps).execute();
 }
 
 describe('audits that are due', () => {
@@ -98,12 +83,5 @@ describe('audits that are due', () => {
     const [first = ''] = names;
     await importAudits.putOff(first, 'another');
     expect(await addresses.byAddress(first)).toMatchObject({ unreadSince: null, auditAfter: null });
-  });
-
-  it('of gaps are begun some at a time, and take no place of those of imports', async () => {
-    await closedGaps(20);
-    expect([await round(), await round()]).toEqual([GAPS_AT_ONCE + names.length, 0]);
-    expect(begun.filter((one) => one === null)).toHaveLength(GAPS_AT_ONCE);
-    expect(begun.filter((one) => one !== null)).toEqual(names);
   });
 });

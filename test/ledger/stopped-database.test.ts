@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type LocalPostgres, startPostgres } from '../../devkit/localstack/postgres.ts';
 import { connect, isDatabaseAway } from '../../src/ledger/connection.ts';
+import { standStill } from '../support/paused-postgres.ts';
 import { withStatementTimeout } from '../support/postgres.ts';
-import { standStill } from '../support/standstill.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 let postgres: LocalPostgres;

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SettleResponseSchema, VerifyResponseSchema } from 'x402/types';
 import { useLedger } from '../ledger/support.ts';
-import { NETWORK, PRICE, SellingRoom } from '../x402/facilitator/selling-room.ts';
+import { NETWORK, PRICE, SellingRoom } from '../x402/facilitator/selling-fixture.ts';
 import { post, server } from '../x402/facilitator/support.ts';
 
 const use = useLedger();

@@ -19,11 +19,11 @@ import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { codeOf, resume, useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
-import type { Keys } from './gathering.ts';
 import { boughtBy, type Orders, PRICE, PURCHASE, purchase, purchases } from './purchase.ts';
+import type { Keys } from './several-signers-kind.ts';
 
 const COST = {
   computeUnitLimit: 200_000,

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import type { LandingReport } from '../../src/domain/landing-report.ts';
+import type { LandingReport } from '../../src/domain/steps.ts';
 import { LandingReporter } from '../../src/settlement/landing-reporter.ts';
 
 const said: string[] = [];

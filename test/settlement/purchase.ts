@@ -4,12 +4,12 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { requestSettlements } from '../../src/ledger/settlements/settlement-row.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
+import type { SigningRules } from '../../src/signing/checks.ts';
 import { refused } from '../../src/signing/checks.ts';
-import type { SigningRules } from '../../src/signing/rules.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
-import type { LandingRoom } from '../solana/landing-room.ts';
-import type { Keys } from './gathering.ts';
+import type { LandingRoom } from '../solana/landing-fixture.ts';
+import type { Keys } from './several-signers-kind.ts';
 
 /** A made-up kind: a buyer pays a seller by his own message. A key of ours signs it as fee payer, or he has sent it himself. */
 export const PURCHASE = 'purchase';

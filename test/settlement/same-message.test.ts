@@ -5,7 +5,7 @@ import { prepareNext } from '../../src/settlement/prepare.ts';
 import { type MessageVerdict, SameMessage } from '../../src/settlement/same-message.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-room.ts';
+import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
 import { holdCalls, listen } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { boughtBy, type Orders, purchase, purchases } from './purchase.ts';

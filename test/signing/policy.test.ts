@@ -10,9 +10,9 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SigningBounds } from '../../src/signing/checks.ts';
+import { verifySignature } from '../../src/signing/ed25519.ts';
 import { checkMessage, type SigningRequest } from '../../src/signing/policy/withdrawal.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
-import { verifySignature } from '../../src/signing/verify.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { attemptPrice, MAX_COMPUTE_UNITS, priorityLamports } from '../../src/solana/tx/priority-fee.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ears, LandingRoom, until, wallet } from './landing-room.ts';
+import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
 import { listen } from './rpc-calls.ts';
 
 let room: LandingRoom;

@@ -8,7 +8,7 @@ import {
   linkedRange,
 } from '../../src/solana/proof/linked-blocks.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { type BlockAnswer, falseHash, type Lie, startLiar } from './liar.ts';
+import { type BlockAnswer, falseHash, type Lie, startLiar } from './lying-node.ts';
 import type { ScriptedNode } from './rpc-scripted-node.ts';
 
 const TRUTH: Lie = () => undefined;

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
-import { ears, LandingRoom, PACE, until, wallet } from './landing-room.ts';
+import { ears, LandingRoom, PACE, until, wallet } from './landing-fixture.ts';
 
 let room: LandingRoom;
 

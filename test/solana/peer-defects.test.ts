@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
-import { ears, LandingRoom, until, wallet } from './landing-room.ts';
+import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
 
 /** Where other programs paid twice, or would; docs/faults.md has the whole list. */
 const AMOUNT = 5_000_000n;

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { z } from 'zod';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { ledgersOf } from '../../src/solana/rpc/report.ts';
 import { rpcCalls } from './rpc-calls.ts';
 
 const ELSEWHERE = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
@@ -233,32 +232,21 @@ describe('what a probe finds', () => {
     expect(notices).toEqual([expect.stringContaining('--enable-rpc-transaction-history')]);
   });
 
-  it('warns of a ledger that began anew from a snapshot, for as long as the pool lives', async () => {
+  it('names a node that began with a snapshot and lacks blocks that are needed, until they are not', async () => {
     localnet.controls.produceSlots(30);
+    const snapshot = localnet.controls.produceSlot();
+    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
+    localnet.controls.produceSlots(5);
     const nodes = await open();
-    const from = nodes.report()[1]?.firstAvailableBlock;
-    const snapshot = localnet.controls.produceSlot();
-    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
-    localnet.controls.produceSlots(5);
-    await nodes.probe();
-    expect(nodes.report()[1]?.ledgerGap).toEqual({ from, to: BigInt(snapshot) - 1n });
-    await nodes.probe();
-    expect(nodes.warnings()).toMatchObject([{ rule: 'ledger-gap', node: names(nodes)[1] }]);
-  });
-
-  it('warns of a gap that began while no pool was there, and of one that an earlier pool saw', async () => {
-    localnet.controls.produceSlots(30);
-    const before = ledgersOf((await open()).report());
-    await pool?.close();
-    const snapshot = localnet.controls.produceSlot();
-    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
-    localnet.controls.produceSlots(5);
-    for (let known = before, start = 0; start < 2; start += 1) {
-      pool = await openNodePool(localnet.rpcUrls, { ledgers: known });
-      expect(pool.warnings()).toMatchObject([{ rule: 'ledger-gap', node: names(pool)[1] }]);
-      known = ledgersOf(pool.report());
-      await pool.close();
-    }
+    expect(nodes.warnings(BigInt(snapshot) - 1n)).toMatchObject([
+      {
+        rule: 'ledger-gap',
+        node: names(nodes)[1],
+        message: expect.stringContaining(`before slot ${snapshot}`),
+      },
+    ]);
+    expect(nodes.warnings(BigInt(snapshot))).toEqual([]);
+    expect(nodes.warnings()).toEqual([]);
   });
 
   it('warns of a version behind the others, and asks again what another version has', async () => {

@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gapBetween, isGrownOver } from '../../src/solana/rpc/ledger-gap.ts';
-import { ledgersOf, type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
+import { type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
 
 function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
   return {
@@ -12,7 +10,6 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
     version: '3.0.0',
     firstAvailableBlock: 0n,
     history: 'on',
-    ledgerGap: null,
     processedSlot: 1n,
     finalizedSlot: null,
     lagSlots: null,
@@ -46,7 +43,9 @@ describe('the rules of node operation', () => {
       {
         rule: 'one-provider',
         node: null,
-        message: expect.stringContaining(`hardly two witnesses: ${one}, ${other} at ${domain}`),
+        message: expect.stringContaining(
+          `one provider may fail and lie together: ${one}, ${other} at ${domain}`,
+        ),
       },
     ]);
   });
@@ -58,7 +57,7 @@ describe('the rules of node operation', () => {
     ['[::1]:1', '[::1]:2'],
     ['validator', 'validator:2'],
     ['10.0.0.1', '10.1.0.1'],
-  ])('take %s and %s for two witnesses', (one, other) => {
+  ])('take %s and %s for independent nodes', (one, other) => {
     expect(rules(report(one), report(other))).toEqual([]);
   });
 
@@ -84,6 +83,19 @@ describe('the rules of node operation', () => {
     expect(said(twin)).toEqual([['same-node', 'c is a']]);
   });
 
+  it('want the blocks that are needed, and only of nodes that name their first block', () => {
+    const nodes = [
+      report('a'),
+      report('b', { firstAvailableBlock: 9n }),
+      report('c', { firstAvailableBlock: null }),
+    ];
+    const named = (neededSlot: bigint | null) =>
+      nodeWarnings(nodes, neededSlot).map(({ rule, node }) => `${rule} ${node}`);
+    expect(named(8n)).toEqual(['ledger-gap b']);
+    expect(named(9n)).toEqual([]);
+    expect(named(null)).toEqual([]);
+  });
+
   it('compare releases by number, and leave out those that count otherwise or say nothing', () => {
     const of = (...versions: (string | null)[]) =>
       rules(...versions.map((version, index) => report(`n${index}`, { version })));
@@ -91,59 +103,5 @@ describe('the rules of node operation', () => {
     expect(of('2.3.13', '3.0.0', '3.0.0')).toEqual(['version-behind n0']);
     expect(of('3.0.0', '0.708.20306', null)).toEqual([]);
     expect(of('3.0.1 (fork)', '3.0.1')).toEqual([]);
-  });
-});
-
-describe('a ledger', () => {
-  const ledger = fc.record({
-    first: fc.bigInt({ min: 0n, max: 10n ** 9n }),
-    size: fc.bigInt({ min: 20_000n, max: 10n ** 8n }),
-    purged: fc.bigInt({ min: 0n, max: 1_024n }),
-    advanced: fc.bigInt({ min: 0n, max: 5_000n }),
-  });
-
-  it('that drops its oldest blocks as it grows has no gap', () => {
-    fc.assert(
-      fc.property(ledger, ({ first, size, purged, advanced }) => {
-        const before = { first, finalized: first + size };
-        const after = { first: first + purged, finalized: before.finalized + advanced };
-        expect(gapBetween(before, after)).toBeNull();
-      }),
-    );
-  });
-
-  it('that begins at a snapshot has one, from its old first block to the snapshot', () => {
-    fc.assert(
-      fc.property(ledger, ({ first, size, advanced }) => {
-        const before = { first, finalized: first + size };
-        const snapshot = before.finalized + advanced;
-        const after = { first: snapshot, finalized: snapshot + 100n };
-        expect(gapBetween(before, after)).toEqual({ from: first, to: snapshot - 1n });
-      }),
-    );
-  });
-
-  it('outgrows a gap when it shows the lost blocks again, or more newer ones than were lost', () => {
-    fc.assert(
-      fc.property(ledger, fc.bigInt({ min: 0n, max: 1_000n }), ({ first, size }, more) => {
-        const gap = { from: first, to: first + size };
-        const begun = { first: gap.to + 1n, finalized: gap.to + 1n + size };
-        expect(isGrownOver(gap, begun)).toBe(false);
-        expect(isGrownOver(gap, { ...begun, finalized: begun.finalized + 1n + more })).toBe(true);
-        expect(isGrownOver(gap, { ...begun, first: first - more })).toBe(true);
-      }),
-    );
-  });
-
-  it('is known to the next process as it was told, but for nodes of another cluster and those that tell nothing', () => {
-    const gap = { from: 3n, to: 8n };
-    const told = { firstAvailableBlock: 9n, finalizedSlot: 20n, ledgerGap: gap };
-    const reports = [
-      report('a', told),
-      report('b', { ...told, membership: 'refused' }),
-      report('c', { ...told, finalizedSlot: null }),
-      report('d', { ...told, firstAvailableBlock: null }),
-    ];
-    expect(ledgersOf(reports)).toEqual(new Map([['a', { first: 9n, finalized: 20n, gap }]]));
   });
 });

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { base58 } from '@scure/base';
 import { intercept, isAt } from './intercept.ts';
-import { lastWords } from './last-words.ts';
+import { lastWords } from './process-end-lines.ts';
 
 /**
  * Where this process ends itself by SIGKILL: CRASH_AT is a point as {@link isAt} takes it; CRASH_ID and CRASH_WALLET are the id and the

@@ -5,10 +5,10 @@ import { createDeliverySteps, createWebhookActivities } from '../../src/activiti
 import { verifyWebhook } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
 import type { WebhookEventType } from '../../src/domain/webhook.ts';
-import { startWebhookDelivery } from '../../src/platform/temporal/start-webhook-delivery.ts';
+import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
-import { PATIENCE, useDeliveryRoom } from './delivery-room.ts';
+import { PATIENCE, useDeliveryRoom } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
 const room = useDeliveryRoom();

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { lastWords } from '../support/last-words.ts';
-import { useDeliveryRoom } from './delivery-room.ts';
+import { lastWords } from '../support/process-end-lines.ts';
+import { useDeliveryRoom } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
 const room = useDeliveryRoom();

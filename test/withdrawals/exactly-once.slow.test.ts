@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { type TestStack, testStack } from '../support/stack.ts';
-import { expectEqualOnesPaid } from './equal-ones.ts';
+import { expectEqualOnesPaid } from './equal-withdrawals.ts';
 
 let running: TestStack;
 

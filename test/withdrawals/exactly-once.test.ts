@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { newWallet } from '../support/stack.ts';
 import { testWorkflows } from '../support/workflows.ts';
-import { expectEqualOnesPaid, payAll } from './equal-ones.ts';
+import { expectEqualOnesPaid, payAll } from './equal-withdrawals.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();

@@ -1,5 +1,5 @@
 import { afterEach } from 'vitest';
-import { nothingIsLeft, outcomesAnywhere } from './outcomes-anywhere.ts';
+import { nothingIsLeft, outcomesAnywhere } from './outcome-cases.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { startFailingWorker } from '../support/crash.ts';
-import { stepFails } from '../support/last-words.ts';
+import { stepFails } from '../support/process-end-lines.ts';
 import { settledBooks, sol } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 

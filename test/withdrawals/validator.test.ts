@@ -1,6 +1,6 @@
 import { afterEach, it, vi } from 'vitest';
 import { hasValidator } from '../support/has-validator.ts';
-import { nothingIsLeft, outcomesAnywhere } from './outcomes-anywhere.ts';
+import { nothingIsLeft, outcomesAnywhere } from './outcome-cases.ts';
 import { useValidator } from './use-validator.ts';
 
 // A payment is final after 13 s there; 150 blocks take a minute, on a busy machine two.

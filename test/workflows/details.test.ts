@@ -40,12 +40,10 @@ describe('the card of an audit', () => {
       'imported with a past: done',
       '1 address and 3 transactions read: chain and record agree',
     ]);
-    const ofGap = { ...slots, cause: 'gap', address: null } as const;
-    const found = { ...report, addresses: 2, found: 2, remaining: 0 };
-    expect(auditCard(ofGap, found, 'goes on').split('  \n')).toEqual([
-      'a gap was closed by hand: goes on',
-      '2 addresses and 3 transactions read: 2 arrivals were not on record so, and are now',
-    ]);
+    const found = { ...report, found: 2, remaining: 0 };
+    expect(auditCard(ofImport, found, 'done').split('  \n').at(-1)).toBe(
+      '1 address and 3 transactions read: 2 arrivals were not on record so, and are now',
+    );
   });
 
   it('says what still differs, and that it is not whole', () => {

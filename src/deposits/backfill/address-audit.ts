@@ -1,13 +1,5 @@
 import type { Alarm } from '../../domain/alerts.ts';
-import {
-  type AuditedPage,
-  type AuditOrder,
-  type AuditReport,
-  type ImportAuditOrder,
-  importsSubject,
-  type OperatorAuditOrder,
-  UNSHOWN,
-} from '../../domain/audit.ts';
+import { type AuditOrder, type AuditReport, importsSubject, UNSHOWN } from '../../domain/audit.ts';
 import { slotsOf } from '../../domain/slots.ts';
 import {
   type AddressAudit,
@@ -16,32 +8,26 @@ import {
   reportOf,
   unreadReason,
 } from './audit-one-address.ts';
-import { auditGapPage, closeGapAudit } from './gap-audit.ts';
-
-type AuditOfOne = ImportAuditOrder | OperatorAuditOrder;
 
 /** Audits addresses again, by the transactions that nodes list for them instead of by blocks. */
 export function createAddressAudit(deps: AuditDeps) {
   const { importAudits } = deps.ledger;
   return {
     /**
-     * Audits one address, or a page of all wallets after `after`; see {@link AuditOrder}. Idempotent. An
-     * address that cannot be read completely raises an alert, and blocks no other.
+     * Audits one address; see {@link AuditOrder}. Idempotent. An address that cannot be read completely raises an
+     * alert.
      */
-    async auditPage(order: AuditOrder, after: string | null): Promise<AuditedPage> {
-      if (order.cause === 'gap') return auditGapPage(deps, order, after);
+    async auditPage(order: AuditOrder): Promise<AuditReport> {
       const audit = await auditAddress(deps, order.address, order);
       await tell(deps, order, audit);
-      return { ...reportOf(audit), next: null };
+      return reportOf(audit);
     },
 
     /**
      * Stores the end of an audit. An operator's audit settles nothing, nor does one that began in another
-     * database. An audit of one address with unread transactions or slots is postponed. After a gap audit
-     * only unread wallets are audited again, or all once a quorum shows the blocks.
+     * database. An audit with unread transactions or slots is postponed.
      */
     async closeAudit(order: AuditOrder, { unread }: Pick<AuditReport, 'unread'>): Promise<void> {
-      if (order.cause === 'gap') await closeGapAudit(deps, order);
       if (order.cause !== 'import') return;
       const { address, record } = order;
       if (unread === 0) await importAudits.markAudited(address, slotsOf(order), record);
@@ -54,7 +40,7 @@ export function createAddressAudit(deps: AuditDeps) {
  * Raises alerts for an incomplete audit and closes those that no longer apply. Imports since the same slot
  * share one alert about missing blocks, which closes with the last of them.
  */
-async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudit): Promise<void> {
+async function tell({ ledger }: AuditDeps, order: AuditOrder, audit: AddressAudit): Promise<void> {
   const { alerts } = ledger;
   const { address } = order;
   const reason = unreadReason(audit);
@@ -67,7 +53,7 @@ async function tell({ ledger }: AuditDeps, order: AuditOfOne, audit: AddressAudi
     else await alerts.raise(incomplete(subject, order, all.join('; ')));
 }
 
-function incomplete(subject: string, order: AuditOfOne, reason: string): Alarm {
+function incomplete(subject: string, order: AuditOrder, reason: string): Alarm {
   const message = `slots ${order.from} to ${order.to} of ${order.address} are not audited whole: ${reason}`;
   return { kind: 'audit_incomplete', subject, message, details: { ...order } };
 }

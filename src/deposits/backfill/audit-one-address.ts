@@ -38,11 +38,12 @@ export type AddressAudit =
     };
 
 const MOST_NAMED = 3;
+const LISTED = 100;
 
 /**
  * Compares an address's transactions on chain with its recorded deposits, and repairs the difference if the
- * order asks for it. A failure leaves the address unread. Throws if the whole page must be retried: see
- * {@link concernsWholePage}.
+ * order asks for it. A failure leaves the address unread. Throws if the audit must be retried: see
+ * {@link concernsAll}.
  */
 export async function auditAddress(
   deps: AuditDeps,
@@ -52,7 +53,7 @@ export async function auditAddress(
   try {
     return await auditOne(deps, address, order);
   } catch (error) {
-    if (await concernsWholePage(deps, order, error)) throw error;
+    if (await concernsAll(deps, order, error)) throw error;
     if (isOperational(error)) return { kind: 'failed', reason: messageOf(error) };
     log.error('an audit failed', { error });
     return { kind: 'failed', reason: describeDefect(error) };
@@ -65,7 +66,7 @@ export function reportOf(audit: AddressAudit): AuditReport {
   return {
     addresses: 1,
     transactions,
-    differences,
+    differences: differences.slice(0, LISTED),
     found: differences.length,
     remaining: differences.filter(({ repaired }) => !repaired).length,
     unread: unread.length + (isShown ? 0 : 1),
@@ -80,13 +81,9 @@ export function unreadReason(audit: AddressAudit): string | null {
 
 /**
  * True if the failure affects every address, not only this one: an unfinished list, no database, a
- * cancellation. For imports and gaps also if fewer nodes than a quorum answer at all.
+ * cancellation. For imports also if fewer nodes than a quorum answer at all.
  */
-async function concernsWholePage(
-  { pool }: AuditDeps,
-  { cause }: AuditOrder,
-  error: unknown,
-): Promise<boolean> {
+async function concernsAll({ pool }: AuditDeps, { cause }: AuditOrder, error: unknown): Promise<boolean> {
   if (isDomainError(error, 'Unavailable') || isDatabaseAway(error) || cancellationSignal().aborted)
     return true;
   if (cause === 'operator' || !isDomainError(error, 'NoHealthyNode')) return false;

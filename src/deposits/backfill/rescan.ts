@@ -1,25 +1,24 @@
 import { activityInfo, CancelledFailure, cancellationSignal } from '@temporalio/activity';
+import type { Alarm } from '../../domain/alerts.ts';
 import { highest, lowest } from '../../domain/bigint.ts';
 import type { BlockName } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
-import { DomainError } from '../../domain/errors.ts';
-import type { RescanOrder, RescanResult } from '../../domain/rescan.ts';
+import { GAP_UNREAD, type RescanOrder, type RescanResult } from '../../domain/rescan.ts';
 import type { ScanRange } from '../../domain/scan.ts';
 import { rangeOf, slotsOf } from '../../domain/slots.ts';
 import type { ClosedGap } from '../../ledger/scan/gaps.ts';
-import type { RescanProgress, RescanRow, RescanTry } from '../../ledger/scan/rescans.ts';
-import { HeaderBook, type ListedHeader } from '../../solana/scan/header-quorum.ts';
+import type { GapsRead, RescanProgress, RescanRow, RescanTry } from '../../ledger/scan/rescans.ts';
 import { haltAfter } from '../scan/failure-alerts.ts';
 import type { WatchedBlock } from '../scan/matcher.ts';
 import { openReader, type ScannerDeps } from '../scan/scanner.ts';
-import { AgreedBlockBatches } from './agreed-block-batches.ts';
+import { BlockCopies } from './block-copies.ts';
 
 /** Slots after which progress is stored. */
 const SLOTS_AT_ONCE = 8n;
 const BUDGET_BYTES = 16 * 1024 * 1024;
 
 interface RescanDeps extends ScannerDeps {
-  readonly witnesses: AgreedBlockBatches;
+  readonly copies: BlockCopies;
 }
 
 export function createDepositRescan(deps: ScannerDeps) {
@@ -30,7 +29,7 @@ export function createDepositRescan(deps: ScannerDeps) {
      * raises an alert. A closed gap is read as far as blocks link to the one before; the rest is `unread`.
      * Resumes at the stored progress.
      * @throws InvalidRequest like `Rescans.begin`
-     * @throws like `blockWitnesses`; the rescan's row has the cause
+     * @throws like `BlockCopies`; the rescan's row has the cause
      */
     async rescan({ actor, reason, ...range }: RescanOrder): Promise<RescanResult> {
       const order = { ...slotsOf(range), actor, reason };
@@ -38,7 +37,7 @@ export function createDepositRescan(deps: ScannerDeps) {
       // An earlier try stored its end, but Temporal did not receive the result.
       if (run.endedAt !== null) return resultOf(run);
       try {
-        return await readAll({ ...deps, witnesses: new AgreedBlockBatches(deps) }, run);
+        return await readAll({ ...deps, copies: new BlockCopies(deps) }, run);
       } catch (error) {
         // The error of this try matters, even if the database cannot store it.
         if (!(error instanceof CancelledFailure))
@@ -54,84 +53,89 @@ async function readAll(deps: RescanDeps, run: RescanRow & RescanTry): Promise<Re
   const { ledger } = deps;
   for (let next = readTo === null ? fromSlot : readTo + 1n; next <= toSlot; next += SLOTS_AT_ONCE) {
     cancellationSignal().throwIfAborted();
-    await readAgain(deps, run, next, lowest([toSlot, next + SLOTS_AT_ONCE - 1n]));
+    const last = lowest([toSlot, next + SLOTS_AT_ONCE - 1n]);
+    const headers = await ledger.scan.headersBetween(next, last);
+    await putOnRecord(deps, run, headers, { blocks: headers.length, readTo: last });
   }
+  return resultOf(await ledger.rescans.end(run, await readGaps(deps, run)));
+}
+
+/** Reads the closed gaps that the rescan meets, with one alert for each that is not read yet. */
+async function readGaps(deps: RescanDeps, run: RescanRow & RescanTry): Promise<GapsRead> {
+  const { alerts, gaps } = deps.ledger;
   let blocks = 0;
   const unread: ScanRange[] = [];
-  for (const gap of await ledger.gaps.closedBetween(fromSlot, toSlot)) {
-    const read = await readGap(deps, run, gap);
-    blocks += read.blocks;
-    const from = highest([read.readTo + 1n, fromSlot]);
-    const to = lowest([gap.toSlot, toSlot]);
+  const read: ClosedGap[] = [];
+  for (const gap of await gaps.closedBetween(run.fromSlot, run.toSlot)) {
+    const result = await readGap(deps, run, gap);
+    blocks += result.blocks;
+    const from = highest([result.readTo + 1n, run.fromSlot]);
+    const to = lowest([gap.toSlot, run.toSlot]);
     if (from <= to) unread.push(rangeOf({ from, to }));
+    if (result.isAgreed && result.readTo >= gap.toSlot) read.push(gap);
+    else await alerts.raise(unreadAlarm(gap));
   }
-  return resultOf(await ledger.rescans.end(run, { blocks, unread }));
+  for (const gap of read) await alerts.close('audit_incomplete', subjectOf(gap));
+  return { blocks, unread, read };
+}
+
+function unreadAlarm(gap: ClosedGap): Alarm {
+  const details = rangeOf({ from: gap.fromSlot, to: gap.toSlot });
+  const message = `slots ${details.from} to ${details.to}: ${GAP_UNREAD}`;
+  return { kind: 'audit_incomplete', subject: subjectOf(gap), message, details: { ...details } };
+}
+
+function subjectOf({ fromSlot, toSlot }: ClosedGap): string {
+  return `${fromSlot}-${toSlot}`;
 }
 
 function resultOf({ blocks, found, unread }: RescanRow): RescanResult {
   return { blocks, found, unread };
 }
 
-async function readAgain(deps: RescanDeps, rescan: RescanTry, from: bigint, to: bigint): Promise<void> {
-  const { ledger, pool } = deps;
-  const headers = await ledger.scan.headersBetween(from, to);
-  const listed = new HeaderBook(pool);
-  await listed.learn(headers.map(({ slot }) => slot));
-  await putOnRecord(
-    deps,
-    rescan,
-    headers.map((header) => listedAs(header, listed)),
-    { blocks: headers.length, readTo: to },
-  );
-}
-
 /**
- * The block of a stored header with its transactions as a quorum, or all nodes that have the block, list them. Throws
- * NoHealthyNode while a silent node may list more: a transaction that one node omits would be missed again.
+ * Reads the blocks of a gap that nodes have by now. Returns their number and the last slot. `isAgreed`: a quorum of
+ * nodes returned each of them, so that no single node can have hidden a transfer.
  */
-function listedAs(header: BlockHeader, listed: HeaderBook): ListedHeader {
-  const known = listed.named(header);
-  if (known !== undefined) return known;
-  const what = `block ${header.blockhash} of slot ${header.slot}`;
-  throw new DomainError('NoHealthyNode', `too few nodes agree on the transactions of ${what}`);
-}
-
-/** Reads the blocks of a gap that nodes have by now. Returns their number and the last slot. */
 async function readGap(
   deps: RescanDeps,
   rescan: RescanTry,
   { below, fromSlot, toSlot, above }: ClosedGap,
-): Promise<RescanProgress> {
+): Promise<RescanProgress & { readonly isAgreed: boolean }> {
   const reader = openReader(deps, BUDGET_BYTES, cancellationSignal());
-  let [blocks, readTo] = [0, fromSlot - 1n];
+  let [blocks, readTo, isAgreed] = [0, fromSlot - 1n, true];
   for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
     cancellationSignal().throwIfAborted();
     const reading = await reader.after(last, above);
     if (reading.kind !== 'linked') break;
-    const headers: readonly ListedHeader[] = reading.blocks
-      .filter(({ header }) => header.slot <= toSlot)
-      .map(({ header, listed }) => ({ ...header, listed }));
-    await putOnRecord(deps, rescan, headers);
+    const headers = reading.blocks.map(({ header }) => header).filter(({ slot }) => slot <= toSlot);
+    isAgreed = (await putOnRecord(deps, rescan, headers)) && isAgreed;
     blocks += headers.length;
     last = headers.at(-1);
     // Without a block in the gap, its remaining slots were skipped.
     readTo = last?.slot ?? toSlot;
   }
-  return { blocks, readTo };
+  return { blocks, readTo, isAgreed };
 }
 
-/** Stores the findings of these blocks; the rescan's progress is stored with the last one. */
+/**
+ * Stores the findings of these blocks; the rescan's progress is stored with the last one. What one copy has and
+ * another lacks is pending until a quorum confirms the transaction itself. True if a quorum returned each block.
+ */
 async function putOnRecord(
   deps: RescanDeps,
   rescan: RescanTry,
-  headers: readonly ListedHeader[],
+  headers: readonly BlockHeader[],
   progress?: RescanProgress,
-): Promise<void> {
+): Promise<boolean> {
+  let isAgreed = true;
   for (let unread = headers; unread.length > 0; ) {
-    const shown = await deps.witnesses.first(unread);
-    unread = unread.slice(shown.length);
-    await commit(deps, rescan, shown.flat(), unread.length === 0 ? progress : undefined);
+    const copies = await deps.copies.first(unread);
+    unread = unread.slice(copies.length);
+    isAgreed &&= copies.every(({ length }) => length >= deps.pool.quorum);
+    await commit(deps, rescan, copies.flat(), unread.length === 0 ? progress : undefined);
   }
+  return isAgreed;
 }
 
 async function commit(

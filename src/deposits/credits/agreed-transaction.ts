@@ -4,6 +4,7 @@ import { isAlike } from '../../domain/quorum-result.ts';
 import { fetchTransaction } from '../../solana/history/transaction.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import type { Agreement } from '../../solana/rpc/quorum.ts';
 import type { Judge } from '../scan/matcher.ts';
 
 /** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
@@ -11,11 +12,6 @@ export interface JudgedTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly finding: BlockFinding;
-}
-
-export interface Agreed {
-  readonly shown: JudgedTransaction;
-  readonly nodes: readonly string[];
 }
 
 /** A transaction as one node returns it, or null. Throws like `fetchTransaction`. */
@@ -38,19 +34,19 @@ export async function agreedTransaction(
   pool: NodePool,
   signature: string,
   judge: Judge,
-): Promise<Agreed | null> {
-  let heard = 0;
+): Promise<Agreement<JudgedTransaction> | null> {
+  let answered = 0;
   const ask = async (node: SolanaNode) => {
     const shown = await shownBy(node, signature, judge);
-    if (shown !== null) heard += 1;
+    if (shown !== null) answered += 1;
     return shown;
   };
   const timed = await pool.agreed(ask, (one, other) => isSameShown(one, other) && one?.time === other?.time);
-  if (timed === null && heard < pool.quorum) return null;
+  if (timed === null && answered < pool.quorum) return null;
   const agreed = timed ?? (await pool.agreed(ask, isSameShown));
   if (agreed === null || agreed.answer === null) return null;
   const { answer, nodes } = agreed;
-  return { shown: timed === null ? { ...answer, time: null } : answer, nodes };
+  return { answer: timed === null ? { ...answer, time: null } : answer, nodes };
 }
 
 /** The arrival in the same slot and transaction at the same account, or null. */

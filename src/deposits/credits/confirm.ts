@@ -1,19 +1,14 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../../domain/alerts.ts';
-import { describeInflow, type InflowAnswer, isAlike, verdictOn } from '../../domain/quorum-result.ts';
+import { type InflowVerdict, isAlike, type ReportedInflow } from '../../domain/quorum-result.ts';
 import { depositId } from '../../ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import { type Answer, agree, answersIn } from '../../solana/rpc/quorum.ts';
 import { type DepositMatcher, type Judge, withNested } from '../scan/matcher.ts';
-import {
-  type Agreed,
-  agreedTransaction,
-  arrivalIn,
-  type JudgedTransaction,
-  shownBy,
-} from './agreed-transaction.ts';
+import { agreedTransaction, arrivalIn, type JudgedTransaction, shownBy } from './agreed-transaction.ts';
 import { addHiddenArrivals } from './hidden-arrivals.ts';
 
 export interface ConfirmDeps {
@@ -100,28 +95,17 @@ export class DepositConfirmer {
     const heard = await this.#ask(withNested(judge, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
-      const testimonies = heard.map(({ node, shown }) => ({ node, arrival: arrivalIn(shown, row) }));
-      const verdict = verdictOn(row, testimonies, pool.quorum);
+      const answers = heard.map(({ node, shown }) => ({ node, answer: arrivalIn(shown, row) }));
+      const verdict = verdictOn(row, answers, pool.quorum);
       if (verdict !== null) {
         confirmations.push({ row, verdict });
         continue;
       }
       const waitedMs = Date.now() - (row.finalizedAt ?? row.createdAt).getTime();
-      const denied = testimonies.some(({ arrival }) => arrival === null || !isAlike(arrival, row));
-      if (denied || waitedMs > patienceMs) await ledger.alerts.raise(alarmOf(row, testimonies));
+      const denied = answers.some(({ answer }) => answer === null || !isAlike(answer, row));
+      if (denied || waitedMs > patienceMs) await ledger.alerts.raise(alarmOf(row, answers));
     }
     return confirmations;
-  }
-
-  /** Distrusts nodes whose blocks returned an arrival that a quorum denies. */
-  #blame(rows: readonly DepositRow[], { shown, nodes }: Agreed): void {
-    const { pool, matcher } = this.#deps;
-    for (const row of rows.filter((one) => !isShownAs(one, shown)))
-      for (const liar of matcher.showings.by(row))
-        pool.distrust(
-          liar,
-          `showed ${describeInflow(row)} in slot ${row.slot}, which ${nodes.join(', ')} deny`,
-        );
   }
 
   /** Node answers that have the transaction of these rows; if a quorum agrees, only its answer. */
@@ -133,21 +117,28 @@ export class DepositConfirmer {
     const { pool } = this.#deps;
     const agreed = await agreedTransaction(pool, signature, judge);
     if (agreed !== null) {
-      this.#blame(rows, agreed);
-      await addHiddenArrivals(this.#deps, rows, agreed.shown);
-      return agreed.nodes.map((node) => ({ node, shown: agreed.shown }));
+      await addHiddenArrivals(this.#deps, rows, agreed.answer);
+      return agreed.nodes.map((node) => ({ node, shown: agreed.answer }));
     }
-    const answers = await pool.all((node) => shownBy(node, signature, judge));
-    return answers.flatMap(({ node, result }) =>
-      result.status === 'rejected' || result.value === null ? [] : [{ node, shown: result.value }],
-    );
+    const answers = answersIn(await pool.all((node) => shownBy(node, signature, judge)));
+    return answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, shown: answer }]));
   }
 }
 
-/** True if the chain has this amount for this wallet. Any other difference may be an error of our own row. */
-function isShownAs(row: DepositRow, shown: JudgedTransaction): boolean {
-  const arrival = arrivalIn(shown, row);
-  return arrival !== null && arrival.wallet === row.wallet && arrival.amount === row.amount;
+/**
+ * The arrival that at least `quorum` nodes return alike, owner included; null if too few do. If it equals the
+ * recorded one, the recorded reason is kept: our own terms are applied once, when the block is read.
+ */
+export function verdictOn(
+  recorded: ReportedInflow,
+  answers: readonly Answer<ReportedInflow | null>[],
+  quorum: number,
+): InflowVerdict | null {
+  const arrivals = answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
+  const agreed = agree(arrivals, quorum, isAlike);
+  if (agreed === null) return null;
+  const { wallet, amount, reason } = isAlike(recorded, agreed.answer) ? recorded : agreed.answer;
+  return { wallet, amount, reason, by: agreed.nodes };
 }
 
 function bySignature(rows: readonly DepositRow[]): readonly (readonly [string, readonly DepositRow[]])[] {
@@ -156,11 +147,11 @@ function bySignature(rows: readonly DepositRow[]): readonly (readonly [string, r
   return [...groups];
 }
 
-function alarmOf(row: DepositRow, testimonies: readonly InflowAnswer[]): Alarm {
+function alarmOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null>[]): Alarm {
   const { signature, asset, amount, account, reason } = row;
   const named = (agrees: boolean): readonly string[] =>
-    testimonies.flatMap(({ node, arrival }) =>
-      (arrival !== null && isAlike(arrival, row)) === agrees ? [node] : [],
+    answers.flatMap(({ node, answer }) =>
+      (answer !== null && isAlike(answer, row)) === agrees ? [node] : [],
     );
   const [agree, deny] = [named(true), named(false)];
   const shown = agree.length === 0 ? 'no node shows' : `only ${agree.join(', ')} shows`;

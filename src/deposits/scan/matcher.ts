@@ -13,7 +13,6 @@ import { WatchSet } from '../../solana/scan/bytes/watch-set.ts';
 import { addressesOf, type Search, searchBlock } from '../../solana/scan/search.ts';
 import type { SearchedBlock } from '../../solana/scan/searched-block.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
-import { BlockSources } from '../credits/block-sources.ts';
 import { derivedAccountsOf } from '../credits/derived-accounts.ts';
 
 export interface MatcherOptions {
@@ -40,7 +39,6 @@ export interface WatchedBlock extends SearchedBlock {
   readonly readAgain: (watch: Watch) => Promise<WatchedBlock>;
 }
 
-type ShownSearch = Search & Pick<SearchedBlock, 'node'>;
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type WithFinding<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
 type Terms = ReadonlyMap<string, AssetTerms>;
@@ -63,8 +61,6 @@ const MOST_MENTIONS = 2_000;
 
 /** Finds the deposits, outflows and spends in blocks. One instance per process, because it keeps the watch set. */
 export class DepositMatcher {
-  /** Nodes that returned each arrival. */
-  readonly showings = new BlockSources();
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
   readonly #fresh: TtlCache<Watch>;
@@ -128,7 +124,6 @@ export class DepositMatcher {
     const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
     const taken = searched.slice(0, searches.length);
     const found = await find(searches, this.#record, rules);
-    this.#note(found);
     const versions = searches.map((search) => search.watch.version);
     return {
       blocks: found.map(matchedBlock),
@@ -136,33 +131,9 @@ export class DepositMatcher {
       rematch: async (added, record) => {
         for (const { address } of added) watch.set.add(address);
         const again = taken.map((block) => this.#withAdded(block, added, watch.set));
-        const foundAgain = await find(again, record, rules);
-        this.#note(foundAgain);
-        return foundAgain.map(matchedBlock);
+        return (await find(again, record, rules)).map(matchedBlock);
       },
     };
-  }
-
-  /**
-   * Searches the blocks for the same wallets, so that any difference is a difference between nodes. A block too large
-   * to keep was searched on arrival, perhaps before a wallet was added, so newer wallets are excluded.
-   */
-  async searchedAlike(blocks: readonly WatchedBlock[]): Promise<readonly WatchedBlock[]> {
-    const watch = await this.watch();
-    const searched = blocks.map((block) => {
-      if (block.kept.kind === 'names') return block;
-      const { candidates, transactions } = this.#search(block, block.kept.bytes, watch.set);
-      return { ...block, candidates, transactions, watch };
-    });
-    const version = lowest([watch.version, ...searched.map((block) => block.watch.version)]);
-    // Read after all searches: every wallet they used beyond that version is in the database by now.
-    const { wallets } = await this.#ledger.watched.since(version);
-    const newer = new Set(wallets.map(({ address }) => address));
-    return searched.map((block) => ({
-      ...block,
-      candidates: block.candidates.filter((address) => !newer.has(address)),
-      watch: { ...block.watch, version },
-    }));
   }
 
   /** Adds to each search its movements of the wallets watched now. */
@@ -181,10 +152,6 @@ export class DepositMatcher {
     };
   }
 
-  #note(found: readonly WithFinding<ShownSearch>[]): void {
-    for (const one of found) this.showings.note(one.node, one);
-  }
-
   /** Searches a block again if its watch set was dropped: such a search belongs to another database. */
   async #searchedWith(watch: Watch, block: WatchedBlock): Promise<WatchedBlock> {
     if (block.watch.set === watch.set) return block;
@@ -197,7 +164,7 @@ export class DepositMatcher {
   }
 
   /** Throws Unavailable if the block must be read again: a commit must not wait for a node. */
-  #withAdded(block: WatchedBlock, added: readonly WatchedWallet[], set: WatchSet): ShownSearch {
+  #withAdded(block: WatchedBlock, added: readonly WatchedWallet[], set: WatchSet): Search {
     const { kept, header } = block;
     if (kept.kind === 'bytes') return { ...this.#search(block, kept.bytes, set), header };
     if (!added.some(({ address }) => kept.names.has(address))) return block;
@@ -206,9 +173,9 @@ export class DepositMatcher {
     throw new DomainError('Unavailable', message);
   }
 
-  #search({ header, node }: WatchedBlock, bytes: Uint8Array, set: WatchSet): ShownSearch {
+  #search({ header, node }: WatchedBlock, bytes: Uint8Array, set: WatchSet): Search {
     const { maxTransactionVersion } = this.#options;
-    return { ...searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion }), node };
+    return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
   }
 
   #rules(terms: Terms): Rules {

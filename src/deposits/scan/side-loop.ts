@@ -60,3 +60,25 @@ export class BesideScan {
 export async function rest(ms: number, end: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: end }).catch(() => undefined);
 }
+
+/** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time waited. */
+export async function meanwhile<T>(
+  work: Promise<T>,
+  everyMs: number,
+  tick: (waitedMs: number) => Promise<void>,
+): Promise<T> {
+  const over = new AbortController();
+  const ticking = (async () => {
+    for (let waitedMs = everyMs; ; waitedMs += everyMs) {
+      await rest(everyMs, over.signal);
+      if (over.signal.aborted) return;
+      await tick(waitedMs);
+    }
+  })();
+  try {
+    return await work;
+  } finally {
+    over.abort();
+    await ticking;
+  }
+}

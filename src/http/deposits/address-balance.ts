@@ -1,8 +1,9 @@
-import type { Warning } from '../../client/deposit-addresses.ts';
+import type { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { noChain } from '../no-chain.ts';
+import type { WarningBody } from '../schemas.ts';
 
 export interface BalanceDeps {
   readonly ledger: Ledger;
@@ -13,7 +14,7 @@ export interface BalanceDeps {
 export async function balanceWarnings(
   { ledger, chain = noChain }: BalanceDeps,
   address: string,
-): Promise<readonly Warning[]> {
+): Promise<readonly z.output<typeof WarningBody>[]> {
   try {
     const { rows } = await ledger.deposits.list({ address, limit: 1 });
     const opened = await chain();

@@ -3,8 +3,8 @@ import type { Audit } from '../../client/audits.ts';
 import { type AuditOrder, type AuditReport, auditWorkflowId } from '../../domain/audit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { assertReached } from '../../ledger/scan/scan-cursor.ts';
 import { startAudit } from '../../platform/temporal/start-audit.ts';
-import { assertScanned } from './scanned.ts';
 
 export interface AuditDeps {
   readonly ledger: Ledger;
@@ -29,7 +29,7 @@ export async function beginAudit(deps: AuditDeps, question: Question, actor: str
   const { address, to } = question;
   if (!(await ledger.watched.among([address])).has(address))
     throw new DomainError('NotFound', `${address} is no address of ours`, { address });
-  await assertScanned(ledger, to);
+  assertReached(await ledger.scan.cursor(), to);
   await startAudit(temporal, orderOf(question), `asked for by ${actor}`);
   return auditOf(deps, question);
 }

@@ -22,8 +22,9 @@ export async function rejectDeposit(
   id: string,
   note: OperatorNote,
 ): Promise<DepositRow> {
-  const row = await ledger.rejections.find(id);
-  if (row === undefined) throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
+  const row = await ledger.deposits.find(id);
+  if (row === undefined || row.finalizedAt === null || !['pending', 'dropped'].includes(row.state))
+    throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
   if (row.state === 'dropped') return row;
   const { pool } = await chain();
   const deniedBy = await deniersOf(pool, row);

@@ -10,7 +10,7 @@ import { startRescan } from '../../platform/temporal/start-rescan.ts';
 import { inOrder, nextCursor, pageQuery, position, problems, reason, time, u64 } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 
-interface RescanDeps {
+export interface RescanDeps {
   readonly ledger: Ledger;
   readonly temporal: Client;
 }

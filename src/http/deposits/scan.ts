@@ -1,12 +1,16 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ScanOverview } from '../../client/scan.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
 import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../../domain/scan.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { GapRow } from '../../ledger/scan/gaps.ts';
 import { problems, reason, time, u64 } from '../schemas.ts';
-import { RangeBody, RescanBody, rescanRoutes } from './rescans.ts';
-import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
+import { presentRescan, RangeBody, RescanBody, type RescanDeps, rescanRoutes } from './rescans.ts';
 
 const tags = ['operations'];
+const GAPS_SHOWN = 100;
+const RESCANS_SHOWN = 100;
 const range = z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') });
 
 const GapBody = range.extend({
@@ -22,14 +26,9 @@ const GapBody = range.extend({
     .nullable()
     .describe('Name of the API key or operator that closed the gap; null if it was not closed'),
   reason: z.string().nullable().describe('Reason for closing it; null if it was not closed'),
-  auditedAt: time
+  readAt: time
     .nullable()
-    .describe('Time at which every address was audited over the gap; null until then'),
-  unshownSince: time
-    .nullable()
-    .describe(
-      'Time since which audits of the gap are without result, because no quorum of nodes returns its blocks; else null',
-    ),
+    .describe('Time at which a rescan had read all its blocks from a quorum of nodes; null until then'),
 }) satisfies z.ZodType<ScanGap>;
 
 const told = z.object({
@@ -83,20 +82,24 @@ const response = { 200: ScanBody, ...problems };
 const ReasonBody = z.strictObject({ reason });
 
 /** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
-export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
+export function scanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
+  const { ledger } = deps;
   return async (app) => {
     app.route({
       method: 'GET',
       url: '/v1/scan',
       schema: { operationId: 'getScan', tags, summary: 'Get the state of the scan', response },
-      handler: () => overviewOf(deps),
+      handler: () => overviewOf(ledger),
     });
-    for (const { give, url, ...texts } of ORDERS) {
+    for (const { store, url, ...texts } of ORDERS) {
       app.route({
         method: 'POST',
         url,
         schema: { ...texts, tags, body: ReasonBody, response },
-        handler: ({ caller: actor, body }) => give(deps, { actor, reason: body.reason }),
+        handler: async ({ caller: actor, body }) => {
+          await store(ledger, { actor, reason: body.reason });
+          return overviewOf(ledger);
+        },
       });
     }
     app.route({
@@ -107,13 +110,13 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
         tags,
         summary: 'Close the open gap',
         description:
-          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice then audits every address over these slots. The name of the API key and the reason are stored.',
+          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice rescans these slots until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
         body: RangeBody,
         response,
       },
       handler: async ({ caller: actor, body }) => {
-        await deps.ledger.gaps.close({ ...body, actor });
-        return overviewOf(deps);
+        await ledger.gaps.close({ ...body, actor });
+        return overviewOf(ledger);
       },
     });
     await app.register(rescanRoutes(deps));
@@ -126,13 +129,35 @@ const ORDERS = [
     url: '/v1/scan/pause',
     summary: 'Pause the scan of blocks',
     description: 'No further block is read until `POST /v1/scan/resume`.',
-    give: pause,
+    store: ({ scanPauses }: Ledger, order: OperatorNote) => scanPauses.begin(order),
   },
   {
     operationId: 'resumeScan',
     url: '/v1/scan/resume',
     summary: 'Resume the scan of blocks',
     description: 'Changes nothing if the scan is not paused.',
-    give: resume,
+    store: ({ scanPauses }: Ledger, order: OperatorNote) => scanPauses.end(order),
   },
 ] as const;
+
+async function overviewOf({ scanStatus, gaps, rescans }: Ledger): Promise<ScanOverview> {
+  const [status, recorded, open] = await Promise.all([
+    scanStatus.read(),
+    gaps.list(GAPS_SHOWN),
+    rescans.open(RESCANS_SHOWN),
+  ]);
+  return { ...status, gaps: recorded.map(presentGap), rescans: open.map(presentRescan) };
+}
+
+function presentGap(row: GapRow): ScanGap {
+  return {
+    from: row.fromSlot.toString(),
+    to: row.toSlot.toString(),
+    state: row.state,
+    openedAt: row.openedAt.toISOString(),
+    endedAt: row.endedAt?.toISOString() ?? null,
+    actor: row.actor,
+    reason: row.reason,
+    readAt: row.readAt?.toISOString() ?? null,
+  };
+}

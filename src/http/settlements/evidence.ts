@@ -1,4 +1,4 @@
-import type { AttemptEvidence, ShownBlock, StatusAnswer } from '../../client/evidence.ts';
+import type { AttemptEvidence, ShownBlock, StatusAnswer } from '../../client/api.ts';
 import type {
   AgreedBlock,
   Evidence,

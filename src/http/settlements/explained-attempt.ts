@@ -1,4 +1,4 @@
-import type { ExplainedAttempt } from '../../client/evidence.ts';
+import type { ExplainedAttempt } from '../../client/api.ts';
 import { messageOf } from '../../domain/errors.ts';
 import type { AttemptRow } from '../../ledger/settlements/attempts.ts';
 import { readProof } from '../../ledger/settlements/proofs.ts';

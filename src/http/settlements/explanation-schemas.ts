@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Explanation } from '../../client/evidence.ts';
-import type { SettlementExplanation } from '../../client/settlements.ts';
 import { ABOUT_SETTLEMENT } from '../../domain/alerts.ts';
 import { time, u64 } from '../schemas.ts';
 import { AttemptBody, Reason, Status, termsFields } from '../withdrawals/withdrawal-schemas.ts';
@@ -39,6 +37,7 @@ const facts = {
         'Node answers now, or those stored with the final verdict; null if no node could be asked, or none are stored',
       ),
     })
+    .meta({ id: 'ExplainedAttempt' })
     .nullable()
     .describe('Attempt that may still land, else the last attempt; null if there is none'),
 };
@@ -50,7 +49,7 @@ export const ExplanationBody = z
     reason: Reason,
     ...facts,
   })
-  .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
+  .meta({ id: 'Explanation' });
 
 export const SettlementExplanationBody = z
   .object({
@@ -73,4 +72,4 @@ export const SettlementExplanationBody = z
       .readonly()
       .describe('Open alerts about this settlement, newest first'),
   })
-  .meta({ id: 'SettlementExplanation' }) satisfies z.ZodType<SettlementExplanation>;
+  .meta({ id: 'SettlementExplanation' });

@@ -1,16 +1,13 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type { Explanation } from '../../client/evidence.ts';
-import type { SettlementExplanation } from '../../client/settlements.ts';
+import type { FastifyInstance } from 'fastify';
 import { nextStep, waitsFor } from '../../domain/attempt-progress.ts';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { WITHDRAWAL } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { AlertRow } from '../../ledger/operations/alerts.ts';
 import type { AttemptRow } from '../../ledger/settlements/attempts.ts';
 import type { SettlementRow } from '../../ledger/settlements/settlements.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { noChain } from '../no-chain.ts';
-import { problems } from '../schemas.ts';
+import { route } from '../route.ts';
 import { presentAttempt } from '../withdrawals/present.ts';
 import { IdParams } from '../withdrawals/withdrawal-schemas.ts';
 import { attemptExplainer, type ExplainAttempt } from './explained-attempt.ts';
@@ -29,41 +26,31 @@ const description =
 
 /** Explains a live attempt by current node answers, or an ended one by its stored proof. Read-only. */
 export function explanationRoutes(
-  deps: ExplanationDeps & { readonly explorer: ExplorerSettings },
-): FastifyPluginAsyncZod {
-  const { ledger, chain = noChain, explorer } = deps;
+  app: FastifyInstance,
+  { ledger, chain = noChain, explorer }: ExplanationDeps & { readonly explorer: ExplorerSettings },
+): void {
   const explain = attemptExplainer(chain);
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/withdrawals/:id/explain',
-      schema: {
-        operationId: 'explainWithdrawal',
-        tags: ['withdrawals'],
-        summary: 'Explain the progress of a withdrawal',
-        description,
-        params: IdParams,
-        response: { 200: ExplanationBody, ...problems },
-      },
-      handler: ({ params: { id } }) => explainWithdrawal(ledger, explain, id),
-    });
-    app.route({
-      method: 'GET',
-      url: '/v1/settlements/explain',
-      schema: {
-        operationId: 'explainSettlement',
-        tags: ['settlements'],
-        summary: 'Explain the progress of a settlement of any kind',
-        description,
-        querystring: SettlementIdQuery,
-        response: { 200: SettlementExplanationBody, ...problems },
-      },
-      handler: ({ query: { id } }) => explainSettlement(ledger, explain, explorer, id),
-    });
-  };
+  route(app, 'GET', '/v1/withdrawals/:id/explain', {
+    operationId: 'explainWithdrawal',
+    tags: ['withdrawals'],
+    summary: 'Explain the progress of a withdrawal',
+    description,
+    params: IdParams,
+    response: ExplanationBody,
+    handler: ({ params: { id } }) => explainWithdrawal(ledger, explain, id),
+  });
+  route(app, 'GET', '/v1/settlements/explain', {
+    operationId: 'explainSettlement',
+    tags: ['settlements'],
+    summary: 'Explain the progress of a settlement of any kind',
+    description,
+    querystring: SettlementIdQuery,
+    response: SettlementExplanationBody,
+    handler: ({ query: { id } }) => explainSettlement(ledger, explain, explorer, id),
+  });
 }
 
-async function explainWithdrawal(ledger: Ledger, explain: ExplainAttempt, id: string): Promise<Explanation> {
+async function explainWithdrawal(ledger: Ledger, explain: ExplainAttempt, id: string) {
   const { status, reason } = await ledger.withdrawals.get(id);
   const attempts = await ledger.attempts.of(id);
   return { id, status, reason, ...(await factsOf({ kind: WITHDRAWAL, status, reason }, attempts, explain)) };
@@ -74,7 +61,7 @@ async function explainSettlement(
   explain: ExplainAttempt,
   explorer: ExplorerSettings,
   id: string,
-): Promise<SettlementExplanation> {
+) {
   const row = await ledger.settlementViews.get(id);
   const [attempts, alerts, terms] = await Promise.all([
     ledger.attempts.of(id),
@@ -86,7 +73,7 @@ async function explainSettlement(
     ...presentSettlement(row),
     ...(await factsOf(row, attempts, explain)),
     attempts: attempts.map((attempt) => presentAttempt(attempt, explorer)),
-    alerts: alerts.map(presentAlert),
+    alerts,
   };
 }
 
@@ -105,15 +92,6 @@ async function factsOf(
   };
 }
 
-async function termsShown(
-  ledger: Ledger,
-  { id, kind }: SettlementRow,
-): Promise<SettlementExplanation['terms']> {
-  if (kind !== WITHDRAWAL) return null;
-  const { asset, amount, destination } = await ledger.withdrawals.get(id);
-  return { asset, amount: amount.toString(), destination };
-}
-
-function presentAlert({ position, kind, message, raisedAt }: AlertRow) {
-  return { position: position.toString(), kind, message, raisedAt: raisedAt.toISOString() };
+async function termsShown(ledger: Ledger, { id, kind }: SettlementRow) {
+  return kind === WITHDRAWAL ? ledger.withdrawals.get(id) : null;
 }

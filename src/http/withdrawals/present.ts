@@ -1,5 +1,4 @@
-import type { AttemptEvidence } from '../../client/evidence.ts';
-import type { Attempt, Withdrawal, WithdrawalSummary } from '../../client/types.ts';
+import type { AttemptEvidence } from '../../client/api.ts';
 import { type ExplorerSettings, explorerLink } from '../../domain/explorer.ts';
 import { withdrawalWorkflowId } from '../../domain/ids.ts';
 import type { AttemptRow } from '../../ledger/settlements/attempts.ts';
@@ -8,31 +7,17 @@ import type { WithdrawalRow } from '../../ledger/withdrawals/withdrawals.ts';
 import { attemptOfRow } from '../../solana/proof/examine.ts';
 import { presentEvidence } from '../settlements/evidence.ts';
 
-export function presentSummary(row: WithdrawalRow): WithdrawalSummary {
+export function presentSummary(row: WithdrawalRow) {
   const self = `/v1/withdrawals/${encodeURIComponent(row.id)}`;
-  return {
-    id: row.id,
-    status: row.status,
-    reason: row.reason,
-    asset: row.asset,
-    amount: row.amount.toString(),
-    amountReceived: row.amountReceived?.toString() ?? null,
-    destination: row.destination,
-    acceptEmptyWallet: row.acceptEmptyWallet,
-    memo: row.memo,
-    confirmedByCustomer: row.confirmedByCustomer,
-    workflowId: withdrawalWorkflowId(row.id),
-    createdAt: row.createdAt.toISOString(),
-    updatedAt: row.updatedAt.toISOString(),
-    links: { self, confirm: `${self}/confirm`, cancel: `${self}/cancel` },
-  };
+  const links = { self, confirm: `${self}/confirm`, cancel: `${self}/cancel` };
+  return { ...row, workflowId: withdrawalWorkflowId(row.id), links };
 }
 
 export function presentWithdrawal(
   row: WithdrawalRow,
   attempts: readonly AttemptRow[],
   explorer: ExplorerSettings,
-): Withdrawal {
+) {
   return { ...presentSummary(row), attempts: attempts.map((attempt) => presentAttempt(attempt, explorer)) };
 }
 
@@ -43,22 +28,12 @@ function presentMessageProof(row: AttemptRow, proof: StoredProof | null): Attemp
     : presentEvidence(attemptOfRow(row, row.messageHash), ofMessage, ofMessage);
 }
 
-export function presentAttempt(row: AttemptRow, explorer: ExplorerSettings): Attempt {
+export function presentAttempt(row: AttemptRow, explorer: ExplorerSettings) {
   const proof = readProof(row.proof);
   return {
-    n: row.n,
-    state: row.state,
-    signature: row.signature,
-    blockhash: row.blockhash,
-    lastValidBlockHeight: row.lastValidBlockHeight?.toString() ?? null,
-    nonceAccount: row.nonceAccount,
-    feeLamports: row.feeLamports.toString(),
-    rentLamports: row.rentLamports.toString(),
-    slot: row.slot?.toString() ?? null,
-    error: row.error,
+    ...row,
     explorer: row.signature === null ? null : explorerLink(row.signature, explorer),
     proof: proof === null ? null : presentEvidence(attemptOfRow(row, row.signature), proof, proof),
     messageProof: presentMessageProof(row, proof),
-    createdAt: row.createdAt.toISOString(),
   };
 }

@@ -5,7 +5,7 @@ import type {
   NotCreditedReason,
   WatchKind,
 } from '../../domain/deposit.ts';
-import type { ScanGap, ScanRange } from '../../domain/scan.ts';
+import type { ScanGap, ScanRange, ScanReport } from '../../domain/scan.ts';
 
 interface WatchVersionTable {
   one: Generated<boolean>;
@@ -69,6 +69,21 @@ interface ScanCursorTable {
   tip: bigint | null;
 }
 
+/** The newest report of a worker that scans. */
+interface ScanStatusTable {
+  one: Generated<boolean>;
+  state: ScanReport['state'];
+  reason: string | null;
+  /** Start of the standstill; null while the scan makes progress, and while it is paused. */
+  since: Date | null;
+  at: Generated<Date>;
+  tip: bigint | null;
+  /** Blocks per second; null while unknown. Measured from the cursor's height at `measuredAt`. */
+  rate: number | null;
+  measuredAt: Generated<Date>;
+  measuredHeight: bigint | null;
+}
+
 interface BlockTable {
   slot: bigint;
   blockhash: string;
@@ -89,19 +104,8 @@ interface ScanGapTable {
   endedAt: Date | null;
   actor: string | null;
   reason: string | null;
-  /** When all wallets were searched over the gap; `gapUnreadWallet` has those with incomplete answers. */
-  walkedAt: Date | null;
-  /** Since when the walk, or the latest look after it, finds no quorum of nodes with these slots. */
-  unshownSince: Date | null;
-  /** When the next audit begins; null: at once. */
-  auditAfter: Date | null;
-  auditedAt: Date | null;
-}
-
-interface GapUnreadWalletTable {
-  fromSlot: bigint;
-  toSlot: bigint;
-  wallet: string;
+  /** When a rescan had read all blocks of this closed gap from a quorum of nodes; null before. */
+  readAt: Date | null;
 }
 
 interface ScanPauseTable {
@@ -124,8 +128,6 @@ export interface RescanTable {
   begunAt: Generated<Date>;
   /** The workflow run that last continued it; null before the first. */
   run: string | null;
-  /** When a run last continued it. A rescan that no run continues is given up. */
-  triedAt: Generated<Date>;
   /** All blocks up to this slot are read, except for gaps; null before the first. */
   readTo: bigint | null;
   blocks: Generated<number>;
@@ -134,6 +136,8 @@ export interface RescanTable {
   unread: ColumnType<readonly ScanRange[], string | undefined, string>;
   /** Error of the latest try; null while it makes progress. */
   trouble: string | null;
+  /** When a run of it is started again; null: at once. */
+  retryAfter: Date | null;
   endedAt: Date | null;
 }
 
@@ -257,9 +261,9 @@ export interface DepositTables {
   depositAddress: DepositAddressTable;
   asset: AssetTable;
   scanCursor: ScanCursorTable;
+  scanStatus: ScanStatusTable;
   block: BlockTable;
   scanGap: ScanGapTable;
-  gapUnreadWallet: GapUnreadWalletTable;
   scanPause: ScanPauseTable;
   rescan: RescanTable;
   stagedRange: StagedRangeTable;

@@ -7,7 +7,7 @@ import { negative, type Page, type PageRequest, pageOf, positionBefore } from '.
 import type { FoundBlock } from '../scan/findings.ts';
 import { holdUnpaused } from '../scan/scan-pauses.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
-import { depositId } from './deposit-id.ts';
+import { depositId, hasPublicId } from './deposit-id.ts';
 import {
   type DepositFilter,
   type DepositRow,
@@ -28,6 +28,11 @@ export class Deposits {
 
   async get(id: bigint): Promise<DepositRow | undefined> {
     return selectDeposits(this.#db).where('deposit.id', '=', id).executeTakeFirst();
+  }
+
+  /** The deposit with this public id; undefined if there is none. */
+  async find(id: string): Promise<DepositRow | undefined> {
+    return selectDeposits(this.#db).where(hasPublicId(id)).executeTakeFirst();
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */

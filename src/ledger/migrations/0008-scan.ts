@@ -10,6 +10,19 @@ export const scan = inOrder([
     pruned_to bigint,
     tip bigint
   )`,
+  sql`create table scan_status (
+    one boolean primary key default true check (one),
+    state text not null,
+    reason text,
+    since timestamptz,
+    at timestamptz not null default now(),
+    tip bigint,
+    rate double precision,
+    measured_at timestamptz not null default now(),
+    measured_height bigint,
+    check ((since is null) = (state in ('starting', 'tail', 'catch-up', 'paused'))),
+    check (since is null or reason is not null)
+  )`,
   sql`create table scan_pause (
     position bigint generated always as identity primary key,
     actor text not null,
@@ -50,23 +63,13 @@ export const scan = inOrder([
     ended_at timestamptz,
     actor text,
     reason text,
-    walked_at timestamptz,
-    audited_at timestamptz,
-    audit_after timestamptz,
-    unshown_since timestamptz,
+    read_at timestamptz,
     primary key (from_slot, to_slot),
     check ((state = 'open') = (ended_at is null)),
     check ((state = 'closed') = (actor is not null) and (actor is null) = (reason is null)),
-    check (audited_at is null or walked_at is not null),
-    check (audited_at is null or unshown_since is null)
+    check (read_at is null or state = 'closed')
   )`,
   sql`create unique index scan_gap_one_open on scan_gap (state) where state = 'open'`,
-  sql`create table gap_unread_wallet (
-    from_slot bigint not null,
-    to_slot bigint not null,
-    wallet text not null,
-    primary key (from_slot, to_slot, wallet)
-  )`,
   sql`create table rescan (
     position bigint generated always as identity primary key,
     from_slot bigint not null,
@@ -75,12 +78,12 @@ export const scan = inOrder([
     reason text not null,
     run text,
     begun_at timestamptz not null default now(),
-    tried_at timestamptz not null default now(),
     read_to bigint,
     blocks integer not null default 0,
     found integer not null default 0,
     unread jsonb not null default '[]',
     trouble text,
+    retry_after timestamptz,
     ended_at timestamptz
   )`,
   sql`create unique index rescan_one_open on rescan (from_slot, to_slot) where ended_at is null`,

@@ -60,7 +60,8 @@ export class Gaps {
 
   /**
    * Continues without the blocks of the open gap. The cursor becomes the gap's last block, as its child names it, so
-   * that the next commit is linked as always. Idempotent. Throws NotFound if no such gap is open.
+   * that the next commit is linked as always. A rescan of the gap is due from here on, until a quorum of nodes has
+   * returned its blocks. Idempotent. Throws NotFound if no such gap is open.
    */
   async close({ from, to, actor, reason }: Slots & OperatorNote): Promise<Cursor> {
     return this.#db.transaction().execute(async (trx) => {
@@ -87,6 +88,11 @@ export class Gaps {
         .updateTable('scanGap')
         .set({ state: 'closed', actor, reason, endedAt: sql<Date>`now()` })
         .where('state', '=', 'open')
+        .execute();
+      await trx
+        .insertInto('rescan')
+        .values({ fromSlot: from, toSlot: to, actor, reason })
+        .onConflict((conflict) => conflict.doNothing())
         .execute();
       return moveCursor(trx, cursor, { slot: to, blockhash: gap.blockhash, height: gap.height });
     });

@@ -1,13 +1,12 @@
 import { sql, type Transaction } from 'kysely';
 import { highest, lowest } from '../../domain/bigint.ts';
 import type { Database, Tables } from '../database.ts';
-import { dropForsaken } from './rescans.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 interface Retention {
   /** Slots behind the cursor whose headers are always kept. */
   readonly keptSlots?: bigint | undefined;
-  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses. */
+  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses and for rescans. */
   readonly auditSlots?: bigint;
   /** The maximum of headers that one transaction deletes. */
   readonly atMost?: number;
@@ -26,12 +25,21 @@ const AUDIT_SLOTS = 2n * KEPT_SLOTS;
 /** More than the blocks between two prunings, so that the blocks of a long catch-up are soon pruned too. */
 const AT_MOST = 10_000;
 
+const ATTEMPTS_NEED = sql<bigint>`select min(blockhash_slot) from attempt where state in ('prepared', 'signed')`;
+
 /** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
 export class KeptBlocks {
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
+  }
+
+  /** The lowest slot whose blocks the scan or an open attempt needs from nodes; null if there is neither. */
+  async neededSlot(): Promise<bigint | null> {
+    const { rows } = await sql<{ slot: bigint | null }>`select least(
+      (${ATTEMPTS_NEED}), (select slot from scan_cursor)) as slot`.execute(this.#db);
+    return rows[0]?.slot ?? null;
   }
 
   /** Deletes headers more than `keptSlots` behind the cursor that no unfinished work needs. Returns the number. */
@@ -43,7 +51,6 @@ export class KeptBlocks {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null) return 0;
-      await dropForsaken(trx);
       const needed = await neededFrom(trx, cursor.slot - auditSlots);
       const horizon = cursor.slot - keptSlots;
       const pruned = await trx
@@ -67,12 +74,16 @@ export class KeptBlocks {
   }
 }
 
-/** The lowest slot that an attempt, a gap, a rescan or (from `auditFrom` on) an audit needs; null for none. */
+/**
+ * The lowest slot that an attempt, an open gap or (from `auditFrom` on) an audit or a rescan needs; null for none. A
+ * rescan of a closed gap links its blocks to the one below.
+ */
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
-    (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
-    (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
+    (${ATTEMPTS_NEED}),
+    (select min(from_slot) from scan_gap where state = 'open'),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
-    (select min(from_slot) from rescan where ended_at is null)) as slot`.execute(trx);
+    (select greatest(coalesce((select max(slot) from block where slot < min(from_slot)), min(from_slot)), ${auditFrom})
+      from rescan where ended_at is null having count(*) > 0)) as slot`.execute(trx);
   return rows[0]?.slot ?? null;
 }

@@ -1,14 +1,16 @@
 import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import type { RescanResult } from '../../domain/rescan.ts';
+import { GAP_UNREAD, type RescanResult } from '../../domain/rescan.ts';
 import type { Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
 import type { RescanTable } from '../deposits/deposit-tables.ts';
 import { raiseMissed } from '../deposits/missed.ts';
 import { isRecord, RECORD } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { nextLook } from '../retry-after.ts';
 import type { FoundBlock } from './findings.ts';
+import type { GapRow } from './gaps.ts';
 import { type CommitResult, upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
 import type { Matched } from './watched.ts';
@@ -18,11 +20,23 @@ export type RescanRow = Readonly<Selectable<RescanTable>>;
 /** A try to read a rescan, and the name of the database in which it began. */
 export type RescanTry = Pick<RescanRow, 'position'> & { readonly record: string };
 
+/** Closed gaps in which a quorum of nodes returned each block are `read`; `blocks` counts blocks of all closed gaps. */
+export interface GapsRead extends Omit<RescanResult, 'found'> {
+  readonly read: readonly Pick<GapRow, 'fromSlot' | 'toSlot'>[];
+}
+
 /** The number of blocks read since the last progress; all blocks up to `readTo` are read. */
 export type RescanProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: bigint };
 
-/** Twice the timeout of the activity that reads: a run that began before that is gone. */
-const FORSAKEN_AFTER = sql`interval '2 days'`;
+/** A `rescan` of a closed gap is open until a quorum of nodes has returned its blocks, or its headers are pruned. */
+const IS_GAP_DUE = sql<boolean>`exists (select from scan_gap gap
+  where gap.from_slot = rescan.from_slot and gap.to_slot = rescan.to_slot and gap.state = 'closed'
+    and gap.read_at is null and gap.from_slot > coalesce((select pruned_to from scan_cursor), -1))`;
+
+const UNLESS_GAP_DUE = {
+  endedAt: sql<Date | null>`case when ${IS_GAP_DUE} then null else now() end`,
+  retryAfter: nextLook(sql`begun_at`),
+};
 
 /**
  * Headers of a rescan are kept until it has ended. A try changes only an open rescan in the database of the name
@@ -56,7 +70,7 @@ export class Rescans {
           conflict
             .columns(['fromSlot', 'toSlot'])
             .where('endedAt', 'is', null)
-            .doUpdateSet({ triedAt: sql<Date>`now()`, run: sql`coalesce(excluded.run, rescan.run)` }),
+            .doUpdateSet({ run: sql`coalesce(excluded.run, rescan.run)` }),
         )
         .returningAll()
         .returning(RECORD.as('record'))
@@ -76,15 +90,24 @@ export class Rescans {
     return pageOf(newest, request);
   }
 
+  /** Open rescans that a run should continue now, oldest first. */
+  async due(limit: number): Promise<readonly RescanRow[]> {
+    const all = this.#open(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`);
+    return all.execute();
+  }
+
   /** Rescans that have not ended, oldest first. */
   async open(limit: number): Promise<readonly RescanRow[]> {
+    return this.#open(limit).execute();
+  }
+
+  #open(limit: number) {
     return this.#db
       .selectFrom('rescan')
       .selectAll()
       .where('endedAt', 'is', null)
       .orderBy('position')
-      .limit(limit)
-      .execute();
+      .limit(limit);
   }
 
   /**
@@ -116,23 +139,39 @@ export class Rescans {
   }
 
   /**
-   * All blocks with stored headers are read. `inGaps`: the blocks read in closed gaps, and the slots that no node
-   * returned. Throws Unavailable if this try is over.
+   * All blocks with stored headers are read. The rescan of a gap that is not `read` stays open, and is retried in
+   * growing intervals. Throws Unavailable if this try is over.
    */
-  async end(of: RescanTry, inGaps: Omit<RescanResult, 'found'>): Promise<RescanRow> {
-    return this.#change(of, (_trx, change) =>
-      change((row) => ({
-        blocks: row('blocks', '+', inGaps.blocks),
-        unread: JSON.stringify(inGaps.unread),
-        trouble: null,
-        endedAt: sql<Date>`now()`,
-      })),
-    );
+  async end(of: RescanTry, { blocks, unread, read }: GapsRead): Promise<RescanRow> {
+    return this.#change(of, async (trx, change) => {
+      for (const { fromSlot, toSlot } of read)
+        await trx
+          .updateTable('scanGap')
+          .set({ readAt: sql<Date>`coalesce(read_at, now())` })
+          .where('fromSlot', '=', fromSlot)
+          .where('toSlot', '=', toSlot)
+          .execute();
+      return change(() => ({
+        blocks: sql<number>`blocks + case when ${IS_GAP_DUE} then 0 else ${blocks}::integer end`,
+        unread: JSON.stringify(unread),
+        trouble: sql<string | null>`case when ${IS_GAP_DUE} then ${GAP_UNREAD} end`,
+        ...UNLESS_GAP_DUE,
+      }));
+    });
   }
 
-  /** Ends a rescan that no run continues, with the stored error of its latest try, or else with `why`. */
+  /**
+   * No run continues this rescan: its row keeps the error of its latest try, or else `reason`. It ends, unless it is
+   * the rescan of a gap.
+   */
   async giveUp({ from, to }: Slots, reason: string): Promise<void> {
-    await giveUp(this.#db, reason).where('fromSlot', '=', from).where('toSlot', '=', to).execute();
+    await this.#db
+      .updateTable('rescan')
+      .set({ ...UNLESS_GAP_DUE, trouble: sql<string>`coalesce(trouble, ${reason})` })
+      .where('endedAt', 'is', null)
+      .where('fromSlot', '=', from)
+      .where('toSlot', '=', to)
+      .execute();
   }
 
   /** The rescan's row is changed last: a transaction that holds the cursor may wait for it. */
@@ -197,16 +236,4 @@ async function readBy(
     .limit(1)
     .executeTakeFirst();
   return newest?.run === run && newest.endedAt !== null && newest.trouble === null ? newest : undefined;
-}
-
-/** Ends rescans whose run was lost, so that they do not keep headers for ever. */
-export async function dropForsaken(trx: Transaction<Tables>): Promise<void> {
-  await giveUp(trx, 'its run was lost').where('triedAt', '<', sql<Date>`now() - ${FORSAKEN_AFTER}`).execute();
-}
-
-function giveUp(db: Database, reason: string) {
-  return db
-    .updateTable('rescan')
-    .set({ endedAt: sql<Date>`now()`, trouble: sql<string>`coalesce(trouble, ${reason})` })
-    .where('endedAt', 'is', null);
 }

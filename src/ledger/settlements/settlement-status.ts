@@ -7,9 +7,35 @@ import {
   statesBefore,
 } from '../../domain/settlement.ts';
 import type { Tables } from '../database.ts';
-import type { Kinds } from '../webhooks/subject-events.ts';
+import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
 import { type SettlementRow, toSettlementRow } from './settlement-row.ts';
-import { alertTakenBack } from './taken-back.ts';
+
+export interface Before {
+  readonly status: SettlementStatus;
+  readonly code: string | null;
+}
+
+/** The part of a kind that runs in the transaction that changes its settlement, and under its lock. */
+export interface KindEvents {
+  /**
+   * `confirmed`: callers are served once a node shows the settlement confirmed; an alert is raised if a fork reverts
+   * that. Default: they wait for `finalized`.
+   */
+  readonly answersAt?: 'confirmed';
+  /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted it. */
+  changed?(trx: Transaction<Tables>, settlement: SettlementRow, before: Before): Promise<void>;
+  /** An attempt has landed, failed or died; the settlement is moved after this. */
+  ended?(
+    trx: Transaction<Tables>,
+    settlement: SettlementRow,
+    attempt: AttemptRow,
+    outcome: AttemptOutcome,
+  ): Promise<void>;
+}
+
+/** By kind. A kind that is not among them has no callbacks. */
+export type EventsByKind = Readonly<Partial<Record<string, KindEvents>>>;
 
 /**
  * Compare-and-set under the settlement's lock. Calls `changed` of the kind if the status or the reason code differs.
@@ -18,7 +44,7 @@ import { alertTakenBack } from './taken-back.ts';
  */
 export async function enterStatus(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   id: string,
   to: SettlementStatus,
   reason: StatusReason | null = null,
@@ -60,4 +86,25 @@ export async function enterStatus(
   if (events?.answersAt === 'confirmed') await alertTakenBack(trx, row);
   await events?.changed?.(trx, row, before);
   return row;
+}
+
+const KIND = 'confirmed_taken_back';
+/** What happened to a settlement that is no longer confirmed, for the alert. */
+const NOW: Readonly<Partial<Record<SettlementStatus, string>>> = {
+  sending: 'its bytes are sent again',
+  failed: 'it has failed on another fork',
+  dead: 'it is proved dead',
+};
+
+/** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */
+async function alertTakenBack(
+  trx: Transaction<Tables>,
+  { id: subject, status, wasConfirmed }: SettlementRow,
+): Promise<void> {
+  if (status === 'finalized')
+    await closeAlerts(trx, (row) => row.and([row('kind', '=', KIND), row('subject', '=', subject)]));
+  const now = NOW[status];
+  if (!wasConfirmed || now === undefined) return;
+  const message = `a fork has taken back ${subject}, which was confirmed, and may have been served; ${now}`;
+  await raiseAlert(trx, { kind: KIND, subject, message });
 }

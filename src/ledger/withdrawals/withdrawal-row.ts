@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import { isWithdrawalStatus, type WithdrawalStatus } from '../../domain/withdrawal.ts';
+import { isWithdrawalStatus, type WithdrawalStatus, type WithdrawalTerms } from '../../domain/withdrawal.ts';
 import type { Database, Tables } from '../database.ts';
 import { type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
 
@@ -39,4 +39,16 @@ export function selectWithdrawals(db: Database) {
 
 export function noWithdrawal(id: string): DomainError {
   return new DomainError('NotFound', `there is no withdrawal ${id}`, { id });
+}
+
+/** The terms with which the id was reserved: its workflow must start with them. */
+export function termsOf(row: WithdrawalRow): WithdrawalTerms {
+  return {
+    id: row.id,
+    asset: row.asset,
+    amount: row.amount.toString(),
+    destination: row.destination,
+    acceptEmptyWallet: row.acceptEmptyWallet,
+    ...(row.memo === null ? {} : { memo: row.memo }),
+  };
 }

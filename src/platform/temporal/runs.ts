@@ -5,8 +5,7 @@ import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { startAudit } from './start-audit.ts';
 import { startRescan } from './start-rescan.ts';
-import { type NamedSettlement, startSettlement } from './start-settlement.ts';
-import { startWithdrawal } from './start-withdrawal.ts';
+import { type NamedSettlement, startSettlement, startWithdrawal } from './starts.ts';
 
 const RUNNING =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "depositRescan") AND ExecutionStatus = "Running"';

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { type RescanOrder, rescanRun } from '../../domain/rescan.ts';
-import { startJoined } from './start-joined.ts';
+import { startJoined } from './starts.ts';
 
 /**
  * Starts a rescan of committed blocks, or joins a running one of the same slots.

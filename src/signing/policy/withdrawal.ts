@@ -11,7 +11,15 @@ import {
 } from '../../solana/tx/programs.ts';
 import { readTokenTransfer } from '../../solana/tx/token-transfer.ts';
 import { composeTransfer, type TokenTransfer } from '../../solana/tx/transfer.ts';
-import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
+import {
+  checkLimits,
+  type Policy,
+  readMessage,
+  readTerms,
+  refused,
+  type SigningBounds,
+  type SigningRule,
+} from '../checks.ts';
 
 /** The one transfer that may be signed. Amounts are decimal base units; `signer` pays the amount and the fee. */
 export type SigningRequest = TransferTerms & { readonly signer: string };
@@ -40,7 +48,7 @@ const terms = z.object({
   nonceAccount: z.string().optional(),
 });
 
-export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
+const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
   const { nonceAccount, createsAccount, ...transfer } = readTerms(terms, asked);
   const given = {
     ...(nonceAccount === undefined ? {} : { nonceAccount }),
@@ -48,6 +56,8 @@ export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
   };
   checkMessage(message, { ...transfer, ...given, signer }, bounds);
 };
+
+export const withdrawalRule: SigningRule = { roles: ['hot'], policy: withdrawalPolicy };
 
 /**
  * Throws DomainError SigningRefused unless the bytes are exactly the requested transfer, within `bounds`. Allowed are

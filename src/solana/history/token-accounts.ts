@@ -6,11 +6,11 @@ import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.
 import type { SolanaNode } from '../rpc/node.ts';
 import { isSignature } from '../rpc/node-text.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn, reached } from '../rpc/quorum.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tx/programs.ts';
 import type { HeldSlots } from './ledger-completeness.ts';
 import type { WalletSignature } from './pages.ts';
 import { transactionIn } from './transaction.ts';
-import { reachedBy } from './wallet-history.ts';
 import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 
 export interface ListedNodes {
@@ -96,11 +96,9 @@ export async function areWhole(
 
 /** The slot above `above` up to which a quorum's lists are complete; null if too few are. */
 function listedTo(pool: NodePool, listings: readonly Listing[], above: bigint): bigint | null {
-  const reached = reachedBy(
-    pool.quorum,
-    listings.map(({ coveredTo }) => coveredTo),
-  );
-  return reached === null || reached <= above ? null : reached;
+  const covered = listings.map(({ coveredTo }) => coveredTo);
+  const common = reached(covered, pool.quorum);
+  return common === null || common <= above ? null : common;
 }
 
 /** Waits for every node: the node with the longest history is often the slowest. */
@@ -116,7 +114,7 @@ async function listingsOfAll(
     // Read last: entries that the node has purged by then may be missing in its list.
     return { ...listing, historyFrom: await getFirstAvailableBlock(node), node: node.name };
   });
-  return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  return answersIn(answers).map(({ answer }) => answer);
 }
 
 /** True if a quorum returns that finalized slot without the transaction, or no block. Silence denies nothing. */
@@ -137,10 +135,8 @@ export async function tokenAccountsOf(
   wallet: string,
   asOf: bigint,
 ): Promise<readonly string[]> {
-  const answers = await pool.all((node) => tokenAccountsAt(node, wallet));
-  const heard = answers.flatMap(({ result }) =>
-    result.status === 'fulfilled' && result.value.slot >= asOf ? [new Set(result.value.accounts)] : [],
-  );
+  const answers = answersIn(await pool.all((node) => tokenAccountsAt(node, wallet)));
+  const heard = answers.flatMap(({ answer }) => (answer.slot >= asOf ? [new Set(answer.accounts)] : []));
   const untold = () =>
     new DomainError('NoHealthyNode', `no quorum of nodes names the same token accounts of ${wallet}`);
   if (heard.length < pool.quorum) throw untold();

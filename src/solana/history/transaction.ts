@@ -4,6 +4,7 @@ import { NodeFault } from '../rpc/errors.ts';
 import { getBlock, getBlocksWithLimit, getTransactionAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import { tellsOfAbsence } from '../scan/header-quorum.ts';
 import { readTransaction } from '../scan/transaction.ts';
 import type { WalletSignature } from './pages.ts';
@@ -41,11 +42,11 @@ export async function deniersOf(
   pool: NodePool,
   arrival: Movement & Pick<BlockHeader, 'slot'>,
 ): Promise<readonly string[]> {
-  const answers = await pool.all(async (node) => {
+  const denials = await pool.all(async (node) => {
     const shown = await transactionIn(node, arrival);
     return shown === 'absent' || (shown !== 'untold' && arrivedBy(shown, arrival) === 0n);
   });
-  return answers.flatMap(({ node, result }) => (result.status === 'fulfilled' && result.value ? [node] : []));
+  return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
 }
 
 /** Base units that arrived at the account. Ownership alone decides, so no asset rules are needed. */

@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError, isDomainError } from '../../domain/errors.ts';
 import { readTransactionError } from '../tx/error.ts';
 import { isPlain, printableText } from './node-text.ts';
 
@@ -145,4 +145,12 @@ export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
   const text = readTransactionError(error.data.err)?.text ?? null;
   return text !== null && isPlain(text) ? text : null;
+}
+
+/** For `catch`: null for an error of nodes, which proves nothing. Throws any other error, such as a defect of ours. */
+export function nullIfNodesFail(error: unknown): null {
+  const isOfNodes =
+    error instanceof RpcError || isDomainError(error, 'NodeFault') || isDomainError(error, 'NoHealthyNode');
+  if (isOfNodes) return null;
+  throw error;
 }

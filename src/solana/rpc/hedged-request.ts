@@ -1,13 +1,13 @@
 import type { SolanaNode } from './node.ts';
 import type { Member } from './pooled-node.ts';
+import type { NodeResult } from './quorum.ts';
 
-export interface NodeResult<T> {
+export interface MemberResult<T> extends NodeResult<T> {
   readonly member: Member;
-  readonly result: PromiseSettledResult<T>;
 }
 
 /** How many more answers are needed at least, given the results so far; 0 if they suffice. */
-export type Wanting<T> = (heard: readonly NodeResult<T>[]) => number;
+export type Wanting<T> = (heard: readonly MemberResult<T>[]) => number;
 
 interface Question {
   readonly member: Member;
@@ -49,10 +49,10 @@ export class HedgedRequest<T> {
   readonly #wanting: Wanting<T>;
   readonly #spare: SpareQuestions;
   readonly #open = new Set<Question>();
-  readonly #heard: (NodeResult<T> & Pick<Question, 'order'>)[] = [];
+  readonly #heard: (MemberResult<T> & Pick<Question, 'order'>)[] = [];
   #asked = 0;
   #round = 0;
-  #end: ((heard: readonly NodeResult<T>[]) => void) | null = null;
+  #end: ((heard: readonly MemberResult<T>[]) => void) | null = null;
 
   constructor(
     members: readonly Member[],
@@ -67,7 +67,7 @@ export class HedgedRequest<T> {
   }
 
   /** The results up to the sufficient one, or all, in the order of the requests. Never throws. */
-  run(): Promise<readonly NodeResult<T>[]> {
+  run(): Promise<readonly MemberResult<T>[]> {
     return new Promise((resolve) => {
       this.#end = resolve;
       this.#goOn();
@@ -127,7 +127,7 @@ export class HedgedRequest<T> {
     const { member, order, round, timer } = question;
     clearTimeout(timer);
     this.#open.delete(question);
-    this.#heard.push({ member, result, order });
+    this.#heard.push({ node: member.node.name, member, result, order });
     if (result.status === 'fulfilled' && this.#end !== null)
       for (const other of this.#open) if (other.late && other.round < round) other.member.overtaken();
     this.#goOn();

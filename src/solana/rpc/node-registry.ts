@@ -3,10 +3,10 @@ import { DomainError } from '../../domain/errors.ts';
 import { isLoopback } from '../../domain/loopback.ts';
 import { answersOfMost } from './answers.ts';
 import { checkUrls, nodeNames } from './endpoints.ts';
-import type { KnownLedger } from './ledger-gap.ts';
 import { type NodeOptions, SolanaNode } from './node.ts';
 import { Member } from './pooled-node.ts';
 import type { Clock } from './probe.ts';
+import { agree } from './quorum.ts';
 import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
 
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
@@ -14,8 +14,6 @@ export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   readonly probeMs?: number;
   /** Called once with the pool's genesis hash, before any other request. An error of it ends {@link openNodePool}. */
   readonly admit?: (genesisHash: string) => Promise<void> | void;
-  /** Ledgers of the nodes as known from earlier, by node name: they show gaps from before this process. */
-  readonly ledgers?: ReadonlyMap<string, KnownLedger>;
   /** Called for each change that an operator should know: a node joins late, is refused, or breaks a rule. */
   readonly onNotice?: (notice: string) => void;
   readonly onProbe?: (report: readonly NodeReport[]) => void;
@@ -51,7 +49,7 @@ export class NodeRegistry {
     this.members = urls.map((url, index) => {
       const name = names[index];
       const node = new SolanaNode(url, name === undefined ? options : { ...options, name });
-      return new Member(node, now, options.ledgers?.get(node.name));
+      return new Member(node, now);
     });
     this.#majority = Math.floor(urls.length / 2) + 1;
     this.#onLoopback = urls.every(isLoopback);
@@ -79,9 +77,11 @@ export class NodeRegistry {
     throw new DomainError('NoHealthyNode', `not ${wanted} show the same cluster: ${seen.join(', ')}`);
   }
 
-  report(): PoolReport {
+  /** `neededSlot`: the lowest slot whose blocks are needed; null if it is not known. */
+  report(neededSlot: bigint | null = null): PoolReport {
     const nodes = this.members.map((member) => member.report());
-    return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings: nodeWarnings(nodes) };
+    const warnings = nodeWarnings(nodes, neededSlot);
+    return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings };
   }
 
   /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
@@ -168,8 +168,10 @@ export class NodeRegistry {
 
   #elect(): string | null {
     const own = this.members.filter((member) => !member.isSame);
-    const shown = own.flatMap((member) => member.facts?.genesisHash ?? []);
-    return shown.find((hash) => shown.filter((other) => other === hash).length >= this.quorum) ?? null;
+    const shown = own.flatMap(({ node, facts }) =>
+      facts === null ? [] : [{ node: node.name, answer: facts.genesisHash }],
+    );
+    return agree(shown, this.quorum)?.answer ?? null;
   }
 
   /** Sends each warning once for as long as it is true. */

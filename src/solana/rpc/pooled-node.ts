@@ -13,13 +13,6 @@ import {
   scoreOf,
   UNKNOWN_HEALTH,
 } from './health.ts';
-import {
-  gapBetween,
-  isGrownOver,
-  type KnownLedger,
-  type LedgerGap,
-  type LedgerWindow,
-} from './ledger-gap.ts';
 import type { SolanaNode } from './node.ts';
 import {
   type Clock,
@@ -43,15 +36,11 @@ export class Member {
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
   #progress: Progress | null = null;
-  #window: LedgerWindow | null;
-  #gap: LedgerGap | null;
   #health: Health = UNKNOWN_HEALTH;
 
-  constructor(node: SolanaNode, now: Clock, known: KnownLedger | null = null) {
+  constructor(node: SolanaNode, now: Clock) {
     this.node = node;
     this.#now = now;
-    this.#window = known;
-    this.#gap = known?.gap ?? null;
   }
 
   get membership(): Membership {
@@ -127,7 +116,6 @@ export class Member {
       return;
     }
     this.#health = afterProbe(this.#health, this.#progress.latencyMs);
-    this.#watchLedger(this.#progress.finalized);
   }
 
   join(): void {
@@ -184,7 +172,6 @@ export class Member {
       version: this.#facts?.version ?? null,
       firstAvailableBlock: this.#facts?.firstAvailableBlock ?? null,
       history: this.#facts?.history ?? 'unknown',
-      ledgerGap: this.#gap,
       processedSlot: this.#progress?.processed ?? null,
       finalizedSlot: this.#progress?.finalized ?? null,
       lagSlots: this.#health.lagSlots,
@@ -195,15 +182,6 @@ export class Member {
       demoted: this.demoted,
       calls: this.node.callCount,
     };
-  }
-
-  #watchLedger(finalized: bigint): void {
-    const first = this.#facts?.firstAvailableBlock;
-    if (first === undefined || first === null) return;
-    const window = { first, finalized };
-    if (this.#window !== null) this.#gap = gapBetween(this.#window, window) ?? this.#gap;
-    if (this.#gap !== null && isGrownOver(this.#gap, window)) this.#gap = null;
-    this.#window = window;
   }
 
   async #soon<T>(answer: Promise<T>): Promise<T> {

@@ -1,5 +1,4 @@
 import type { Demotion } from './health.ts';
-import type { KnownLedger, LedgerGap } from './ledger-gap.ts';
 import type { NodeFacts } from './probe.ts';
 import { sharedDomains } from './providers.ts';
 
@@ -18,7 +17,6 @@ export interface NodeReport {
   readonly version: string | null;
   readonly firstAvailableBlock: bigint | null;
   readonly history: NodeFacts['history'];
-  readonly ledgerGap: LedgerGap | null;
   readonly processedSlot: bigint | null;
   readonly finalizedSlot: bigint | null;
   readonly lagSlots: bigint | null;
@@ -28,18 +26,6 @@ export interface NodeReport {
   readonly score: number;
   readonly demoted: Demotion | null;
   readonly calls: number;
-}
-
-/** Ledgers of joined nodes by name, to be stored for the next process. Nodes without answers are left out. */
-export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, KnownLedger> {
-  return new Map(
-    reports.flatMap(
-      ({ node, membership, firstAvailableBlock: first, finalizedSlot: finalized, ledgerGap }) =>
-        membership !== 'joined' || first === null || finalized === null
-          ? []
-          : [[node, { first, finalized, gap: ledgerGap }]],
-    ),
-  );
 }
 
 /** A broken rule of node operation; `node` null = it concerns all. */
@@ -67,29 +53,66 @@ export interface PoolReport {
   readonly warnings: readonly NodeWarning[];
 }
 
-/** The broken rules of node operation. Source: docs/interface.md, What the service does 7. */
-export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
+/** What the rules compare a node with. `newest`: the newest release among the joined nodes. */
+interface Compared {
+  readonly newest: Release | null;
+  readonly neededSlot: bigint | null;
+}
+
+type Rule = (node: NodeReport, compared: Compared) => string | null;
+
+/** The rules for a node that has joined: the text after its name, or null if it keeps the rule. */
+const JOINED_RULES = {
+  'history-off': ({ history }) =>
+    history === 'off' ? 'keeps no transaction history: start it with --enable-rpc-transaction-history' : null,
+  'ledger-gap': ({ firstAvailableBlock: first }, { neededSlot }) =>
+    first !== null && neededSlot !== null && first > neededSlot
+      ? `has no blocks before slot ${first}; blocks from slot ${neededSlot} on are needed. Restart nodes from their own ledger, not from a snapshot`
+      : null,
+  'version-behind': ({ version }, { newest }) => {
+    const own = releaseOf(version);
+    const isBehind = own !== null && newest !== null && compareReleases(own, newest) < 0;
+    return isBehind ? `runs ${version}, others ${newest.join('.')}: update it` : null;
+  },
+  lagging: ({ demoted }) => (demoted?.cause === 'lag' ? demoted.reason : null),
+  'false-word': ({ demoted }) => (demoted?.cause === 'false' ? `${demoted.reason}: it is asked last` : null),
+} as const satisfies Partial<Record<NodeWarning['rule'], Rule>>;
+
+/**
+ * The broken rules of node operation. `neededSlot`: the lowest slot whose blocks an open attempt or the scan needs.
+ * Source: docs/interface.md, What the service does 7.
+ */
+export function nodeWarnings(
+  reports: readonly NodeReport[],
+  neededSlot: bigint | null = null,
+): readonly NodeWarning[] {
   const joined = reports.filter(({ membership }) => membership === 'joined');
-  const newest =
-    joined
-      .map(({ version }) => releaseOf(version))
-      .toSorted(compareReleases)
-      .at(-1) ?? null;
+  const releases = joined.map(({ version }) => releaseOf(version));
+  const compared = { newest: releases.toSorted(compareReleases).at(-1) ?? null, neededSlot };
   return [
     ...oneProvider(reports),
     ...fewNodes(joined.filter(({ processedSlot }) => processedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
-      report.membership === 'joined'
-        ? [
-            ...historyOff(report),
-            ...ledgerGap(report),
-            ...behind(report, newest),
-            ...lagging(report),
-            ...disprovedAnswer(report),
-          ]
-        : absent(report),
+      report.membership === 'joined' ? brokenBy(report, compared) : [absent(report)],
     ),
   ];
+}
+
+function brokenBy(report: NodeReport, compared: Compared): readonly NodeWarning[] {
+  const { node } = report;
+  return Object.entries(JOINED_RULES).flatMap(([rule, textOf]) => {
+    const text = textOf(report, compared);
+    return text === null
+      ? []
+      : [{ rule: rule as keyof typeof JOINED_RULES, node, message: `${node} ${text}` }];
+  });
+}
+
+function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
+  const reason = demoted?.reason ?? '';
+  if (membership === 'silent') return { rule: 'silent', node, message: `${node} does not answer: ${reason}` };
+  const rule = sameAs === null ? 'other-cluster' : 'same-node';
+  return { rule, node, message: `${node} ${reason}` };
 }
 
 function fewNodes(answering: number, configured: number): NodeWarning[] {
@@ -103,44 +126,8 @@ function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
   const shared = [...sharedDomains(serving.map(({ node }) => node))];
   if (shared.length === 0) return [];
   const groups = shared.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
-  const message = `nodes of one provider are hardly two witnesses: ${groups}. Add a node of another provider`;
+  const message = `nodes of one provider may fail and lie together: ${groups}. Add a node of another provider`;
   return [{ rule: 'one-provider', node: null, message }];
-}
-
-function historyOff({ node, history }: NodeReport): NodeWarning[] {
-  if (history !== 'off') return [];
-  const message = `${node} keeps no transaction history: start it with --enable-rpc-transaction-history`;
-  return [{ rule: 'history-off', node, message }];
-}
-
-function ledgerGap({ node, ledgerGap: gap }: NodeReport): NodeWarning[] {
-  if (gap === null) return [];
-  const message = `${node} lost the blocks from ${gap.from} to ${gap.to}: it started from a new snapshot, the gap stays`;
-  return [{ rule: 'ledger-gap', node, message }];
-}
-
-function behind({ node, version }: NodeReport, newest: Release | null): NodeWarning[] {
-  const own = releaseOf(version);
-  if (own === null || newest === null || compareReleases(own, newest) >= 0) return [];
-  const message = `${node} runs ${version}, others ${newest.join('.')}: update it`;
-  return [{ rule: 'version-behind', node, message }];
-}
-
-function lagging({ node, demoted }: NodeReport): NodeWarning[] {
-  return demoted?.cause === 'lag' ? [{ rule: 'lagging', node, message: `${node} ${demoted.reason}` }] : [];
-}
-
-function disprovedAnswer({ node, demoted }: NodeReport): NodeWarning[] {
-  if (demoted?.cause !== 'false') return [];
-  return [{ rule: 'false-word', node, message: `${node} ${demoted.reason}: it is asked last` }];
-}
-
-function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning[] {
-  const reason = demoted?.reason ?? '';
-  if (sameAs !== null) return [{ rule: 'same-node', node, message: `${node} ${reason}` }];
-  return membership === 'refused'
-    ? [{ rule: 'other-cluster', node, message: `${node} ${reason}` }]
-    : [{ rule: 'silent', node, message: `${node} does not answer: ${reason}` }];
 }
 
 type Release = readonly [major: number, minor: number, patch: number];

@@ -10,7 +10,7 @@ import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { NewAsset } from '../../../src/ledger/deposits/assets.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
-import { DepositDesk } from '../deposit-desk.ts';
+import { DepositDesk } from '../deposits-fixture.ts';
 
 const SOL = {
   asset: 'SOL',

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Explanation, SettlementExplanation } from '../../../src/client/client.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
+import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import { buildApp } from '../../../src/http/app.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
 import { acceptedIn, adoptedLife } from '../../../src/solana/proof/adopted.ts';
@@ -11,7 +11,7 @@ import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
 import { attempt as attemptRow, PLENTY } from '../../ledger/support.ts';
-import { ears, LandingRoom, wallet } from '../../solana/landing-room.ts';
+import { ears, LandingRoom, wallet } from '../../solana/landing-fixture.ts';
 import { listen } from '../../solana/rpc-calls.ts';
 import { authorization, EXPLORER, openService, type Service } from '../service.ts';
 

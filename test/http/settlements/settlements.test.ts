@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SettlementExplanation, SettlementPage } from '../../../src/client/client.ts';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
-import { meterSettlements } from '../../../src/platform/settlement-metrics.ts';
+import { meterSettlements } from '../../../src/platform/metrics.ts';
 import { deathEvidence } from '../../domain/evidence.ts';
 import { attempt, PLENTY } from '../../ledger/support.ts';
 import { authorization, openService, type Service } from '../service.ts';

@@ -42,13 +42,15 @@ it('none goes that a living attempt may need for its proof of death', async () =
   expect(await prune()).toBe(115n);
 });
 
-it('none goes that a gap without its audit, or an address with a past, needs', async () => {
+it('none goes that links the rescan of a closed gap, or that an address with a past needs', async () => {
   await commit(use.ledger, BLOCKS);
   const at = { blockhash: 'x', height: 1n, ...OPS, endedAt: new Date() };
+  const gap = { fromSlot: 106n, toSlot: 108n };
   await use.ledger.db
     .insertInto('scanGap')
-    .values({ ...at, fromSlot: 106n, toSlot: 108n, state: 'closed' })
+    .values({ ...at, ...gap, state: 'closed' })
     .execute();
+  const rescan = await use.ledger.rescans.begin({ from: 106n, to: 108n, ...OPS });
   await use.ledger.addresses.import([{ address: address('past'), path: 'm' }], 104n);
   expect(await prune()).toBe(104n);
   await use.ledger.importAudits.markAudited(
@@ -56,8 +58,9 @@ it('none goes that a gap without its audit, or an address with a past, needs', a
     { from: 104n, to: 200n },
     await use.ledger.continuity.record(),
   );
-  expect(await prune()).toBe(106n);
-  await use.ledger.gapAudits.end({ from: 106n, to: 108n }, await use.ledger.continuity.record());
+  await use.ledger.rescans.end(rescan, { blocks: 0, unread: [], read: [] });
+  expect(await prune()).toBe(105n);
+  await use.ledger.rescans.end(rescan, { blocks: 3, unread: [], read: [gap] });
   expect(await prune()).toBe(115n);
   await imported(use.ledger, address('new'));
 });
@@ -81,9 +84,9 @@ it('none goes that is just read again; what is gone cannot be', async () => {
   await commit(use.ledger, BLOCKS);
   const range = { from: 103n, to: 110n };
   const begun = await use.ledger.rescans.begin({ ...range, ...OPS });
-  expect(await prune()).toBe(103n);
+  expect(await prune()).toBe(102n);
   expect(await use.ledger.rescans.begin({ ...range, ...OPS })).toMatchObject({ position: begun.position });
-  await use.ledger.rescans.end(begun, { blocks: 0, unread: [] });
+  await use.ledger.rescans.end(begun, { blocks: 0, unread: [], read: [] });
   expect(await prune()).toBe(115n);
   await expect(use.ledger.rescans.begin({ ...range, ...OPS })).rejects.toThrow(
     'from: the headers up to slot 114 are no longer on record, which begins with slot 115',
@@ -93,23 +96,6 @@ it('none goes that is just read again; what is gone cannot be', async () => {
 
 const RANGE = { from: 103n, to: 110n };
 const newest = async () => (await use.ledger.rescans.list({ limit: 1 })).rows[0];
-
-it('a rescan that was given up is not waited for for ever, and says so', async () => {
-  await commit(use.ledger, BLOCKS);
-  const begun = await use.ledger.rescans.begin({ ...RANGE, ...OPS });
-  const forsake = () =>
-    use.ledger.db
-      .updateTable('rescan')
-      .set({ triedAt: new Date(Date.now() - 49 * 3_600_000) })
-      .execute();
-  await forsake();
-  await use.ledger.rescans.begin({ ...RANGE, ...OPS });
-  expect(await prune()).toBe(103n);
-  await use.ledger.rescans.note(begun, 'no node shows them');
-  await forsake();
-  expect(await prune()).toBe(115n);
-  expect(await newest()).toMatchObject({ trouble: 'no node shows them', endedAt: expect.any(Date) });
-});
 
 it('a rescan whose run has ended is given up, by what it failed by or by that', async () => {
   await commit(use.ledger, BLOCKS);

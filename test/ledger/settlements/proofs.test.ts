@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { toJson } from '../../../src/ledger/database.ts';
 import { readProof } from '../../../src/ledger/settlements/proofs.ts';
-import { toJson } from '../../../src/ledger/to-json.ts';
 import { anyEvidence, coverage, said } from '../../domain/evidence.ts';
 
 const TIMES = {

@@ -3,7 +3,7 @@ import type { Fault } from '../../../devkit/localnet/faults.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { askBlockOutcome, askOutcome } from '../../../src/solana/proof/outcomes.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
-import { ears, LandingRoom, until, wallet } from '../landing-room.ts';
+import { ears, LandingRoom, until, wallet } from '../landing-fixture.ts';
 
 let room: LandingRoom;
 

@@ -5,7 +5,7 @@ import { fetchTransaction } from '../../../src/solana/history/transaction.ts';
 import { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { readBlock, readTransactionsAt } from '../../../src/solana/scan/block.ts';
 import { signVersion1 } from '../../conformance/version-1.ts';
-import { ataOf, pay, useExchange } from '../../deposits/fakes-support.ts';
+import { ataOf, pay, useExchange } from '../../deposits/non-deposits-fixture.ts';
 import { shortBlock } from './short-block.ts';
 
 const exchange = useExchange();

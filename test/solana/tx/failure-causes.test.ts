@@ -42,7 +42,7 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../../activities/hook-program.ts';
-import { LandingRoom, wallet } from '../landing-room.ts';
+import { LandingRoom, wallet } from '../landing-fixture.ts';
 
 const TOKEN_2022 = new PublicKey(TOKEN_2022_PROGRAM);
 const issuer = newWallet();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getBlockHeight, getLatestBlockhash } from '../../../src/solana/rpc/methods.ts';
 import { RECENT_BLOCKHASHES_SYSVAR, RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts';
-import { LandingRoom } from '../landing-room.ts';
+import { LandingRoom } from '../landing-fixture.ts';
 
 let room: LandingRoom;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PaymentRow } from '../../../src/ledger/x402/payments.ts';
 import { answered, type Customer, settlementOf } from './customer.ts';
-import { expectPending, StandingShop } from './standing-shop.ts';
+import { expectPending, StandingShop } from './manual-clock-shop.ts';
 
 const LONG_MS = 240_000;
 const PATIENT = { timeout: 60_000, interval: 100 };

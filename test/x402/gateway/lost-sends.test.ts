@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Fault } from '../../../devkit/localnet/faults.ts';
 import { answered, settlementOf } from './customer.ts';
-import { expectPending, StandingShop } from './standing-shop.ts';
+import { expectPending, StandingShop } from './manual-clock-shop.ts';
 
 const LONG_MS = 240_000;
 let standing: StandingShop;

@@ -1,0 +1,88 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { BlockHeader } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { SolanaNode } from '../../solana/rpc/node.ts';
+import { tellsOfAbsence } from '../../solana/scan/header-quorum.ts';
+import { blockShownBy, type SearchedBlock, showBlock } from '../../solana/scan/searched-block.ts';
+import type { Watch, WatchedBlock } from '../scan/matcher.ts';
+import type { BlockDeps } from '../scan/scanner.ts';
+
+/** Bytes of answers that one reader may keep. */
+const BUDGET_BYTES = 64 * 1024 * 1024;
+/** Maximum batch: if blocks grow suddenly, at most this many are of the largest size. */
+const BLOCKS_AT_ONCE = 4;
+
+/**
+ * Reads committed blocks again, each from a quorum of nodes: of these one at least is honest, so its copy has every
+ * transfer that another node hides. Batches fit in memory, sized by the largest block so far.
+ */
+export class BlockCopies {
+  readonly #deps: BlockDeps;
+  #largest: number | null = null;
+
+  constructor(deps: BlockDeps) {
+    this.#deps = deps;
+  }
+
+  /** Copies of each of the first blocks, at least of one. Throws NoHealthyNode if too few nodes return a block now. */
+  async first(headers: readonly BlockHeader[]): Promise<readonly (readonly WatchedBlock[])[]> {
+    const watch = await this.#deps.matcher.watch();
+    const batch = headers.slice(0, this.#fitting());
+    const copies = await Promise.all(batch.map((header) => copiesOf(this.#deps, header, watch)));
+    this.#largest = Math.max(this.#largest ?? 0, ...copies.flat().map(({ size }) => size));
+    return copies;
+  }
+
+  /** The first batch is one block, to learn the size. */
+  #fitting(): number {
+    if (this.#largest === null) return 1;
+    const fitting = Math.floor(BUDGET_BYTES / Math.max(1, this.#largest * this.#deps.pool.quorum));
+    return Math.min(Math.max(1, fitting), BLOCKS_AT_ONCE);
+  }
+}
+
+/** Fewer copies than a quorum suffice if every other node reports the block as missing. */
+async function copiesOf(
+  { pool }: BlockDeps,
+  header: BlockHeader,
+  watch: Watch,
+): Promise<readonly WatchedBlock[]> {
+  const results = await pool.some(
+    (node, over) => blockOrNull(node, header, watch, over),
+    (block) => block !== null,
+    cancellationSignal(),
+  );
+  const answers = results.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  const copies = answers.flatMap((block) => block ?? []);
+  if (copies.length >= pool.quorum || (copies.length > 0 && answers.length === pool.nodes.length))
+    return copies;
+  const failure = results.find(({ result }) => result.status === 'rejected')?.result;
+  const cause: unknown = failure?.status === 'rejected' ? failure.reason : undefined;
+  const message = `too few nodes return block ${header.blockhash} of slot ${header.slot} now`;
+  throw new DomainError('NoHealthyNode', message, {}, cause);
+}
+
+/** Null if the node reports the block as missing. */
+async function blockOrNull(
+  node: SolanaNode,
+  header: BlockHeader,
+  watch: Watch,
+  over: AbortSignal,
+): Promise<WatchedBlock | null> {
+  const watched = (block: SearchedBlock, by: Watch): WatchedBlock => ({
+    ...block,
+    header,
+    watch: by,
+    readAgain: async (newer) => {
+      const expected = { ...header, listed: block.listed };
+      return watched(await showBlock(node, header.slot, 'finalized', newer.set, expected), newer);
+    },
+  });
+  try {
+    const block = await blockShownBy(node, header.slot, 'finalized', watch.set, header, over);
+    return block === null ? null : watched(block, watch);
+  } catch (error) {
+    if (tellsOfAbsence(error)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,260 @@
+import { base64 } from '@scure/base';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { CANCELLED } from '../../src/domain/withdrawal.ts';
+import { readProof } from '../../src/ledger/settlements/proofs.ts';
+import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
+import { messageHashOf } from '../../src/solana/tx/message.ts';
+import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
+import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
+import { terms } from '../ledger/terms.ts';
+import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { listen } from '../solana/rpc-calls.ts';
+
+const use = useLedger();
+const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(() => room?.close());
+
+const bury = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
+/** One that reads two entries of a history a look. */
+const patient = () =>
+  createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesALook: 1 } });
+
+/** So many transactions that name the hot wallet, each in a block of its own. */
+async function dust(count: number): Promise<void> {
+  for (let n = 1; n <= count; n += 1) {
+    await room.localnet.airdrop(room.signer.address, BigInt(n));
+    room.localnet.controls.produceSlots(5);
+  }
+}
+
+const standing = async (id: string) => {
+  const { status } = await use.ledger.withdrawals.get(id);
+  return [status, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
+};
+
+/** A withdrawal held because the signer refused its attempt; `raw` is what somebody who has the key could still send. */
+async function refused(changes: { readonly message?: string } = {}) {
+  const [id, destination] = [newId(), wallet()];
+  const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, 5_000_000n);
+  const message = readSigned(base64.decode(raw))?.message ?? new Uint8Array();
+  await use.ledger.withdrawals.reserve(terms(id, { destination }));
+  const row = {
+    ...life,
+    signers: [room.signer.address],
+    message: base64.encode(message),
+    messageHash: messageHashOf(message),
+    ...changes,
+  };
+  expect((await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY)).kind).toBe('prepared');
+  await use.ledger.settlements.move(id, 'held', REFUSED);
+  return { id, raw, signature };
+}
+
+/** Leaves no refused attempt of one test to the next. */
+async function end(id: string): Promise<void> {
+  await use.ledger.settlements.move(id, 'held', { code: 'evidence_missing', message: 'the test is over' });
+}
+
+describe('an attempt that the signer refused', () => {
+  it('is dead once the blocks of its life and the histories of the wallet lack its message; the next one may follow', async () => {
+    const { id, signature } = await refused();
+    expect(await bury()).toBe(0);
+    const other = await room.attempt(wallet(), 5_000_000n);
+    await room.chain.send(other.raw);
+    await room.localnet.airdrop(room.signer.address, 1_000n);
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(1);
+
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    const [dead] = await use.ledger.attempts.of(id);
+    expect(readProof(dead?.proof)).toMatchObject({ statuses: [{ answer: { kind: 'absent' } }, {}] });
+    expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature))).toBe('IllegalTransition');
+    expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
+  });
+
+  it('is dead, too, where it only waits for a signature for longer than its blockhash lives', async () => {
+    const { id } = await refused();
+    await sql`update settlement set status = 'preparing', reason_code = null, reason_message = null
+      where id = ${id}`.execute(use.ledger.db);
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(0);
+    await sql`update attempt set created_at = now() - interval '4 minutes'
+      where settlement_id = ${id}`.execute(use.ledger.db);
+    expect(await bury()).toBe(1);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('has an alert while it cannot be examined', async () => {
+    const { id } = await refused();
+    const burial = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain });
+    room.localnet.controls.produceSlots(170);
+    const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
+    await burial.buryUnsigned();
+    settle.mockRestore();
+    const [alert] = await use.ledger.alerts.openAbout(id);
+    expect(alert).toMatchObject({ kind: 'evidence_missing', message: expect.stringContaining('no disk') });
+    expect(await burial.buryUnsigned()).toBe(1);
+    expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
+  });
+
+  it('has no alert left by a process that ended; one about a signed attempt stays', async () => {
+    const [over, judged] = [await refused(), await refused()];
+    await end(judged.id);
+    for (const { id: subject } of [over, judged])
+      await use.ledger.alerts.raise({ kind: 'evidence_missing', subject, message: 'nodes are silent' });
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(1);
+    expect(await use.ledger.alerts.openAbout(over.id)).toEqual([]);
+    expect(await use.ledger.alerts.openAbout(judged.id)).toMatchObject([{ kind: 'evidence_missing' }]);
+    await use.ledger.alerts.close('evidence_missing', judged.id);
+  });
+
+  it('waits for no more than one of each other kind', async () => {
+    const [first, second] = [await refused(), await refused()];
+    const other = await refused();
+    await sql`update settlement set kind = 'purchase' where id = ${other.id}`.execute(use.ledger.db);
+    const ids = (await use.ledger.attempts.unsigned(2)).map(({ settlementId }) => settlementId);
+    expect(ids).toEqual([first.id, other.id]);
+    for (const { id } of [first, second, other]) await end(id);
+  });
+
+  it('is examined although as many older ones as a round reads cannot be proved dead', async () => {
+    const odd = [await refused({ message: 'AQID' }), await refused({ message: 'AQIE' })];
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
+    expect([await rounds.buryUnsigned(), await rounds.buryUnsigned()]).toEqual([0, 1]);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+    // The oldest are looked at again.
+    const read = vi.spyOn(use.ledger.attempts, 'unsigned');
+    await rounds.buryUnsigned();
+    const [rows] = await Promise.all(read.mock.results.map(({ value }) => value));
+    read.mockRestore();
+    expect(rows.map(({ settlementId }: { settlementId: string }) => settlementId)).toEqual(
+      odd.map((one) => one.id),
+    );
+    for (const one of odd) await end(one.id);
+  });
+
+  it('can be cancelled then, and not before; that gives back what it had reserved', async () => {
+    const { id } = await refused();
+    expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('NotCancellable');
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(1);
+    expect((await use.ledger.settlements.cancel(id, CANCELLED)).status).toBe('cancelled');
+    const open = await use.ledger.db
+      .selectFrom('reservation')
+      .select('state')
+      .where('settlementId', '=', id)
+      .where('state', '=', 'open')
+      .execute();
+    expect(open).toEqual([]);
+  });
+
+  it('is not dead where it was signed and sent after all, also where every history of the wallet hides that', async () => {
+    const { id, raw, signature } = await refused();
+    await room.chain.send(raw);
+    room.localnet.controls.produceSlots(170);
+    expect(room.localnet.controls.chain.ledger.record(signature)).toBeDefined();
+    expect(await bury()).toBe(0);
+    for (const node of [0, 1])
+      room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    expect(await bury()).toBe(0);
+    room.localnet.controls.clearFaults();
+    room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    expect(await bury()).toBe(0);
+    expect(await standing(id)).toEqual(['held', 'prepared']);
+    await end(id);
+  });
+
+  it.each([
+    ['one of two nodes is silent', 'getBlockHeight'],
+    ['a node shows no history of the wallet', 'getSignaturesForAddress'],
+  ])('is not dead while %s', async (_title, method) => {
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    room.localnet.controls.setFault(1, method, { kind: 'http', status: 503 });
+    expect(await bury()).toBe(0);
+    room.localnet.controls.clearFaults();
+    expect(await bury()).toBe(1);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is dead at last where the wallet was named more often since than one round reads', async () => {
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    await dust(9);
+    const burial = patient();
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    const rounds = [];
+    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await burial.buryUnsigned();
+    stop();
+    expect(rounds).toEqual([0, 0, 0, 0, 1]);
+    expect(asked.filter((method) => method === 'getSignaturesForAddress').length).toBeLessThan(
+      rounds.length * 8,
+    );
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is not dead where a node has lost the place at which its history was to be read on', async () => {
+    const { id } = await refused();
+    room.localnet.controls.produceSlots(170);
+    await dust(3);
+    const burial = patient();
+    expect(await burial.buryUnsigned()).toBe(0);
+    room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    expect(await burial.buryUnsigned()).toBe(0);
+    room.localnet.controls.clearFaults();
+    expect([await burial.buryUnsigned(), await burial.buryUnsigned()]).toEqual([0, 1]);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is dead where a fork took the block of its blockhash, by a history that is read no higher than its life', async () => {
+    room.localnet.controls.produceSlots(10);
+    const { id } = await refused();
+    room.localnet.controls.fork(3);
+    room.localnet.controls.produceSlots(170);
+    await dust(5);
+    const burial = patient();
+    const rounds = [];
+    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await burial.buryUnsigned();
+    expect(rounds).toEqual([0, 0, 1]);
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is dead however much dust its life holds, none of which is read but by the signers that blocks name', async () => {
+    const { id } = await refused();
+    await dust(12);
+    room.localnet.controls.produceSlots(170);
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    expect(await bury()).toBe(1);
+    stop();
+    expect(asked).not.toContain('getTransaction');
+    expect(await standing(id)).toEqual(['preparing', 'dead']);
+  });
+
+  it('is not judged by a message that is not the one prepared', async () => {
+    const { id } = await refused({ message: 'AQID' });
+    room.localnet.controls.produceSlots(170);
+    expect(await bury()).toBe(0);
+    await end(id);
+  });
+
+  it('is not ended unsigned where its signature was stored meanwhile', async () => {
+    const { id, signature } = await refused();
+    await use.ledger.attempts.storeSignature(id, 1, signature);
+    const proof = {};
+    const settled = use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof });
+    expect(await codeOf(settled)).toBe('IllegalTransition');
+  });
+});

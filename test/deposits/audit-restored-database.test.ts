@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { base58 } from '@scure/base';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
+import type { AuditOrder } from '../../src/domain/audit.ts';
+import { auditIn, dueAuditsIn } from './audit-support.ts';
+import { useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom(3);
+const lies = useLiar(room);
+
+const LAMPORTS = 7_000_000n;
+
+/** A wallet that was paid before anybody watched it, and is imported with that past. */
+async function importedWithPast(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
+  await room.scanAll(room.scanner());
+  const wallet = newAddress();
+  await room.localnet.airdrop(wallet, LAMPORTS);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  return { wallet, order: await imported(wallet) };
+}
+
+async function imported(wallet: string): Promise<AuditOrder> {
+  await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
+  const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
+  if (order === undefined) throw new Error('an audit is due');
+  return order;
+}
+
+function listed(signature: string, slot: number) {
+  return { signature, slot, err: null, memo: null, blockTime: 1, confirmationStatus: 'finalized' };
+}
+
+async function stateOf(wallet: string): Promise<string | undefined> {
+  return (await room.ledger.addresses.byAddress(wallet))?.state;
+}
+
+async function isDue(wallet: string): Promise<boolean | undefined> {
+  return (await room.ledger.addresses.byAddress(wallet))?.auditDue;
+}
+
+async function judged(wallet: string): Promise<readonly (readonly [bigint, string])[]> {
+  await room.confirm();
+  return (await room.depositsOf(wallet)).map(({ amount, state }) => [amount, state]);
+}
+
+describe('an audit that runs over a restore of the record', () => {
+  it('ends nothing in the one that lacks what it found: that is looked for anew', async () => {
+    const { wallet, order } = await importedWithPast();
+    const { db, continuity } = room.ledger;
+    await continuity.pulse();
+    const activities = createAddressAudit(room.deps());
+    const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
+    const page = await run(() => activities.auditPage(order));
+    expect(page).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    // A backup from before this page.
+    await sql`delete from deposit_event where deposit_id in (select id from deposit where wallet = ${wallet})`.execute(
+      db,
+    );
+    await sql`delete from deposit where wallet = ${wallet}`.execute(db);
+    await sql`update deposit_address set state = 'auditing' where address = ${wallet}`.execute(db);
+    await sql`update continuity set identity = 'the old primary'`.execute(db);
+    await run(() => activities.closeAudit(order, page));
+    expect(await isDue(wallet)).toBe(true);
+    await continuity.quarantine(1n, null);
+    await continuity.heal(1n);
+    await run(() => activities.closeAudit(order, page));
+    expect(await isDue(wallet)).toBe(true);
+    const [anew] = await dueAuditsIn(room);
+    expect(anew).toMatchObject({ address: wallet });
+    expect(await auditIn(room, anew ?? order)).toMatchObject({ found: 1, remaining: 0 });
+    expect(await isDue(wallet)).toBe(false);
+    await sql`delete from continuity`.execute(db);
+  });
+});
+
+describe('an audit that one node of three lies to', () => {
+  it('finds what came, though it shows that nothing did', async () => {
+    const { wallet, order } = await importedWithPast();
+    lies.liar.edit = (method, _params, answer) => {
+      if (method === 'getTransaction' && answer.result)
+        answer.result.meta.postBalances = answer.result.meta.preBalances;
+      return answer;
+    };
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
+    expect(await stateOf(wallet)).toBe('used');
+  });
+
+  it('puts what came into its own slot, whatever slot it says', async () => {
+    const { wallet, order } = await importedWithPast();
+    lies.liar.edit = (method, _params, answer) => {
+      if (method === 'getTransaction' && answer.result) answer.result.slot -= 1;
+      return answer;
+    };
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, remaining: 0, unread: 0 });
+    expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
+  });
+
+  it('comes to an end though it lists what never was', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = newAddress();
+    const order = await imported(wallet);
+    const never = base58.encode(randomBytes(64));
+    lies.liar.edit = (method, _params, answer) =>
+      method === 'getSignaturesForAddress' ? { ...answer, result: [listed(never, 2)] } : answer;
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ transactions: 0, unread: 0 });
+    expect(await stateOf(wallet)).toBe('free');
+  });
+
+  it('comes to an end though it lists what is no signature', async () => {
+    const { wallet, order } = await importedWithPast();
+    lies.liar.edit = (method, _params, answer) =>
+      method === 'getSignaturesForAddress' ? { ...answer, result: [listed('none', 2)] } : answer;
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ transactions: 1, unread: 0 });
+    expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
+    expect(await stateOf(wallet)).toBe('used');
+  });
+
+  it('is not ended by its word that it has the history, and that nothing came', async () => {
+    const { wallet, order } = await importedWithPast();
+    const first = Number(order.to) + 1;
+    const { controls } = room.localnet;
+    for (const node of [1, 2]) {
+      controls.setFault(node, 'getFirstAvailableBlock', { kind: 'result', result: first });
+      controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
+    }
+    lies.liar.edit = (method, _params, answer) => {
+      if (method === 'getFirstAvailableBlock') return { ...answer, result: 0 };
+      return method === 'getSignaturesForAddress' ? { ...answer, result: [] } : answer;
+    };
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+    expect(await stateOf(wallet)).toBe('auditing');
+    controls.clearFaults();
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
+  });
+
+  it('is not done by what it alone shows', async () => {
+    const { wallet, order } = await importedWithPast();
+    for (const node of [1, 2])
+      room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+    room.localnet.controls.clearFaults();
+    expect([await judged(wallet), await stateOf(wallet)]).toEqual([[], 'auditing']);
+    expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
+    // What is on record by then, and listed, and not shown any more, is unread: no difference.
+    for (const node of [1, 2])
+      room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
+    const look = {
+      address: wallet,
+      from: order.from,
+      to: order.to,
+      repair: false,
+      cause: 'operator',
+    } as const;
+    expect(await auditIn(room, look, lies.pool)).toMatchObject({ found: 0, unread: 1 });
+  });
+});

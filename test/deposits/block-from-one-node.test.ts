@@ -1,0 +1,121 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { type Edit, type Json, LyingProxy, rpc } from './lying-proxy.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom(3);
+let proxies: readonly LyingProxy[] = [];
+let pair: NodePool;
+let three: NodePool;
+
+beforeAll(async () => {
+  proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
+  three = await openNodePool(urls);
+  pair = await openNodePool(urls.slice(0, 2));
+});
+afterEach(() => {
+  for (const proxy of proxies) proxy.beHonest();
+});
+afterAll(async () => {
+  await three?.close();
+  await pair?.close();
+  for (const proxy of proxies) await proxy.close();
+});
+
+/** A wallet that was paid in a final block, which is not read yet. */
+async function paid(): Promise<{
+  readonly wallet: string;
+  readonly signature: string;
+  readonly slot: number;
+}> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  const signature = await room.localnet.airdrop(wallet, 7_000_000n);
+  room.finalize();
+  const params = [signature, { commitment: 'confirmed', maxSupportedTransactionVersion: 1 }];
+  const { result } = await rpc(room.localnet.rpcUrls[0] ?? '', { method: 'getTransaction', params });
+  return { wallet, signature, slot: result.slot };
+}
+
+/** Reads with these nodes for some steps, whatever becomes of them, and then with honest ones to the end. */
+async function scannedIn(wallet: string, pool: NodePool): Promise<readonly bigint[]> {
+  const scanner = new DepositScanner(room.deps(pool));
+  for (let steps = 0; steps < 8; steps += 1) await scanner.step().catch(() => undefined);
+  for (const proxy of proxies) proxy.beHonest();
+  room.localnet.controls.clearFaults();
+  await room.scanAll(room.scanner());
+  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+}
+
+/** Shows the block without the transaction. */
+function leavingOut(signature: string, slot: number): Edit {
+  return (method, params, answer) => {
+    if (method !== 'getBlock' || params[0] !== slot || !answer.result) return answer;
+    const { signatures, transactions } = answer.result;
+    if (signatures) answer.result.signatures = signatures.filter((one: string) => one !== signature);
+    if (transactions)
+      answer.result.transactions = transactions.filter(
+        ({ transaction }: Json) => transaction.signatures[0] !== signature,
+      );
+    return answer;
+  };
+}
+
+/** Answers some questions for the block as a node behind a load balancer does that has not come so far. */
+function laggingAt(slot: number): Edit {
+  let left = 2;
+  return (method, params, answer) => {
+    if (method !== 'getBlock' || params[0] !== slot || left === 0) return answer;
+    left -= 1;
+    const error = { code: -32004, message: `Block not available for slot ${slot}` };
+    return { jsonrpc: '2.0', id: answer.id, error };
+  };
+}
+
+/** Shows a block that never was, without a transaction, in the place of that in slot `paid`, as the parent of that in slot `child`. */
+function replacing(url: string, paidIn: number, child: number): Edit {
+  const blockhash = newAddress();
+  const slot = paidIn + 1;
+  return async (method, params, answer) => {
+    if (method === 'getBlocks' && Array.isArray(answer.result) && params[0] <= paidIn)
+      answer.result = [...new Set<number>([...answer.result, slot])].toSorted((a, b) => a - b);
+    if (method !== 'getBlock') return answer;
+    if (params[0] === child && answer.result)
+      Object.assign(answer.result, { parentSlot: slot, previousBlockhash: blockhash });
+    if (params[0] !== slot) return answer;
+    const { result } = await rpc(url, { method, params: [paidIn, params[1]] });
+    const nothing = { ...(result.transactions && { transactions: [] }), signatures: [] };
+    return { jsonrpc: '2.0', id: answer.id, result: { ...result, blockhash, ...nothing } };
+  };
+}
+
+describe('one node is not believed alone about a block', () => {
+  it.each([
+    ['two', 1],
+    ['three', 2],
+  ])('that the others, of %s in all, do not show for a moment', async (name, others) => {
+    const { wallet, signature, slot } = await paid();
+    const [liar, ...honest] = proxies;
+    if (liar !== undefined) liar.edit = leavingOut(signature, slot);
+    for (const proxy of honest.slice(0, others)) proxy.edit = laggingAt(slot);
+    expect(await scannedIn(wallet, name === 'two' ? pair : three)).toEqual([7_000_000n]);
+  });
+
+  it('that the other one has lost, where its parents take the place of one that the other one shows', async () => {
+    const { controls, rpcUrls } = room.localnet;
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await rpc(rpcUrls[0] ?? '', { method: 'requestAirdrop', params: [wallet, 7_000_000] });
+    const slot = controls.produceSlot();
+    controls.skipSlots(1);
+    const lost = controls.produceSlot();
+    room.finalize(4);
+    const [liar] = proxies;
+    if (liar !== undefined) liar.edit = replacing(rpcUrls[0] ?? '', slot, lost);
+    controls.setFault(1, 'getBlock', { kind: 'hole', from: lost, to: lost });
+    expect(await scannedIn(wallet, pair)).toEqual([7_000_000n]);
+  });
+});

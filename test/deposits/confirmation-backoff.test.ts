@@ -1,0 +1,123 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { createDepositScan } from '../../src/deposits/scan/tail.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom();
+const SEVERAL_LOOKS = 5;
+/** Longer than any machine takes for that many looks. */
+const LONG_SECONDS = 45;
+
+/** The clock of this process stands still, but where a test moves it. */
+let now = 0;
+
+beforeEach(async () => {
+  now = 1_000_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  await room.scanAll(room.scanner());
+  await room.confirm();
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+async function pendingDeposit(): Promise<string> {
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, 2_000_000n);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  return wallet;
+}
+
+/** One of two nodes hides every transaction: nothing can be confirmed. */
+function hide(): void {
+  room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+}
+
+/** How often the node that hides was asked so far; each look for a deposit asks it twice. */
+function asked(): number {
+  return room.localnet.controls.faultsMet(1).null ?? 0;
+}
+
+it('a deposit that no quorum shows is asked for ever less often, whatever turns of the scan end meanwhile', async () => {
+  await pendingDeposit();
+  hide();
+  const before = asked();
+  const looks = vi.spyOn(room.ledger.deposits, 'unconfirmed');
+  const scan = createDepositScan({ ...room.deps(), pollMs: 20 });
+  const turn = async () => {
+    const turnOf = new MockActivityEnvironment();
+    const enough = looks.mock.calls.length + SEVERAL_LOOKS;
+    const ending = setInterval(() => void (looks.mock.calls.length >= enough && turnOf.cancel()), 20);
+    await turnOf.run(() => scan.scanTail({ seconds: LONG_SECONDS }));
+    clearInterval(ending);
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(enough);
+  };
+  await turn();
+  expect(asked() - before).toBe(2);
+  now += 499;
+  await turn();
+  expect(asked() - before).toBe(2);
+  now += 1;
+  await turn();
+  expect(asked() - before).toBe(4);
+});
+
+it('a new one is confirmed at once, however long others wait', async () => {
+  const old = await pendingDeposit();
+  hide();
+  const confirmer = new DepositConfirmer(room.deps());
+  expect(await confirmer.confirm()).toBe(0);
+  room.localnet.controls.clearFaults();
+  const fresh = await pendingDeposit();
+  expect(await confirmer.confirm()).toBe(1);
+  expect((await room.depositsOf(fresh))[0]?.state).toBe('final');
+  expect((await room.depositsOf(old))[0]?.state).toBe('pending');
+  now += 500;
+  expect(await confirmer.confirm()).toBe(1);
+  expect((await room.depositsOf(old))[0]?.state).toBe('final');
+});
+
+it('once nodes show one of those again, the others are asked for at once', async () => {
+  await pendingDeposit();
+  hide();
+  const confirmer = new DepositConfirmer(room.deps());
+  for (const ms of [0, 500, 1_000]) {
+    now += ms;
+    await confirmer.confirm();
+  }
+  await pendingDeposit();
+  await confirmer.confirm();
+  room.localnet.controls.clearFaults();
+  now += 500;
+  expect(await confirmer.confirm()).toBe(2);
+});
+
+it('one that has ended by somebody else is asked for no more', async () => {
+  await pendingDeposit();
+  hide();
+  const confirmer = new DepositConfirmer(room.deps());
+  await confirmer.confirm();
+  room.localnet.controls.clearFaults();
+  expect(await room.confirm()).toBe(1);
+  hide();
+  const before = asked();
+  now += 60_000;
+  expect(await confirmer.confirm()).toBe(0);
+  expect(asked()).toBe(before);
+});
+
+it('a round reads our terms once, and only where there is something to confirm', async () => {
+  for (let made = 0; made < 3; made += 1) await pendingDeposit();
+  const read = vi.spyOn(room.ledger.assets, 'list');
+  expect(await room.confirm()).toBe(3);
+  expect(read).toHaveBeenCalledTimes(1);
+  expect(await room.confirm()).toBe(0);
+  expect(read).toHaveBeenCalledTimes(1);
+});
+
+it('a round ends between two pages when its turn does', async () => {
+  await pendingDeposit();
+  expect(await new DepositConfirmer(room.deps()).confirm(AbortSignal.abort())).toBe(0);
+  expect(await room.confirm()).toBe(1);
+});

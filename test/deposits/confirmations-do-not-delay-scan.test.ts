@@ -1,0 +1,89 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, it } from 'vitest';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { createDepositScan } from '../../src/deposits/scan/tail.ts';
+import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { newSignature } from './audit-support.ts';
+import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+const MANY = 200;
+const DEPOSITS = 40;
+/** The confirmer asks about so many before it looks for the next. */
+const PAGE = 128;
+
+/** How many transactions one node is asked for by a scan that is to end as soon as it is asked for the first. */
+async function askedInTurn(): Promise<number> {
+  const stop = new AbortController();
+  let asked = 0;
+  nodes.liar.edit = (method, _params, answer) => {
+    if (method !== 'getTransaction') return answer;
+    asked += 1;
+    stop.abort();
+    return answer;
+  };
+  const scan = createDepositScan({ ...room.deps(nodes.pool), stop: stop.signal });
+  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
+  return asked;
+}
+
+it('confirming deposits holds the scan up for no more than it asks at once, and asks for the rest in the next turn', async () => {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  for (let made = 0; made < DEPOSITS; made += 1)
+    await room.localnet.airdrop(wallet, 7_000_000n + BigInt(made));
+  room.finalize();
+  await room.scanAll(room.scanner());
+  const asked = await askedInTurn();
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThanOrEqual(32);
+  nodes.liar.beHonest();
+  await room.confirm();
+  expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
+});
+
+it('confirming deposits asks about the last one among the first, though a crowd that no node shows came before it', async () => {
+  await room.scanAll(room.scanner());
+  const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
+  const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
+  const place = { slot, blockhash, account: crowd, wallet: crowd, asset: 'SOL', amount: 7_000_000n };
+  const made = { ...place, state: 'pending', finalizedAt: new Date() } as const;
+  const rows = Array.from({ length: MANY }, () => ({ ...made, signature: newSignature() }));
+  await room.ledger.db.insertInto('deposit').values(rows).execute();
+  await room.localnet.airdrop(wallet, 7_000_000n);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  const page = new AbortController();
+  const asked = new Set<string>();
+  nodes.liar.edit = (method, [signature], answer) => {
+    if (method === 'getTransaction' && asked.add(signature).size > PAGE) page.abort();
+    return answer;
+  };
+  await new DepositConfirmer(room.deps(nodes.pool)).confirm(page.signal);
+  expect(asked.size).toBeGreaterThan(PAGE);
+  expect(asked.size).toBeLessThan(MANY);
+  expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
+});
+
+it('a scan that is to end waits for no block, and says what it knew before', async () => {
+  await room.scanAll(room.scanner());
+  room.finalize();
+  const stop = new AbortController();
+  const proxies = room.localnet.rpcUrls.map((url) => new LyingProxy(url));
+  for (const proxy of proxies)
+    proxy.edit = (method, params, answer) => {
+      if (!isWholeBlock(method, params)) return answer;
+      stop.abort();
+      return new Promise(() => undefined);
+    };
+  const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
+  const pool = await openNodePool(urls, { timeoutMs: 600_000 });
+  const scan = createDepositScan({ ...room.deps(pool), stop: stop.signal });
+  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
+  expect(status).not.toHaveProperty('reason');
+  expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
+  await pool.close();
+  await Promise.all(proxies.map((proxy) => proxy.close()));
+});

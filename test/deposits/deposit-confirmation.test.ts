@@ -1,0 +1,236 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Keypair } from '@solana/web3.js';
+import { describe, expect, it } from 'vitest';
+import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { ScanAlarms } from '../../src/deposits/scan/failure-alerts.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
+import { rpcCalls } from '../solana/rpc-calls.ts';
+import { useScanRoom } from './scan-fixture.ts';
+import { haltSince, hasState, turnUntil } from './scan-steps.ts';
+
+const room = useScanRoom();
+/** In which a scan that is not paused would have looked for what to do. */
+const SEVERAL_LOOKS_MS = 1_000;
+
+/** A wallet with one finalized deposit that nobody has confirmed yet. */
+async function pendingDeposit(lamports: bigint): Promise<string> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, lamports);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  return wallet;
+}
+
+async function stateOf(wallet: string): Promise<string | undefined> {
+  return (await room.depositsOf(wallet))[0]?.state;
+}
+
+async function openAlerts(): Promise<readonly { kind: string; subject: string }[]> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  return rows.map(({ kind, subject }) => ({ kind, subject }));
+}
+
+describe('the second witness', () => {
+  it('asks a quorum once for each transaction', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const payer = Keypair.generate();
+    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    for (let made = 0; made < 12; made += 1) await room.sweep(payer, wallet, 2_000_000n + BigInt(made));
+    room.finalize();
+    await room.scanAll(room.scanner());
+    const deps = room.deps();
+    const before = rpcCalls(room.pool);
+    expect(await new DepositConfirmer(deps).confirm()).toBe(12);
+    expect(rpcCalls(room.pool) - before).toBe(12 * room.pool.quorum);
+  });
+
+  it('is waited for where only one node shows the transaction', async () => {
+    const wallet = await pendingDeposit(2_000_000n);
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    expect(await room.confirm()).toBe(0);
+    expect(await stateOf(wallet)).toBe('pending');
+    expect(await openAlerts()).toEqual([]);
+    room.localnet.controls.clearFaults();
+    expect(await room.confirm()).toBe(1);
+    expect(await stateOf(wallet)).toBe('final');
+  });
+
+  it('is waited for with an alert, after a while, and the alert ends with the confirmation', async () => {
+    const wallet = await pendingDeposit(3_000_000n);
+    const [deposit] = await room.depositsOf(wallet);
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
+    const confirmer = new DepositConfirmer({ ...room.deps(), patienceMs: -1 });
+    for (let looks = 0; looks < 3; looks += 1) await confirmer.confirm();
+    const alert = { kind: 'deposit_unconfirmed', subject: deposit && depositId(deposit), count: 1 };
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    expect(rows).toMatchObject([alert]);
+    room.localnet.controls.clearFaults();
+    await room.confirm();
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('that shows another outcome makes nothing final, and an alert at once', async () => {
+    const wallet = await pendingDeposit(4_000_000n);
+    const [deposit] = await room.depositsOf(wallet);
+    const other = await pendingDeposit(5_000_000n);
+    const terms = { encoding: 'jsonParsed', commitment: 'finalized', maxSupportedTransactionVersion: 1 };
+    const params = [deposit?.signature, terms];
+    const response = await fetch(room.localnet.rpcUrls[1] ?? '', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getTransaction', params }),
+    });
+    const { result } = (await response.json()) as { result: { meta: object } };
+    const failed = { ...result, meta: { ...result.meta, err: { InstructionError: [0, 'Custom'] } } };
+    room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result: failed });
+    expect(await room.confirm()).toBe(0);
+    expect([await stateOf(wallet), await stateOf(other)]).toEqual(['pending', 'pending']);
+    expect(await openAlerts()).toContainEqual({
+      kind: 'deposit_unconfirmed',
+      subject: deposit && depositId(deposit),
+    });
+    room.localnet.controls.clearFaults();
+    expect(await room.confirm()).toBe(2);
+  });
+
+  it('adds what the block of one node has hidden of the same transaction, with an alert', async () => {
+    await room.scanAll(room.scanner());
+    const [shown, hidden] = [await room.newDepositAddress(), await room.newDepositAddress()];
+    const payer = Keypair.generate();
+    await room.localnet.airdrop(payer.publicKey.toBase58(), 1_000_000_000n);
+    await room.sweep(payer, [shown, hidden], 8_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    const lost = await room.depositsOf(hidden);
+    await room.lose(lost);
+    await room.confirm();
+    expect(await stateOf(shown)).toBe('final');
+    await room.confirm();
+    expect(await room.depositsOf(hidden)).toMatchObject([{ state: 'final', amount: 8_000_000n }]);
+    const subject = lost[0]?.signature;
+    expect(await openAlerts()).toContainEqual({ kind: 'deposit_missed', subject });
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 9 });
+    const seen = rows.filter((row) => row.subject === subject).map(({ position }) => position);
+    await room.ledger.alerts.endSeen(seen, { actor: 'ops', reason: 'node a is thrown out' });
+  });
+
+  it('judges the chain, not our terms, which may have changed since', async () => {
+    const wallet = await pendingDeposit(6_000_000n);
+    await room.list('SOL', null, 9, 10_000_000n);
+    expect(await room.confirm()).toBe(1);
+    expect(await stateOf(wallet)).toBe('final');
+    await room.list('SOL', null, 9);
+  });
+});
+
+describe('an announcement', () => {
+  it('of a confirmed block becomes the deposit when that is final (private-channels #189)', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const { controls } = room.localnet;
+    const stuck = controls.chain.at('finalized').slot;
+    for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    await room.scanAll(room.scanner());
+    expect(await stateOf(wallet)).toBeUndefined();
+    const announcer = new DepositAnnouncer(room.deps());
+    await announcer.announce();
+    await announcer.announce();
+    expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'pending', finalizedAt: null }]);
+    expect(await room.confirm()).toBe(0);
+    controls.clearFaults();
+    await room.scanAll(room.scanner());
+    expect(await room.confirm()).toBe(1);
+    const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
+    expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final']);
+  });
+});
+
+describe('the alerts about a scan that stands still', () => {
+  const at = '2026-01-01T00:02:00.000Z';
+  const cursor = { slot: '7', blockhash: 'x', height: '7' };
+  const position = { cursor, tip: '9', lag: '2', blocksPerSecond: null, at };
+  const tail: ScanStatus = { ...position, state: 'tail' };
+  const stopped: ScanStatus = { ...position, state: 'stopped', reason: 'a version', since: at };
+  const alarms = () => new ScanAlarms(room.ledger);
+
+  it('are open for as long as it does', async () => {
+    const same = alarms();
+    const gap = { from: '8', to: '8' };
+    await same.note({ ...position, state: 'gap', gap, reason: 'no node shows it', since: at });
+    expect(await openAlerts()).toEqual([{ kind: 'scan_gap', subject: '8' }]);
+    await same.note(stopped);
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    await same.note(tail);
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('leave nodes a minute to come back, whoever looked at its beginning', async () => {
+    const waiting = { ...position, state: 'waiting', reason: 'no node answers' } as const;
+    await alarms().note({ ...waiting, since: '2026-01-01T00:01:01Z' });
+    expect(await openAlerts()).toEqual([]);
+    await alarms().note({ ...waiting, since: '2026-01-01T00:01:00Z' });
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    await alarms().note(tail);
+  });
+
+  it('tell of one that is ten minutes behind, until it is not', async () => {
+    const same = alarms();
+    const behind = (lag: string): ScanStatus => ({ ...position, lag, state: 'catch-up' });
+    await same.note(behind('1500'));
+    expect(await openAlerts()).toEqual([]);
+    await same.note(behind('1501'));
+    expect(await openAlerts()).toEqual([{ kind: 'scan_behind', subject: 'sluice' }]);
+    await same.note(behind('2'));
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('end when another process goes on than the one that raised them', async () => {
+    await alarms().note(stopped);
+    await alarms().note(tail);
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('stay as they are while the scan is paused, and nothing is read, confirmed or alarmed then', async () => {
+    const wallet = await pendingDeposit(7_000_000n);
+    const pause = { actor: 'ops', reason: 'to see' };
+    await room.ledger.scanPauses.begin(pause);
+    const slot = (await room.ledger.scan.cursor())?.slot.toString();
+    const paused = await turnUntil(room.deps(), () => sleep(SEVERAL_LOOKS_MS, true));
+    expect(paused).toMatchObject({ state: 'paused', ...pause, cursor: { slot } });
+    expect(await stateOf(wallet)).toBe('pending');
+    await alarms().note({ ...position, state: 'paused', ...pause, since: new Date(0).toISOString() });
+    expect(await openAlerts()).toEqual([]);
+    await room.ledger.scanPauses.end(pause);
+    await turnUntil(room.deps(), async () => (await stateOf(wallet)) === 'final');
+    expect(await stateOf(wallet)).toBe('final');
+  });
+
+  it('headers go in the rhythm of the scan', async () => {
+    room.finalize(9);
+    await room.scanAll(room.scanner());
+    const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const kept = () => room.ledger.scan.headersBetween(0n, cursor);
+    await turnUntil({ ...room.deps(), keptSlots: 4n }, async () => (await kept()).length <= 5);
+    expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
+  });
+
+  it('fire over the runs of the scan, each of which is as long as they wait', async () => {
+    const silent = { kind: 'http', status: 503 } as const;
+    for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);
+    const turn = (state: ScanStatus['state']) => turnUntil(room.deps(), hasState(state));
+    await turn('waiting');
+    expect(await openAlerts()).toEqual([]);
+    const since = new Date(Date.now() - 60_000);
+    await haltSince(room.ledger, since);
+    expect(await turn('waiting')).toMatchObject({ since: since.toISOString() });
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    room.localnet.controls.clearFaults();
+    await turn('tail');
+    expect(await openAlerts()).toEqual([]);
+  });
+});

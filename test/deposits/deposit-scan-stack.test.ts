@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rpc } from '../../devkit/localstack/rpc.ts';
+import { depositScanWorkflowId } from '../../src/domain/ids.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { ensureDepositScan } from '../../src/platform/temporal/schedules.ts';
+import { pauseScan } from '../../src/workflows/messages.ts';
+import { newWallet } from '../support/stack.ts';
+import { until } from '../withdrawals/outcomes-support.ts';
+import { useStack } from '../withdrawals/use-stack.ts';
+
+const use = useStack();
+const OPERATOR = { actor: 'test', reason: 'to see' };
+let ledger: Ledger;
+
+beforeAll(async () => {
+  ledger = await openLedger(use.stack.databaseUrl);
+});
+afterAll(() => ledger?.close());
+
+function scan() {
+  return use.temporal.workflow.getHandle(depositScanWorkflowId('localnet'));
+}
+
+function status() {
+  return use.sluice.scan.status();
+}
+
+async function newDepositAddress(): Promise<string> {
+  const address = newWallet();
+  await ledger.addresses.import([{ address, path: `m/${address}` }]);
+  return address;
+}
+
+async function pay(address: string, lamports: number): Promise<void> {
+  await rpc(use.chain.url, 'requestAirdrop', [address, lamports]);
+}
+
+async function depositsOf(address: string): Promise<readonly DepositRow[]> {
+  return (await ledger.deposits.list({ address, limit: 100 })).rows;
+}
+
+async function credited(address: string): Promise<readonly bigint[]> {
+  let rows: readonly DepositRow[] = [];
+  await until(async () => {
+    rows = await depositsOf(address);
+    return rows.length > 0 && rows.every(({ state }) => state === 'final');
+  });
+  return rows.map(({ amount }) => amount);
+}
+
+describe('the deposit scan of a running stack', () => {
+  it('starts by itself and makes a deposit final', async () => {
+    // What is paid before its first block is not looked for, so that no address is given out until then.
+    await until(async () => (await ledger.scan.cursor()) !== null);
+    const address = await newDepositAddress();
+    await pay(address, 2_000_000);
+    expect(await credited(address)).toEqual([2_000_000n]);
+    await until(async () => (await status()).state === 'tail');
+    expect((await status()).cursor).not.toBeNull();
+  });
+
+  it('goes on in another worker when the scanner is killed', async () => {
+    const address = await newDepositAddress();
+    await use.stack.worker.kill('SIGKILL');
+    await pay(address, 3_000_000);
+    await use.stack.worker.start();
+    expect(await credited(address)).toEqual([3_000_000n]);
+  });
+
+  it('reads nothing while it is paused, not in another run either, and misses nothing of that time', async () => {
+    const address = await newDepositAddress();
+    await scan().signal(pauseScan, OPERATOR);
+    await until(async () => (await ledger.scanPauses.open()) !== undefined);
+    const before = await ledger.scan.cursor();
+    await pay(address, 4_000_000);
+    await until(async () => (await use.chain.lamports(address)) === 4_000_000);
+    await scan().terminate('lost');
+    await ensureDepositScan(use.temporal, 'localnet');
+    await until(async () => (await status()).state === 'paused');
+    expect(await status()).toMatchObject(OPERATOR);
+    expect(await ledger.scan.cursor()).toEqual(before);
+    await use.sluice.scan.resume('seen');
+    expect(await credited(address)).toEqual([4_000_000n]);
+  });
+
+  it('reads a range again on demand, and credits nothing twice', async () => {
+    const address = await newDepositAddress();
+    await pay(address, 5_000_000);
+    expect(await credited(address)).toEqual([5_000_000n]);
+    const [deposit] = await depositsOf(address);
+    const slot = deposit?.slot ?? 0n;
+    await ledger.db
+      .deleteFrom('depositEvent')
+      .where('depositId', '=', deposit?.id ?? 0n)
+      .execute();
+    await ledger.db.deleteFrom('deposit').where('wallet', '=', address).execute();
+    const range = { from: (slot - 3n).toString(), to: (slot + 3n).toString() };
+    await until(async () => ((await ledger.scan.cursor())?.slot ?? 0n) >= slot + 3n);
+    await use.sluice.scan.rescan(range, 'to see');
+    await use.sluice.scan.rescan(range, 'to see');
+    expect(await credited(address)).toEqual([5_000_000n]);
+  });
+
+  it('audits an address that was imported with a past, by itself', async () => {
+    const address = newWallet();
+    const since = (await ledger.scan.cursor())?.slot ?? 0n;
+    await pay(address, 6_000_000);
+    await until(async () => (await use.chain.lamports(address)) === 6_000_000);
+    const paid = (await ledger.scan.cursor())?.slot ?? 0n;
+    await until(async () => ((await ledger.scan.cursor())?.slot ?? 0n) > paid + 10n);
+    await ledger.addresses.import([{ address, path: 'm/past' }], since);
+    await use.temporal.schedule.getHandle('orphans').trigger();
+    expect(await credited(address)).toEqual([6_000_000n]);
+    await until(async () => (await ledger.importAudits.due(10)).length === 0);
+    expect((await ledger.addresses.byAddress(address))?.state).toBe('used');
+  });
+});

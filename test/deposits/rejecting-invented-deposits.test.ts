@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
+import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
+import { deniersOf } from '../../src/solana/history/transaction.ts';
+import { codeOf } from '../ledger/support.ts';
+import { quickChain } from '../support/quick-chain.ts';
+import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom(3);
+const NOTE = { actor: 'ops', reason: 'seen in no explorer' };
+
+function reject(row: DepositRow): Promise<DepositRow> {
+  return rejectDeposit(
+    { ledger: room.ledger, chain: async () => quickChain(room.pool) },
+    depositId(row),
+    NOTE,
+  );
+}
+
+async function onlyOf(wallet: string): Promise<DepositRow> {
+  const [row, ...others] = await room.depositsOf(wallet);
+  if (row === undefined || others.length > 0) throw new Error(`not one deposit: ${others.length}`);
+  return row;
+}
+
+async function kindsOf(wallet: string): Promise<readonly string[]> {
+  const { events } = await room.ledger.depositFeed.events(0n, 1_000, { address: wallet });
+  return events.map(({ kind }) => kind);
+}
+
+/** By one node's blocks somebody was paid by a wallet that never heard of it; the row that this leaves. */
+async function phantom(): Promise<DepositRow> {
+  const ours = await room.newSigner(1_000_000_000n);
+  await room.sweep(ours, await room.newDepositAddress(), 9_000_000n);
+  await room.scanWithLie('mirrored');
+  await room.confirm();
+  const [made] = await room.depositsOf(ours.publicKey.toBase58());
+  if (made === undefined) throw new Error('the lie leaves no row');
+  return made;
+}
+
+function never(): never {
+  throw new Error('the slot has a block');
+}
+
+/** A true deposit that waits for its quorum, as only one node shows it. */
+async function waiting(): Promise<DepositRow> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, 3_000_000n);
+  room.finalize();
+  await room.scanAll(room.scanner());
+  return onlyOf(wallet);
+}
+
+describe('a deposit that one node made up', () => {
+  it('is dropped by an operator’s word, once, and nothing counts it any more', async () => {
+    const { wallet, id } = await phantom();
+    const made = await room.ledger.deposits.get(id);
+    if (made === undefined) throw new Error('a row');
+    expect(made).toMatchObject({ state: 'pending', amount: 9_005_000n });
+    expect(await openAlertsIn(room, 'deposit_unconfirmed')).toContain(depositId(made));
+    for (let times = 0; times < 2; times += 1) expect(await reject(made)).toMatchObject({ state: 'dropped' });
+    expect(await room.confirm()).toBe(0);
+    expect(await kindsOf(wallet)).toEqual(['pending', 'final', 'pending', 'dropped']);
+    expect(await openAlertsIn(room, 'deposit_unconfirmed')).not.toContain(depositId(made));
+    const rejections = await room.ledger.db.selectFrom('depositRejection').selectAll().execute();
+    const deniedBy = room.pool.nodes.map(({ name }) => name).join(', ');
+    expect(rejections).toMatchObject([{ depositId: id, ...NOTE, deniedBy }]);
+    const { slot } = made;
+    expect(await room.ledger.movements.arrivalsOf(wallet, slot, slot)).toEqual([]);
+    expect(await room.ledger.movements.balancesOf([wallet], slot, slot - 1n)).toEqual([]);
+  });
+
+  it('leaves its address to the next user', async () => {
+    const row = await waiting();
+    const { addresses } = room.ledger;
+    for (let users = await addresses.freeCount(); users > 0; users -= 1) await addresses.assign(`u${users}`);
+    expect(await codeOf(addresses.assign('next'))).toBe('NoFreeAddress');
+    await room.ledger.rejections.reject({ row, ...NOTE, deniedBy: ['a', 'b'] });
+    expect(await addresses.assign('next')).toMatchObject({ address: row.wallet });
+  });
+});
+
+describe('a node denies', () => {
+  const made = { signature: newSignature(), account: 'a', wallet: 'a', asset: 'SOL', amount: 1n };
+  const deniersAt = (slot: number) => deniersOf(room.pool, { ...made, slot: BigInt(slot) });
+
+  it('what is in no block of that slot, or of a slot without a block, and nothing of the time to come', async () => {
+    const { controls } = room.localnet;
+    const { slot } = controls.chain.at('processed');
+    controls.skipSlots(1);
+    room.finalize(4);
+    const all = room.pool.nodes.map(({ name }) => name);
+    expect(await deniersAt(slot)).toEqual(all);
+    expect(await deniersAt(slot + 1)).toEqual(all);
+    expect(await deniersAt(controls.chain.at('processed').slot)).toEqual([]);
+  });
+
+  it('nothing of slots whose history it has lost', async () => {
+    const { controls } = room.localnet;
+    const { slot } = controls.chain.at('finalized');
+    controls.setFault(0, '*', { kind: 'hole', from: slot - 1, to: slot + 1 });
+    controls.setFault(1, '*', { kind: 'history-from', slot: slot + 1 });
+    room.finalize(4);
+    expect(await deniersAt(slot)).toEqual([room.pool.nodes[2]?.name]);
+  });
+});
+
+describe('the word of an operator', () => {
+  it('drops nothing that no quorum denies: not what nodes fail to show, nor what has ended', async () => {
+    const row = await waiting();
+    const { controls } = room.localnet;
+    const silent = { kind: 'null' } as const;
+    for (const node of [0, 1, 2]) controls.setFault(node, 'getTransaction', silent);
+    expect(await codeOf(reject(row))).toBe('NotRejectable');
+    for (const node of [0, 1, 2]) controls.setFault(node, 'getBlock', silent);
+    expect(await codeOf(reject(row))).toBe('NotRejectable');
+    controls.clearFaults();
+    for (const node of [0, 1]) controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
+    expect(await codeOf(reject(row))).toBe('NotRejectable');
+    controls.clearFaults();
+    expect(await codeOf(reject(row))).toBe('NotRejectable');
+    await room.confirm();
+    expect(await codeOf(reject(row))).toBe('NotFound');
+    expect(await onlyOf(row.wallet)).toMatchObject({ state: 'final' });
+  });
+
+  it('drops nothing that one node alone denies', async () => {
+    const row = await waiting();
+    const { controls } = room.localnet;
+    const { parentSlot, blockhash, height } = controls.chain.ledger.bySlot(Number(row.slot)) ?? never();
+    const shown = { parentSlot, blockhash, previousBlockhash: blockhash, blockHeight: height, blockTime: 1 };
+    controls.setFault(0, 'getTransaction', { kind: 'null' });
+    controls.setFault(0, 'getBlock', { kind: 'result', result: { ...shown, signatures: [] } });
+    await expect(reject(row)).rejects.toMatchObject({
+      code: 'NotRejectable',
+      context: { deniedBy: [room.pool.nodes[0]?.name] },
+    });
+    expect(await onlyOf(row.wallet)).toMatchObject({ state: 'pending' });
+  });
+
+  it('loses to a quorum that was faster, and to what was read otherwise meanwhile', async () => {
+    const row = await waiting();
+    const rejection = { row, ...NOTE, deniedBy: ['a', 'b'] };
+    const other = { ...rejection, row: { ...row, amount: 1n } };
+    expect(await codeOf(room.ledger.rejections.reject(other))).toBe('NotRejectable');
+    await room.confirm();
+    expect(await codeOf(room.ledger.rejections.reject(rejection))).toBe('NotRejectable');
+    expect(await kindsOf(row.wallet)).toEqual(['pending', 'final']);
+  });
+
+  it('and a lying quorum cost nobody a deposit that is seen again: it is credited once, with an alert', async () => {
+    const row = await waiting();
+    await room.ledger.rejections.reject({ row, ...NOTE, deniedBy: ['a', 'b'] });
+    const slot = row.slot.toString();
+    const order = { address: row.wallet, from: slot, to: slot, repair: true, cause: 'operator' } as const;
+    expect(await auditIn(room, order)).toMatchObject({ found: 1, remaining: 0 });
+    expect(await openAlertsIn(room, 'deposit_mismatch')).toContain(row.signature);
+    expect(await room.confirm()).toBe(1);
+    expect(await auditIn(room, order)).toMatchObject({ found: 0 });
+    expect(await onlyOf(row.wallet)).toMatchObject({ id: row.id, state: 'final', amount: 3_000_000n });
+    expect(await kindsOf(row.wallet)).toEqual(['pending', 'dropped', 'pending', 'final']);
+  });
+});

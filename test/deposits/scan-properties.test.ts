@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Fault } from '../../devkit/localnet/faults.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import type { DepositScanner } from '../../src/deposits/scan/scanner.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom(3);
+
+/** One thing that a node does wrong, for slots near those that are read. */
+type Wrong = (base: number) => { readonly method: string; readonly fault: Fault };
+
+const wrongs: fc.Arbitrary<Wrong> = fc.oneof(
+  fc.constant<Wrong>(() => ({ method: 'getBlocks', fault: { kind: 'result', result: [] } })),
+  fc.constant<Wrong>(() => ({ method: 'getBlock', fault: { kind: 'null' } })),
+  fc.constantFrom(-32007, -32009, -32001, -32004, -32014, -32603).map<Wrong>((code) => () => ({
+    method: 'getBlock',
+    fault: { kind: 'error', code, message: 'no' },
+  })),
+  fc.nat({ max: 12 }).map<Wrong>((at) => (base) => ({
+    method: '*',
+    fault: { kind: 'hole', from: base + at, to: base + at + 3 },
+  })),
+  fc.nat({ max: 12 }).map<Wrong>((at) => (base) => ({
+    method: 'getBlocks',
+    fault: { kind: 'result', result: [base, base + at, base + 3 * at] },
+  })),
+  fc
+    .integer({ min: 1, max: 9 })
+    .map<Wrong>((blocks) => () => ({ method: '*', fault: { kind: 'lag', blocks } })),
+  fc.tuple(fc.nat({ max: 12 }), fc.nat({ max: 40 })).map<Wrong>(([parent, height]) => (base) => ({
+    method: 'getBlock',
+    fault: { kind: 'result', result: forgedBlock(base + parent, base + height) },
+  })),
+  fc.integer({ min: -3, max: 3 }).map<Wrong>((blocks) => () => ({
+    method: '*',
+    fault: { kind: 'height-offset', blocks },
+  })),
+);
+
+function forgedBlock(parentSlot: number, blockHeight: number): unknown {
+  const names = { blockhash: newAddress(), previousBlockhash: newAddress() };
+  return { ...names, parentSlot, blockHeight, blockTime: 1, transactions: [], signatures: [] };
+}
+
+/** Every block behind the cursor is one of the chain, and none is left out. */
+async function holdsTheChain(from: bigint): Promise<void> {
+  const cursor = await room.ledger.scan.cursor();
+  const recorded = await room.ledger.scan.headersBetween(from, cursor?.slot ?? 0n);
+  const { ledger } = room.localnet.controls.chain;
+  const chain = ledger.range(Number(from), Number(cursor?.slot ?? 0n), undefined, () => true);
+  expect(recorded.map(({ slot, blockhash }) => [slot, blockhash])).toEqual(
+    chain.map(({ slot, blockhash }) => [BigInt(slot), blockhash]),
+  );
+}
+
+/** The node that lags holds a look back where another one's answer is late, but not for long. */
+async function scanToTheTip(scanner: DepositScanner): Promise<void> {
+  const tip = BigInt(room.localnet.controls.chain.at('finalized').slot);
+  await expect
+    .poll(
+      async () => {
+        await room.scanAll(scanner);
+        return (await room.ledger.scan.cursor())?.slot;
+      },
+      { timeout: 20_000 },
+    )
+    .toBe(tip);
+}
+
+it('whatever one node of three hides, loses or forges, and all of them for a while, the record holds the chain, and every deposit once', async () => {
+  const { controls } = room.localnet;
+  await room.scanAll(room.scanner());
+  const start = (await room.ledger.scan.cursor())?.slot ?? 0n;
+  const blocks = fc.array(fc.record({ skipped: fc.nat({ max: 3 }), paid: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 10,
+  });
+  const check = fc.asyncProperty(
+    blocks,
+    wrongs,
+    fc.array(wrongs, { maxLength: 2 }),
+    async (shape, one, all) => {
+      const wallet = await room.newDepositAddress();
+      const base = controls.produceSlot();
+      const amounts: bigint[] = [];
+      for (const { skipped, paid } of shape) {
+        controls.skipSlots(skipped);
+        if (!paid) controls.produceSlot();
+        else amounts.push(BigInt(2_000_000 + amounts.length));
+        if (paid) await room.localnet.airdrop(wallet, amounts.at(-1) ?? 0n);
+      }
+      room.finalize();
+      const wrong = one(base);
+      controls.setFault(0, wrong.method, wrong.fault);
+      for (const node of [0, 1, 2])
+        for (const { method, fault } of all.map((make) => make(base)))
+          if (node !== 0) controls.setFault(node, method, fault, { probability: 0.5, seed: base });
+      const scanner = room.scanner();
+      await room.scanAll(scanner).catch(() => undefined);
+      await holdsTheChain(start);
+      for (const node of [1, 2]) controls.clearFaults(node);
+      await scanToTheTip(scanner);
+      await holdsTheChain(start);
+      expect((await room.depositsOf(wallet)).map(({ amount }) => amount).toReversed()).toEqual(amounts);
+      controls.clearFaults();
+    },
+  );
+  await fc.assert(check, { numRuns: 30 });
+});

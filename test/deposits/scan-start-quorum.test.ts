@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { startBlock } from '../../src/solana/scan/start.ts';
+import { useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+
+it.each([
+  ['one slot', 1],
+  ['each slot', 6],
+])('one node that lists %s without a block keeps no scan from its start', async (_name, listed) => {
+  const { controls } = room.localnet;
+  const last = BigInt(controls.produceSlot());
+  controls.skipSlots(6);
+  controls.produceSlots(6);
+  const first = last + 1n;
+  nodes.liar.edit = (method, _params, answer) => {
+    if (method === 'getBlocks') {
+      const skipped = Array.from({ length: listed }, (_, index) => Number(first) + index);
+      answer.result = [...skipped, ...answer.result];
+    }
+    return answer;
+  };
+  expect((await startBlock(nodes.pool, first)).slot).toBe(last);
+});

@@ -1,0 +1,115 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
+import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
+import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
+import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { auditIn, dueAuditsIn } from './audit-support.ts';
+import { askFirst, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+const OTHER = '5'.repeat(88);
+const opened: NodePool[] = [];
+afterEach(() => Promise.all(opened.splice(0).map((pool) => pool.close())));
+
+/** The time that a test has let pass, besides the time that really passed. */
+let passedMs = 0;
+const now = performance.now.bind(performance);
+beforeEach(() => {
+  passedMs = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** The liar, in a pool that it was not yet caught in, asked first. */
+async function liarFirst(): Promise<NodePool> {
+  const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
+  opened.push(pool);
+  await askFirst(room, pool);
+  nodes.liar.edit = (method, _params, answer) => {
+    if (method === 'getTransaction' && answer.result) answer.result.transaction.signatures[0] = OTHER;
+    return answer;
+  };
+  return pool;
+}
+
+async function look(confirmer: DepositConfirmer): Promise<void> {
+  for (let looks = 0; looks < 3; looks += 1) {
+    await confirmer.confirm();
+    passedMs += 1_100;
+  }
+}
+
+async function alerts(): Promise<readonly string[]> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  return rows.map(({ kind, message }) => `${kind}: ${message}`);
+}
+
+describe('one lying node of three, asked first, that shows a true transaction under another name', () => {
+  it('keeps no deposit from being final', async () => {
+    const { wallet } = await room.unconfirmed();
+    await look(new DepositConfirmer(room.deps(await liarFirst())));
+    expect(await alerts()).toEqual([]);
+    expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final']);
+  });
+
+  it('has no honest node blamed', async () => {
+    await room.unconfirmed();
+    const pool = await liarFirst();
+    await look(new DepositConfirmer(room.deps(pool)));
+    expect(
+      pool
+        .report()
+        .slice(1)
+        .map(({ demoted }) => demoted),
+    ).toEqual([null, null]);
+  });
+
+  it('hides no deposit from an audit: it goes on record under its own name and no other', async () => {
+    const row = await room.unconfirmed();
+    await room.lose([row]);
+    const order = {
+      address: row.wallet,
+      from: '1',
+      to: `${row.slot}`,
+      repair: true,
+      cause: 'operator',
+    } as const;
+    const audit = createAddressAudit(room.deps(await liarFirst()));
+    const page = await new MockActivityEnvironment().run(() => audit.auditPage(order));
+    expect(page).toMatchObject({ unread: 0 });
+    expect((await room.depositsOf(row.wallet)).map(({ signature }) => signature)).toEqual([row.signature]);
+  });
+
+  it('frees no import that was paid, once an operator rejects what a quorum denies', async () => {
+    await room.scanAll(room.scanner());
+    const since = (await room.ledger.scan.cursor())?.slot ?? 0n;
+    const paid = newAddress();
+    await room.localnet.airdrop(paid, 8_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    await room.ledger.addresses.import([{ address: paid, path: `m/${paid}` }], since);
+    const [order] = (await dueAuditsIn(room)).filter(({ address }) => address === paid);
+    if (order === undefined) throw new Error('it is due');
+    expect(await auditIn(room, order, await liarFirst())).toMatchObject({ unread: 0 });
+    room.localnet.controls.clearFaults();
+    nodes.liar.beHonest();
+    // From here on all nodes are honest.
+    await room.confirm();
+    for (const row of await room.depositsOf(paid))
+      if (row.state === 'pending')
+        await rejectDeposit(
+          { ledger: room.ledger, chain: async () => ({ pool: room.pool }) as never },
+          depositId(row),
+          { actor: 'ops', reason: 'no node but one has it' },
+        );
+    for (let user = 0; user < 20; user += 1) {
+      const given = await room.ledger.addresses.assign(`user-${user}`).catch(() => null);
+      expect(given?.address).not.toBe(paid);
+    }
+  });
+});

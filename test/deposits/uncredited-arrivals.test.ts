@@ -1,0 +1,73 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+import { fund } from '../../devkit/localnet/genesis.ts';
+import { createReconciliation } from '../../src/activities/reconciliation.ts';
+import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
+import { deriveAta } from '../../src/solana/tokens/ata.ts';
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
+import { openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-fixture.ts';
+
+const room = useScanRoom();
+
+/** A deposit address that was paid this much SOL, and tokens, all of it on record. */
+async function paid(lamports: bigint): Promise<string> {
+  await room.scanAll(room.scanner());
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, lamports);
+  await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
+  await scanned();
+  return wallet;
+}
+
+async function scanned(): Promise<void> {
+  room.finalize();
+  await room.scanAll(room.scanner());
+}
+
+async function differences(): Promise<number> {
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
+  const page: ReconciledPage = await new MockActivityEnvironment().run(() => activities.reconcilePage());
+  return page.differences;
+}
+
+async function amountsOf(wallet: string): Promise<readonly bigint[]> {
+  return (await room.depositsOf(wallet)).map(({ amount }) => amount);
+}
+
+describe('what is no deposit', () => {
+  it('is SOL that no transaction brought, such as a reward: an alert shows it', async () => {
+    const wallet = await paid(3_000_000n);
+    expect(await differences()).toBe(0);
+    fund(room.localnet.controls.chain, wallet, 3_000_050n);
+    await scanned();
+    expect(await amountsOf(wallet)).toHaveLength(2);
+    expect(await differences()).toBe(1);
+    expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallet}/SOL`]);
+    fund(room.localnet.controls.chain, wallet, 3_000_000n);
+    await scanned();
+    expect(await differences()).toBe(0);
+  });
+
+  it('is a token whose mint was closed and made again with other decimals: it is listed, with an alert', async () => {
+    const mint = await room.localnet.controls.createToken22Mint();
+    await room.list(mint, TOKEN_2022_PROGRAM, 9);
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    await room.localnet.mintTo(mint, wallet, 7n);
+    await scanned();
+    await room.confirm();
+    expect(await room.depositsOf(wallet)).toMatchObject([
+      { amount: 7n, state: 'not_credited', reason: 'asset_changed' },
+    ]);
+    expect(await openAlertsIn(room, 'asset_changed')).toEqual([mint]);
+  });
+
+  it('is SOL that is paid to a token account, and not to its wallet: nothing shows it', async () => {
+    const wallet = await paid(3_000_000n);
+    await room.localnet.airdrop(deriveAta(wallet, room.localnet.mint.address, TOKEN_PROGRAM), 1_000_000n);
+    await scanned();
+    expect(await amountsOf(wallet)).toHaveLength(2);
+    expect(await differences()).toBe(0);
+  });
+});

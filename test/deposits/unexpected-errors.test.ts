@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { sql } from 'kysely';
+import { describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { isOperational } from '../../src/deposits/scan/failure-alerts.ts';
+import { BesideScan, type Defects } from '../../src/deposits/scan/side-loop.ts';
+import { createDepositScan } from '../../src/deposits/scan/tail.ts';
+import { DomainError } from '../../src/domain/errors.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
+import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { auditIn, openAlertsIn } from './audit-support.ts';
+import { useScanRoom } from './scan-fixture.ts';
+import { haltSince, hasState, turnUntil } from './scan-steps.ts';
+
+const room = useScanRoom();
+
+async function stateOf(wallet: string): Promise<string | undefined> {
+  return (await room.depositsOf(wallet))[0]?.state;
+}
+
+async function openAlerts(): Promise<readonly { kind: string; subject: string }[]> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  return rows.map(({ kind, subject }) => ({ kind, subject }));
+}
+
+async function isAlarmed(reason: RegExp): Promise<boolean> {
+  const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+  return rows.some(({ message }) => reason.test(message));
+}
+
+function isStillFor(status: ScanStatus, reason: RegExp): boolean {
+  return 'reason' in status && reason.test(status.reason);
+}
+
+async function newBlocks(): Promise<string> {
+  const wallet = await room.newDepositAddress();
+  await room.localnet.airdrop(wallet, 9_000_000n);
+  room.finalize();
+  return wallet;
+}
+
+describe('a step that fails by a defect', () => {
+  const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is tried again/;
+
+  it('is tried again, shown, and alarmed after a minute, until it works', async () => {
+    await room.scanAll(room.scanner());
+    await newBlocks();
+    const deps = room.deps();
+    const match = vi.spyOn(deps.matcher, 'match').mockRejectedValue(new TypeError('boom'));
+    expect(await turnUntil(deps, hasState('waiting'))).toMatchObject({
+      state: 'waiting',
+      reason: expect.stringMatching(note),
+    });
+    expect(await openAlerts()).toEqual([]);
+    await haltSince(room.ledger, new Date(Date.now() - 120_000));
+    expect((await turnUntil(deps, hasState('waiting'))).state).toBe('waiting');
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    match.mockRestore();
+    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('beside the scan keeps no block from being read, and is told as loudly', async () => {
+    const wallet = await newBlocks();
+    const deps = room.deps();
+    const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockRejectedValue(new TypeError('boom'));
+    const isTold = async (status: ScanStatus): Promise<boolean> =>
+      isStillFor(status, /^confirming deposits: .*boom/) &&
+      (await stateOf(wallet)) !== undefined &&
+      (await isAlarmed(/confirming deposits/));
+    // More than a step takes on a slow machine: a scan that waits for its block raises the same alert, and closes it.
+    expect((await turnUntil({ ...deps, slowMs: 3_000 }, isTold)).state).toBe('waiting');
+    expect(await stateOf(wallet)).toBe('pending');
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    asked.mockRestore();
+    await turnUntil(deps, async () => (await stateOf(wallet)) === 'final');
+    expect([await stateOf(wallet), await openAlerts()]).toEqual(['final', []]);
+  });
+
+  it('beside the scan is alarmed also where each turn is shorter than the wait for an alarm', async () => {
+    const deps = room.deps();
+    const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockImplementation(async () => {
+      await sleep(100);
+      throw new TypeError('boom');
+    });
+    const scan = createDepositScan({ ...deps, pollMs: 20, slowMs: 2_000 });
+    for (let turn = 0; turn < 20 && (await openAlerts()).length === 0; turn += 1)
+      await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1 }));
+    expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
+    asked.mockRestore();
+    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
+    expect(await openAlerts()).toEqual([]);
+  });
+
+  it('beside the scan is known to the next turn, too, where the end of this one cuts a step off', async () => {
+    const end = new AbortController();
+    const defects: Defects = new Map([['confirming deposits', 'boom']]);
+    const beside = new BesideScan({ ledger: room.ledger }, defects, end.signal);
+    await beside.attend('confirming deposits', async () => end.abort());
+    expect([...defects.keys()]).toEqual(['confirming deposits']);
+  });
+
+  it('in keeping the alerts is shown, as no alert can tell it', async () => {
+    const deps = room.deps();
+    const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
+    expect(await turnUntil(deps, hasState('waiting'))).toMatchObject({
+      state: 'waiting',
+      reason: expect.stringMatching(/^keeping alerts: .*boom/),
+    });
+    kept.mockRestore();
+    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
+  });
+});
+
+it('a defect is judged by the error, not by what it says', () => {
+  const sayings = ['unexpected error, probably a bug in Sluice', 'boom'];
+  for (const said of sayings) {
+    expect(isOperational(new DomainError('NodeFault', said))).toBe(true);
+    expect(isOperational(new RpcError({ code: -32015, message: said }, 'node', 'getBlock'))).toBe(true);
+    expect(isOperational(Object.assign(new Error(said), { code: 'ECONNREFUSED' }))).toBe(true);
+    expect(isOperational(new TypeError(said))).toBe(false);
+    expect(isOperational(said)).toBe(false);
+  }
+});
+
+describe('an audit that fails by a defect', () => {
+  /** The database refuses every deposit to this wallet while `work` is done. */
+  async function refused(wallet: string, work: () => Promise<void>): Promise<void> {
+    const { db } = room.ledger;
+    await sql`create function refuse() returns trigger language plpgsql as
+      $$ begin raise check_violation using message = 'boom'; end $$`.execute(db);
+    await sql`create trigger refuse before insert on deposit for each row
+      when (new.wallet = ${sql.lit(wallet)}) execute function refuse()`.execute(db);
+    try {
+      await work();
+    } finally {
+      await sql`drop function refuse() cascade`.execute(db);
+    }
+  }
+
+  it('leaves that one address unread, with an alert, until it works', async () => {
+    await room.scanAll(room.scanner());
+    const [bad, good] = [newAddress(), newAddress()];
+    for (const wallet of [bad, good]) await room.localnet.airdrop(wallet, 9_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    await room.ledger.addresses.import([bad, good].map((address) => ({ address, path: `m/${address}` })));
+    const to = `${(await room.ledger.scan.cursor())?.slot}`;
+    const audit = (address: string) =>
+      auditIn(room, { address, from: '1', to, repair: true, cause: 'operator' });
+    await refused(bad, async () => {
+      expect([await audit(bad), await audit(good)]).toMatchObject([{ unread: 1 }, { unread: 0 }]);
+      expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([bad]);
+      expect([await stateOf(bad), await stateOf(good)]).toEqual([undefined, 'pending']);
+    });
+    expect(await audit(bad)).toMatchObject({ unread: 0 });
+    expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
+    expect(await stateOf(bad)).toBe('pending');
+  });
+});

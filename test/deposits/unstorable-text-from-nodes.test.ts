@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
+import { haltAfter, ScanAlarms } from '../../src/deposits/scan/failure-alerts.ts';
+import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { askFirst, isWholeBlock, probeOften, useLiar } from './lying-proxy.ts';
+import { useScanRoom } from './scan-fixture.ts';
+import { turnUntil } from './scan-steps.ts';
+
+const room = useScanRoom(3);
+const nodes = useLiar(room);
+
+describe('one lying node of three, asked first, whose words no database can hold', () => {
+  it.each([
+    ['a NUL', '\0'],
+    ['half a character', '\ud800'],
+  ])(
+    'keeps nothing from being scanned: %s as the error of a transaction that our hot wallet signed',
+    async (_name, err) => {
+      await room.scanAll(room.scanner());
+      const hot = newAddress();
+      await room.ledger.watched.addHot([hot]);
+      const wallet = await room.newDepositAddress();
+      await room.localnet.airdrop(newAddress(), 2_000_000n);
+      room.finalize();
+      await room.localnet.airdrop(wallet, 3_000_000n);
+      room.finalize();
+      await askFirst(room, nodes.pool);
+      nodes.liar.edit = (method, params, answer) => {
+        if (!isWholeBlock(method, params)) return answer;
+        for (const { transaction, meta } of answer.result?.transactions ?? []) {
+          if (transaction.accountKeys.some(({ pubkey }: { pubkey: string }) => pubkey === wallet)) continue;
+          transaction.accountKeys[0].pubkey = hot;
+          meta.err = err;
+          meta.status = { Err: err };
+        }
+        return answer;
+      };
+      const status = await turnUntil(
+        room.deps(nodes.pool),
+        async ({ state }) => state === 'tail' && (await room.depositsOf(wallet)).length > 0,
+      );
+      room.localnet.controls.clearFaults();
+      expect(status).toMatchObject({ state: 'tail' });
+      expect(await room.depositsOf(wallet)).toHaveLength(1);
+    },
+  );
+
+  it('keeps nothing from being announced: a NUL as the hash of a block that is not final', async () => {
+    await room.scanAll(room.scanner());
+    const wallet = await room.newDepositAddress();
+    const { controls } = room.localnet;
+    const stuck = controls.chain.at('finalized').slot;
+    for (const node of [0, 1, 2]) controls.setFault(node, '*', { kind: 'stuck-finality', slot: stuck });
+    await room.localnet.airdrop(wallet, 7_000_000n);
+    await probeOften(nodes.pool);
+    nodes.liar.edit = (method, params, answer) => {
+      if (isWholeBlock(method, params) && answer.result) answer.result.blockhash = '\0';
+      return answer;
+    };
+    const announcer = new DepositAnnouncer(room.deps(nodes.pool));
+    for (let looks = 0; looks < 3; looks += 1) await announcer.announce();
+    expect(await room.depositsOf(wallet)).toHaveLength(1);
+  });
+
+  it('keeps nobody from being told: a NUL in what it refuses with', async () => {
+    const refusal = new RpcError({ code: -32_603, message: 'out of\0order' }, 'node', 'getBlock');
+    const status = await room.ledger.scanStatus.report({ ...haltAfter(refusal), tip: null }, 120_000);
+    await new ScanAlarms(room.ledger).note(status);
+    const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
+    expect(rows.map(({ kind }) => kind)).toContain('scan_stopped');
+  });
+});

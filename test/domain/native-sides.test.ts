@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isTerminal, mayFollow, statesBefore } from '../../src/domain/settlement.ts';
+import { WITHDRAWAL_STATUSES } from '../../src/domain/withdrawal.ts';
+import { checkNativeSides } from '../../src/withdrawals/refusals.ts';
+
+const MINIMUM = 890_880n;
+const SIDES = {
+  hotLamports: 10_000_000n,
+  amountLamports: 1_000_000n,
+  feeLamports: 5_000n,
+  rentLamports: 0n,
+  rentMinimumLamports: MINIMUM,
+};
+
+function reasonOf(changes: Partial<typeof SIDES>): string {
+  const answer = checkNativeSides({ ...SIDES, ...changes });
+  return answer.ok ? 'ok' : `${answer.kind}: ${answer.reason.code}`;
+}
+
+describe('checkNativeSides', () => {
+  it('lets pass what leaves both sides at nothing or the minimum', () => {
+    expect(reasonOf({})).toBe('ok');
+    expect(reasonOf({ amountLamports: MINIMUM })).toBe('ok');
+    expect(reasonOf({ hotLamports: 1_005_000n })).toBe('ok');
+    expect(reasonOf({ hotLamports: 1_005_000n + MINIMUM })).toBe('ok');
+  });
+
+  it('names what is wrong', () => {
+    expect(reasonOf({ amountLamports: MINIMUM - 1n })).toBe('amount: amount_below_minimum');
+    expect(reasonOf({ hotLamports: 1_004_999n })).toBe('funds: insufficient_funds');
+    expect(reasonOf({ hotLamports: 1_005_001n })).toBe('funds: hot_wallet_below_minimum');
+    expect(reasonOf({ hotLamports: 1_005_000n + MINIMUM - 1n })).toBe('funds: hot_wallet_below_minimum');
+    expect(reasonOf({ rentLamports: 9_000_000n })).toBe('funds: insufficient_funds');
+  });
+
+  it('judges a token withdrawal by its fee payer alone', () => {
+    expect(reasonOf({ amountLamports: 0n, rentLamports: 2_039_280n })).toBe('ok');
+    expect(reasonOf({ amountLamports: 0n, rentLamports: 2_039_280n, hotLamports: 2_044_279n })).toContain(
+      'funds',
+    );
+  });
+
+  it('never passes what the chain would refuse', () => {
+    const lamports = fc.bigInt({ min: 0n, max: 4n * MINIMUM });
+    const sides = fc.record({
+      hot: lamports,
+      amount: lamports,
+      fee: lamports,
+      rent: lamports,
+    });
+    fc.assert(
+      fc.property(sides, ({ hot, amount, fee, rent }) => {
+        const answer = checkNativeSides({
+          hotLamports: hot,
+          amountLamports: amount,
+          feeLamports: fee,
+          rentLamports: rent,
+          rentMinimumLamports: MINIMUM,
+        });
+        const left = hot - amount - fee - rent;
+        const chainTakes = left === 0n || left >= MINIMUM;
+        const payable = amount === 0n || amount >= MINIMUM;
+        expect(answer.ok).toBe(chainTakes && payable);
+      }),
+    );
+  });
+});
+
+describe('the states of a withdrawal', () => {
+  const status = fc.constantFrom(...WITHDRAWAL_STATUSES);
+
+  it('stay for ever once terminal', () => {
+    fc.assert(
+      fc.property(status, status, (from, to) => !isTerminal(from) || mayFollow(from, to) === (from === to)),
+    );
+    expect(WITHDRAWAL_STATUSES.filter(isTerminal)).toEqual(['finalized', 'rejected', 'cancelled', 'failed']);
+  });
+
+  it('have a guard that is the table read backwards', () => {
+    fc.assert(
+      fc.property(status, status, (from, to) => statesBefore(to).includes(from) === mayFollow(from, to)),
+    );
+  });
+
+  it('never let go of money in flight', () => {
+    for (const to of ['rejected', 'cancelled'] as const) {
+      for (const from of ['sending', 'confirmed'] as const) expect(mayFollow(from, to)).toBe(false);
+    }
+    expect(mayFollow('confirmed', 'sending')).toBe(true);
+  });
+});

@@ -1,0 +1,327 @@
+import { Keypair } from '@solana/web3.js';
+import { WithStartWorkflowOperation } from '@temporalio/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createQuickActivities } from '../../src/activities/quick-settlements.ts';
+import { createSettlementActivities } from '../../src/activities/settlements.ts';
+import { createSignerActivities } from '../../src/activities/signing.ts';
+import { QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
+import type { SettlementEnd, SettlementState } from '../../src/domain/steps.ts';
+import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import type { Before } from '../../src/ledger/settlements/settlement-status.ts';
+import { startSettlement } from '../../src/platform/temporal/starts.ts';
+import { createLanding } from '../../src/settlement/land.ts';
+import { loadKeypair } from '../../src/signing/signer.ts';
+import { acceptedIn } from '../../src/solana/proof/adopted.ts';
+import { LandingWatcher } from '../../src/solana/proof/landing.ts';
+import { blockhashOf } from '../../src/solana/tx/message.ts';
+import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
+import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
+import { LandingRoom, PACE, wallet } from '../solana/landing-fixture.ts';
+import { activityEnvironment } from '../support/activity.ts';
+import { crashing } from '../support/intercept.ts';
+import { freshNamespace } from '../support/namespace.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { temporalClient } from '../support/temporal.ts';
+import { startWorkers } from '../workflows/workers.ts';
+import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
+import type { Keys } from './several-signers-kind.ts';
+
+/** No machine is so slow that a test waits for the end of it. */
+const PATIENT_MS = 60_000;
+/** Of the workers of the workflow. */
+const BRIEF_MS = 1_000;
+const orders: Orders = new Map();
+const buyer = Keypair.generate();
+const shown = { status: 'requested', code: null } as const;
+const heard: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
+let room: LandingRoom;
+let ledger: Ledger;
+let keys: Keys;
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+  database = await freshDatabase();
+  const events = {
+    answersAt: 'confirmed',
+    changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: Before) => {
+      heard.push({ id, before, now: status });
+    },
+  } as const;
+  ledger = await openLedger(database.url, undefined, { [PURCHASE]: events });
+  keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
+  const feePayer = keys['fee-payer/1']?.address ?? '';
+  for (const address of [buyer.publicKey.toBase58(), feePayer])
+    await room.localnet.airdrop(address, 1_000_000_000n);
+  room.localnet.controls.produceSlots(8);
+});
+beforeEach(() => vi.restoreAllMocks());
+afterAll(async () => {
+  await room?.close();
+  await ledger?.close();
+  await database?.drop();
+});
+
+/** A purchase on record whose fee a key of ours is to pay: its id, and who is to get the price. */
+async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
+  const seller = wallet();
+  const wire = await boughtBy(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
+  const acceptedAt = await acceptedIn(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
+  if (acceptedAt === null) throw new Error('no node accepts its blockhash');
+  return { seller, id: await purchase(ledger, orders, seller, { wire, acceptedAt }) };
+}
+
+/** What a worker that has just started has; a call at one of the points throws, once. `signs`: it has the keys. */
+function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs = true) {
+  const crash = crashing(crashes);
+  const record = {
+    ...ledger,
+    attempts: crash(ledger.attempts, 'attempts'),
+    settlements: crash(ledger.settlements, 'settlements'),
+  };
+  const bounds = { priceCapMicroLamports: 100_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
+  const kinds = { [PURCHASE]: purchases(room, orders, keys) };
+  const watcher = new LandingWatcher(room.chain, PACE);
+  const deps = { ledger: record, kinds, watcher, chain: room.chain, restMs: 50 };
+  const signer = createSignerActivities({ keys, bounds, rules: PURCHASE_RULE });
+  const landing = createLanding(deps);
+  return {
+    ...createQuickActivities({ ...deps, ...(signs ? { signer } : {}), answerWithinMs }),
+    ...landing,
+    ...createSettlementActivities(deps),
+    landPayment: async (attempt: Parameters<typeof landing.landAttempt>[0]) => ({
+      landing: await landing.landAttempt(attempt),
+      isOwed: false,
+    }),
+  };
+}
+
+function quickly(id: string, crashes?: string[], withinMs?: number): Promise<SettlementState> {
+  return activityEnvironment().run(() => activities(crashes, withinMs).settleQuickly({ id, shown }));
+}
+
+/** Blocks come until one pays the seller, and one more: it is confirmed then, and not final. */
+function untilPaid<T>(seller: string, wait: Promise<T>): Promise<T> {
+  const { controls } = room.localnet;
+  let more = 1;
+  const clock = setInterval(() => {
+    const isPaid = controls.chain.vm.account(seller) !== null;
+    if (isPaid) more -= 1;
+    if (more >= 0) controls.produceSlot();
+  }, 40);
+  return wait.finally(() => clearInterval(clock));
+}
+
+describe('the quick part of a settlement', () => {
+  it('answers at confirmed, with the attempt on record and on its way', async () => {
+    const { id, seller } = await bought();
+    const standing = await untilPaid(seller, quickly(id));
+    expect(standing).toMatchObject({ status: 'confirmed', attempt: { n: 1 } });
+    expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
+  });
+
+  it('answers that it is sent where no node shows it in time', async () => {
+    const { id, seller } = await bought();
+    room.swallow();
+    expect(await quickly(id, [], BRIEF_MS)).toMatchObject({ status: 'sending', attempt: { n: 1 } });
+    room.localnet.controls.clearFaults();
+    expect(await untilPaid(seller, quickly(id))).toMatchObject({ status: 'confirmed' });
+  });
+
+  it.each([
+    'before attempts.prepare',
+    'after attempts.prepare',
+    'before settlements.note',
+    'after settlements.note',
+  ])('goes on from the stored attempt where its worker dies %s', async (point) => {
+    const { id, seller } = await bought();
+    await expect(untilPaid(seller, quickly(id, [point]))).rejects.toThrow(`crash ${point}`);
+    expect(await untilPaid(seller, quickly(id))).toMatchObject({ status: 'confirmed' });
+    expect(await ledger.attempts.of(id)).toHaveLength(1);
+    expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
+  });
+
+  it('is held where the signer refuses', async () => {
+    const { id, seller } = await bought();
+    const order = orders.get(seller);
+    const other = wallet();
+    if (order === undefined) throw new Error('it is on record');
+    const stranger = await purchase(ledger, orders, other, order);
+    await expect(quickly(stranger)).rejects.toMatchObject({ code: 'SigningRefused' });
+    expect(await ledger.settlements.get(stranger)).toMatchObject({
+      status: 'held',
+      reason: { code: 'signing_refused' },
+    });
+    expect((await ledger.settlements.get(id)).status).toBe('requested');
+  });
+});
+
+describe('where keys sign', () => {
+  it('in the worker, a pause keeps what they have signed from the record and from the nodes', async () => {
+    const { id } = await bought();
+    const send = vi.spyOn(room.chain, 'send');
+    const note = { actor: 'ops', reason: 'look first' };
+    await ledger.pauses.begin(note);
+    const standing = await quickly(id);
+    await ledger.pauses.end(note);
+    expect(standing).toMatchObject({ status: 'held', reason: { code: 'paused' }, attempt: null });
+    expect(await ledger.attempts.of(id)).toEqual([]);
+    expect(send).not.toHaveBeenCalled();
+  });
+
+  it('on other workers, the run is told what to ask them for', async () => {
+    const { id } = await bought();
+    const work = () => activities([], PATIENT_MS, false).settleQuickly({ id, shown });
+    const standing: SettlementState = await activityEnvironment().run(work);
+    expect(standing).toMatchObject({
+      status: 'preparing',
+      attempt: { signature: null, tasks: [{ kind: PURCHASE, key: 'fee-payer/1' }] },
+    });
+  });
+});
+
+describe('a settlement that is confirmed', () => {
+  it('and taken back by a fork is told to its kind, with an alert that closes once it is final', async () => {
+    const { id, seller } = await bought();
+    const { attempt } = await untilPaid(seller, quickly(id));
+    room.localnet.controls.fork(2);
+    const land = () => activities().landAttempt({ id, n: 1, signature: attempt?.signature ?? '' });
+    const landing: Promise<unknown> = activityEnvironment().run(land);
+    const isOpen = async () =>
+      (await ledger.alerts.list({ open: true, limit: 50 })).rows.some(({ subject }) => subject === id);
+    await vi.waitFor(async () => expect(await isOpen()).toBe(true), { timeout: 20_000 });
+    expect(heard).toContainEqual({ id, before: { status: 'confirmed', code: null }, now: 'sending' });
+    expect(await room.withBlocks(landing)).toMatchObject({ kind: 'finalized' });
+    expect(await isOpen()).toBe(false);
+  });
+});
+
+describe('a settlement that was confirmed', () => {
+  const failedOn = { code: 'failed_on_chain', message: 'it lacked funds' };
+  const doubt = { code: 'evidence_missing', message: 'nodes are silent' };
+
+  async function confirmed(): Promise<string> {
+    const { id, seller } = await bought();
+    await untilPaid(seller, quickly(id));
+    return id;
+  }
+
+  async function saidOf(id: string): Promise<string | undefined> {
+    const [alert] = await ledger.alerts.openAbout(id);
+    return alert?.kind === 'confirmed_taken_back' ? alert.message.split('; ').at(-1) : alert?.kind;
+  }
+
+  it('and is held is not taken back yet', async () => {
+    const id = await confirmed();
+    await ledger.settlements.note(id, 'held', doubt);
+    expect(await saidOf(id)).toBeUndefined();
+    await ledger.settlements.note(id, 'sending', null);
+    expect(await saidOf(id)).toBe('its bytes are sent again');
+  });
+
+  it.each([
+    [
+      'fails on another fork',
+      { state: 'failed', slot: 9n, error: '"X"', reason: failedOn },
+      'it has failed on another fork',
+    ],
+    ['is proved dead', { state: 'dead' }, 'it is proved dead'],
+  ] as const)('and held, and then %s raises the alert', async (_what, outcome, said) => {
+    const id = await confirmed();
+    await ledger.settlements.note(id, 'held', doubt);
+    await ledger.attempts.settle(id, 1, { ...outcome, proof: { is: 'a proof' } });
+    expect(await saidOf(id)).toBe(said);
+  });
+
+  it('and fails straight on raises the alert', async () => {
+    const id = await confirmed();
+    const outcome = { state: 'failed', slot: 9n, error: '"X"', reason: failedOn } as const;
+    await ledger.attempts.settle(id, 1, { ...outcome, proof: {} });
+    expect(await saidOf(id)).toBe('it has failed on another fork');
+  });
+});
+
+describe('the workflow of a quick settlement', () => {
+  type Place = Awaited<ReturnType<typeof freshNamespace>>;
+  let sound: Place;
+  /** Whose landing fails once, after it has noted what it sees. */
+  let failing: Place;
+  const stops: (() => Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    sound = await freshNamespace('quick');
+    failing = await freshNamespace('quick-failing');
+    for (const [place, crashes] of [
+      [sound, []],
+      [failing, ['after settlements.note']],
+    ] as const) {
+      const steps = activities([...crashes], BRIEF_MS);
+      stops.push(await startWorkers(place, steps, [], QUICK_TASK_QUEUE));
+    }
+  });
+  afterAll(() => Promise.all(stops.map((stop) => stop())));
+
+  /** Asks the run, which is started where there is none, to say when it is there. */
+  function reached(id: string, at: 'confirmed' | 'finalized', place = sound): Promise<SettlementView> {
+    const startWorkflowOperation = new WithStartWorkflowOperation('x402Settlement', {
+      workflowId: id,
+      taskQueue: QUICK_TASK_QUEUE,
+      args: [{ id }],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
+    const { workflow } = temporalClient(place);
+    return workflow.executeUpdateWithStart(settlementReached, { args: [at], startWorkflowOperation });
+  }
+
+  it('answers callers at confirmed, and goes on to finalized without sending again', async () => {
+    const { id, seller } = await bought();
+    const send = vi.spyOn(room.chain, 'send');
+    const callers = Promise.all([reached(id, 'confirmed'), reached(id, 'confirmed')]);
+    const views = await untilPaid(seller, callers);
+    expect(views.map(({ status }) => status)).toEqual(['confirmed', 'confirmed']);
+    const sent = send.mock.calls.length;
+    expect((await room.withBlocks(reached(id, 'finalized'))).status).toBe('finalized');
+    expect(send.mock.calls).toHaveLength(sent);
+    const end: SettlementEnd = await temporalClient(sound).workflow.getHandle(id).result();
+    expect(end).toMatchObject({ status: 'finalized', reason: null });
+    expect(await room.lamportsOf(seller)).toBe(PRICE);
+  }, 60_000);
+
+  it('is what a settlement of this kind without a run is started as', async () => {
+    const { id, seller } = await bought();
+    const named = { kind: PURCHASE, subjectId: seller };
+    const handle = await startSettlement(
+      temporalClient(sound),
+      named,
+      ledger.settlements.answersAt(PURCHASE),
+    );
+    await untilPaid(seller, reached(id, 'confirmed'));
+    expect(await room.withBlocks(handle.result())).toMatchObject({ status: 'finalized' });
+  }, 60_000);
+
+  it.each([
+    ['', () => sound],
+    [', and the landing fails before it has said so', () => failing],
+  ])(
+    'answers them at confirmed, too, where that comes after its quick part%s',
+    async (_what, place) => {
+      const { id } = await bought();
+      room.swallow();
+      const view = reached(id, 'confirmed', place());
+      const { attempts } = ledger;
+      await vi.waitFor(
+        async () => expect(await attempts.of(id)).toMatchObject([{ state: 'signed' }]),
+        20_000,
+      );
+      await new Promise((resolve) => setTimeout(resolve, 2 * BRIEF_MS));
+      room.localnet.controls.clearFaults();
+      const send = vi.spyOn(room.chain, 'send');
+      await vi.waitFor(() => expect(send).toHaveBeenCalled(), 20_000);
+      await Promise.all(send.mock.results.map(({ value }) => value));
+      room.localnet.controls.produceSlots(2);
+      expect((await view).status).toBe('confirmed');
+      expect((await room.withBlocks(reached(id, 'finalized', place()))).status).toBe('finalized');
+    },
+    60_000,
+  );
+});

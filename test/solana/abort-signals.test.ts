@@ -1,0 +1,148 @@
+import { getEventListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { givingUp } from '../../src/solana/rpc/giving-up.ts';
+import type { NodePool } from '../../src/solana/rpc/pool.ts';
+import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
+import type { ListedBlock } from '../../src/solana/scan/chain-reader.ts';
+import { Prefetch } from '../../src/solana/scan/prefetch.ts';
+import { showBlock } from '../../src/solana/scan/searched-block.ts';
+import { closeDrips, Drip, poolWithDrip, readBlock } from './slow-response-server.ts';
+
+afterEach(closeDrips);
+
+const MIB = 1_024 * 1_024;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+const untilOver = (over: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => over.addEventListener('abort', () => reject(over.reason)));
+
+it('gives up at the first of its ends, with the reason of that, also at a timeout that nobody else holds', async () => {
+  const never = new AbortController();
+  const waiting = givingUp(untilOver, AbortSignal.timeout(300), never.signal, undefined);
+  // What a turn of the event loop has made is held until its end.
+  void sleep(100).then(collectGarbage);
+  await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
+});
+
+it('gives up what is asked for after its end', async () => {
+  await expect(givingUp(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
+    'gone',
+  );
+});
+
+it('listens to no end any longer than it works, and gives up what is left behind', async () => {
+  const { signal } = new AbortController();
+  const left = await givingUp(async (over) => {
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    return { over };
+  }, signal);
+  expect(left.over.aborted).toBe(true);
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+});
+
+/** Bytes in buffers that somebody still holds. */
+async function heldBytes(): Promise<number> {
+  for (let times = 0; times < 3; times += 1) {
+    collectGarbage();
+    await new Promise(setImmediate);
+  }
+  return process.memoryUsage().arrayBuffers;
+}
+
+describe('what nobody waits for any more is cut off, and its node is not blamed', () => {
+  // Before its own deadline of 10 s could end it.
+  const isOpen = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(1), 9_000);
+  const isCutOff = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(0), 9_000);
+  const causes = (pool: NodePool) => pool.report().map(({ demoted }) => demoted?.cause);
+
+  it.each([
+    ['held', {}],
+    ['read part by part', { maxBytes: MIB }],
+  ])('where another node has answered, while it is %s', async (_name, options) => {
+    const state = new Drip();
+    const pool = await poolWithDrip(state, options);
+    await readBlock(pool, 2n);
+    expect(state.drips).toBe(1);
+    await isCutOff(state);
+    expect(causes(pool)).toEqual(['slow', undefined, undefined]);
+  });
+
+  it('where it waits for its turn to be read part by part', async () => {
+    const state = new Drip();
+    const pool = await poolWithDrip(state, { maxBytes: MIB });
+    await Promise.all([2n, 3n, 4n].map((slot) => readBlock(pool, slot)));
+    expect(state.drips).toBe(3);
+    await isCutOff(state);
+    // Nor had any of them to be ended for itself.
+    expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
+  });
+
+  it('where it waits for its turn to be asked', async () => {
+    const state = new Drip();
+    const pool = await poolWithDrip(state, { connections: 1 });
+    const end = new AbortController();
+    const reads = [2n, 3n, 4n].map((slot) => readBlock(pool, slot, end.signal));
+    await isOpen(state);
+    end.abort();
+    await Promise.allSettled(reads);
+    await isCutOff(state);
+    expect(state.drips).toBe(1);
+    expect(causes(pool)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('with all that was held of it', async () => {
+    const state = new Drip();
+    const [node] = (await poolWithDrip(state)).nodes;
+    if (node === undefined) throw new Error('there is a node');
+    const before = await heldBytes();
+    const end = new AbortController();
+    const reads = [2n, 3n, 4n, 5n].map((slot) =>
+      showBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
+    );
+    const held = async () => (await heldBytes()) - before;
+    // To look halts the whole process: done all the time, it leaves none for the nodes to drip.
+    const patience = { timeout: 20_000, interval: 500 };
+    await vi.waitFor(async () => expect(await held()).toBeGreaterThan(12 * MIB), patience);
+    end.abort();
+    await Promise.allSettled(reads);
+    await vi.waitFor(async () => expect(await held()).toBeLessThan(3 * MIB), patience);
+  });
+
+  it('where the asker has ended', async () => {
+    const state = new Drip();
+    const pool = await poolWithDrip(state);
+    const end = new AbortController();
+    const read = readBlock(pool, 2n, end.signal);
+    await isOpen(state);
+    end.abort();
+    await expect(read).rejects.toBe(end.signal.reason);
+    await isCutOff(state);
+    expect(causes(pool)).toEqual([undefined, undefined, undefined]);
+    expect((await readBlock(pool, 20n)).header.slot).toBe(20n);
+  });
+
+  it('where the blocks that were read ahead are forgotten, and where the reader ends', async () => {
+    const state = new Drip();
+    const pool = await poolWithDrip(state);
+    const end = new AbortController();
+    const ahead = new Prefetch<ListedBlock>((slot, over) => readBlock(pool, slot, over), {
+      atOnce: 2,
+      budgetBytes: MIB,
+      end: end.signal,
+    });
+    ahead.want([2n]);
+    await isOpen(state);
+    ahead.dropTo(2n);
+    await isCutOff(state);
+    ahead.want([3n]);
+    await isOpen(state);
+    end.abort();
+    expect(await ahead.take(3n)).toBeNull();
+    await isCutOff(state);
+  });
+});

@@ -1,0 +1,251 @@
+import { base58 } from '@scure/base';
+import { Keypair } from '@solana/web3.js';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import type { AttemptVerdict } from '../../src/domain/attempt.ts';
+import { isDomainError } from '../../src/domain/errors.ts';
+import { adoptedLife } from '../../src/solana/proof/adopted.ts';
+import { examine, findDue } from '../../src/solana/proof/examine.ts';
+import type { SignedAttempt } from '../../src/solana/proof/investigate.ts';
+import { blockCache } from '../../src/solana/proof/linked-blocks.ts';
+import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { quickChain } from '../support/quick-chain.ts';
+import { type BlockAnswer, falseHash, type Lie, startLiar } from './lying-node.ts';
+import type { ScriptedNode } from './rpc-scripted-node.ts';
+
+const LIFE = 150n;
+let localnet: Localnet;
+let honest: NodePool;
+let liar: ScriptedNode;
+let lie: Lie = () => undefined;
+
+beforeAll(async () => {
+  localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 4 });
+  localnet.controls.produceSlots(200);
+  honest = await openNodePool(localnet.rpcUrls);
+  liar = await startLiar(localnet.rpcUrls[3] ?? '', () => lie);
+});
+afterAll(async () => {
+  await honest.close();
+  await liar.close();
+  await localnet.close();
+});
+
+const truth = fc.constant(undefined);
+const number = fc.oneof(fc.integer({ min: -400, max: 400 }), fc.constantFrom(-(10 ** 6), 10 ** 9));
+const error = fc.constantFrom(null, { InstructionError: [0, { Custom: 1 }] });
+const status = fc.record({
+  slot: fc.integer({ min: 1, max: 5_000 }),
+  confirmations: fc.constant(null),
+  err: error,
+  confirmationStatus: fc.constantFrom('processed', 'confirmed', 'finalized'),
+});
+
+/** What a liar says instead of the truth, method by method. */
+const lies = fc.record({
+  ahead: fc.oneof(truth, number),
+  higher: fc.oneof(truth, number),
+  blockHigher: fc.oneof(truth, number),
+  hash: fc.oneof(truth, fc.constant(falseHash(7))),
+  parentSlot: fc.oneof(truth, number),
+  signatures: fc.oneof(truth, fc.constant([])),
+  slots: fc.oneof(truth, fc.constantFrom('none', 'newest')),
+  status: fc.oneof(truth, fc.constant(null), status),
+  outcome: fc.oneof(
+    truth,
+    fc.constant(null),
+    fc.record({ slot: fc.integer({ min: 1, max: 5_000 }), err: error }),
+  ),
+});
+type Lies = typeof lies extends fc.Arbitrary<infer T> ? T : never;
+
+function tell(told: Lies): Lie {
+  return ({ method }, said) => {
+    if (method === 'getSlot' && told.ahead !== undefined) return Math.max(0, Number(said) + told.ahead);
+    if (method === 'getBlockHeight' && told.higher !== undefined)
+      return Math.max(0, Number(said) + told.higher);
+    if (method === 'getBlock' && said !== null) return blockOf(told, said as BlockAnswer);
+    if (method === 'getBlocksWithLimit' && told.slots !== undefined)
+      return told.slots === 'none' ? [] : [localnet.controls.chain.ledger.below(4).slot];
+    if (method === 'getSignatureStatuses' && told.status !== undefined)
+      return {
+        context: { slot: localnet.controls.chain.ledger.tip.slot },
+        value: (said as { value: unknown[] }).value.map(() => told.status),
+      };
+    if (method === 'getTransaction' && told.outcome !== undefined)
+      return told.outcome && { slot: told.outcome.slot, meta: { err: told.outcome.err, fee: 5_000 } };
+    return undefined;
+  };
+}
+
+function blockOf(
+  { blockHigher = 0, hash, parentSlot = 0, signatures }: Lies,
+  block: BlockAnswer,
+): BlockAnswer {
+  return {
+    ...block,
+    blockhash: hash ?? block.blockhash,
+    blockHeight: Math.max(0, block.blockHeight + blockHigher),
+    parentSlot: Math.max(0, block.parentSlot + parentSlot),
+    ...(signatures === undefined ? {} : { signatures }),
+  };
+}
+
+/** An attempt, sent or not, as a liar told its life. */
+async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
+  const { slot, height, blockhash, lastValidBlockHeight } = await quickChain(honest).latestBlockhash();
+  const nobody = base58.encode(Keypair.generate().secretKey);
+  const to = Keypair.generate().publicKey.toBase58();
+  const signature = isSent ? await localnet.airdrop(to, 1_000_000n) : nobody;
+  const shift = BigInt(lower);
+  const [told, last] = [height - shift, lastValidBlockHeight - shift].map((claim) =>
+    claim < 0n ? 0n : claim,
+  );
+  return {
+    signature,
+    blockhash,
+    blockhashSlot: slot,
+    blockhashHeight: told ?? 0n,
+    lastValidBlockHeight: last ?? 0n,
+    adoptedFrom: null,
+  };
+}
+
+/** The message of a buyer, sent or not, whose life a pool with a liar in it tells; null where it tells none. */
+async function adopt(pool: NodePool, isSent: boolean, isWhole: boolean): Promise<SignedAttempt | null> {
+  const { slot: acceptedAt, blockhash } = await quickChain(honest).latestBlockhash();
+  const send = async () =>
+    isSent
+      ? localnet.airdrop(Keypair.generate().publicKey.toBase58(), 1_000_000n)
+      : base58.encode(Keypair.generate().secretKey);
+  try {
+    // What only we can complete is adopted before it is sent; what its buyer signed alone may be final by then.
+    const sent = isWhole ? await send() : null;
+    if (isWhole) localnet.controls.produceSlots(8);
+    const life = await adoptedLife(pool, isWhole ? acceptedAt : null);
+    return { signature: sent ?? (await send()), blockhash, ...life };
+  } catch (error) {
+    if (isDomainError(error, 'NoHealthyNode')) return null;
+    throw error;
+  }
+}
+
+/** Lets an honest node forget where the transaction landed, or that it ever knew it. */
+function falter(beside: string, signature: string): void {
+  const { controls } = localnet;
+  const at = controls.chain.ledger.record(signature)?.slot ?? 1;
+  if (beside === 'hole') controls.setFault(0, '*', { kind: 'hole', from: at, to: at });
+  const { slot } = controls.chain.ledger.tip;
+  const result = { context: { slot }, value: [null] };
+  if (beside === 'false null') controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
+}
+
+async function look(pool: NodePool, attempt: SignedAttempt) {
+  const chain = quickChain(pool);
+  const [found] = await examine(chain, await findDue(chain, [attempt]), blockCache());
+  return found;
+}
+
+const cases = fc.record({
+  lies,
+  lower: fc.constantFrom(0, 0, 145, 400, -400, -(10 ** 12)),
+  isSent: fc.boolean(),
+  blocks: fc.constantFrom(6, 12, 148, 170),
+  others: fc.integer({ min: 1, max: 3 }),
+  /** What an honest node does wrong at the same time. */
+  beside: fc.constantFrom('nothing', 'nothing', 'false null', 'hole'),
+});
+const HONEST: Lies = {
+  ahead: undefined,
+  higher: undefined,
+  blockHigher: undefined,
+  hash: undefined,
+  parentSlot: undefined,
+  signatures: undefined,
+  slots: undefined,
+  status: undefined,
+  outcome: undefined,
+};
+
+const ALIVE: AttemptVerdict = { kind: 'alive', seen: null };
+
+/** The chain does not contradict the verdict on what carries the blockhash of the block at this height. */
+function expectTrue(verdict: AttemptVerdict, signature: string, height: bigint): void {
+  const { ledger } = localnet.controls.chain;
+  const isOver = BigInt(ledger.below(4).height) > height + LIFE;
+  const landing = ledger.record(signature);
+  if (verdict.kind === 'dead') expect({ isOver, landing }).toEqual({ isOver: true, landing: undefined });
+  if (verdict.kind === 'landed') expect(verdict).toMatchObject({ slot: BigInt(landing?.slot ?? -1) });
+  expect(verdict.kind).not.toBe('failed');
+}
+
+it('one liar in a pool of two to four, beside a node with a hole or a false null, brings no verdict that the chain contradicts', async () => {
+  const reached = new Set<string>();
+  const check = fc.asyncProperty(cases, async ({ lies: told, lower, isSent, blocks, others, beside }) => {
+    lie = () => undefined;
+    localnet.controls.clearFaults();
+    const attempt = await begin(isSent, lower);
+    const origin = localnet.controls.chain.ledger.bySlot(Number(attempt.blockhashSlot));
+    localnet.controls.produceSlots(blocks);
+    falter(beside, attempt.signature);
+    lie = tell(told);
+    const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
+    const found = await look(pool, attempt);
+    await pool.close();
+    const verdict = found?.verdict ?? ALIVE;
+    reached.add(verdict.kind);
+    expectTrue(verdict, attempt.signature, BigInt(origin?.height ?? 0));
+  });
+  const old = { lies: HONEST, lower: 145, blocks: 170, others: 2, isSent: false, beside: 'nothing' };
+  const hidden = { ...old, lower: 0, isSent: true, lies: { ...HONEST, signatures: [], status: null } };
+  const examples = [
+    old,
+    { ...old, isSent: true },
+    { ...old, blocks: 6 },
+    { ...old, lies: { ...HONEST, hash: falseHash(7) }, others: 1 },
+    { ...hidden, others: 1, beside: 'false null' },
+    { ...hidden, others: 1, beside: 'hole' },
+    { ...hidden, others: 2, beside: 'false null' },
+  ].map((example): [typeof example] => [example]);
+  await fc.assert(check, { numRuns: 40, examples });
+  expect(reached).toEqual(new Set(['alive', 'unknown', 'landed', 'dead']));
+}, 120_000);
+
+it('nor on the message of a buyer, whose life that pool has told', async () => {
+  const reached = new Set<string>();
+  const check = fc.asyncProperty(
+    cases,
+    fc.boolean(),
+    async ({ lies: told, isSent, blocks, others, beside }, isWhole) => {
+      localnet.controls.clearFaults();
+      const height = BigInt(localnet.controls.chain.ledger.tip.height);
+      const pool = await openNodePool([liar.url, ...localnet.rpcUrls.slice(0, others)]);
+      try {
+        lie = tell(told);
+        const attempt = await adopt(pool, isSent, isWhole);
+        if (attempt === null) return void reached.add('not adopted');
+        localnet.controls.produceSlots(blocks);
+        falter(beside, attempt.signature);
+        const verdict = (await look(pool, attempt))?.verdict ?? ALIVE;
+        reached.add(verdict.kind);
+        expectTrue(verdict, attempt.signature, height);
+      } finally {
+        await pool.close();
+      }
+    },
+  );
+  const old = { lies: HONEST, lower: 0, blocks: 170, others: 2, isSent: false, beside: 'nothing' };
+  const examples: [typeof old, boolean][] = [
+    [old, true],
+    [old, false],
+    [{ ...old, blocks: 148 }, false],
+    [{ ...old, isSent: true }, true],
+    [{ ...old, isSent: true, lies: { ...HONEST, signatures: [], status: null } }, false],
+    [{ ...old, isSent: true, lies: { ...HONEST, status: null }, others: 1, beside: 'false null' }, true],
+    [{ ...old, lies: { ...HONEST, higher: 400 } }, false],
+  ];
+  await fc.assert(check, { numRuns: 40, examples });
+  // Those that the examples reach: what the others do is drawn.
+  expect([...reached]).toEqual(expect.arrayContaining(['not adopted', 'alive', 'landed', 'dead']));
+}, 120_000);

@@ -1,0 +1,60 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => room.localnet.controls.clearFaults());
+afterAll(() => room?.close());
+
+describe('an attempt whose life is not over', () => {
+  it.each([
+    [
+      'all nodes are silent',
+      { kind: 'http', status: 503 },
+      'too few nodes report a finalized height: none from',
+    ],
+    ['finality stands still', { kind: 'result', result: 7 }, 'finality stands still at block height'],
+  ] as const)(
+    'is held while %s, and no longer once blocks become final again',
+    async (_name, fault, reason) => {
+      const sent = await room.attempt(wallet(), 5_000_000n);
+      room.swallow();
+      for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlockHeight', fault);
+      const { heard, hooks } = ears();
+      const end = room.restless().watch(sent, hooks);
+      await until(() => heard.length > 0);
+      expect(heard[0]).toContain(`held: ${reason}`);
+      room.localnet.controls.clearFaults();
+      expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
+      expect(heard[1]).toMatch(/^(sending|confirmed)$/);
+    },
+  );
+});
+
+describe('an attempt whose life is over', () => {
+  it.each([
+    ['has cut its history off', '*', (slot: number) => ({ kind: 'history-from', slot }) as const],
+    [
+      'keeps no history any more',
+      'getTransaction',
+      () => ({ kind: 'error', code: -32011, message: 'Transaction history is not available' }) as const,
+    ],
+  ])('is held while one of two nodes %s, and dead once it has it again', async (_name, method, faultAt) => {
+    const { controls } = room.localnet;
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    room.swallow();
+    controls.produceSlots(160);
+    controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));
+    const { heard, hooks } = ears();
+    const end = room.watcher.watch(sent, hooks);
+    await until(() => heard.length > 0);
+    expect(heard[0]).toMatch(/^held: /);
+    controls.clearFaults();
+    room.swallow();
+    await room.pool.probe();
+    expect((await end).verdict.kind).toBe('dead');
+  });
+});

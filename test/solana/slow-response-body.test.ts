@@ -1,0 +1,29 @@
+import { afterEach, expect, it } from 'vitest';
+import { getBlock } from '../../src/solana/rpc/methods.ts';
+import type { SolanaNode } from '../../src/solana/rpc/node.ts';
+import { closeDrips, Drip, poolWithDrip, readBlock } from './slow-response-server.ts';
+
+afterEach(closeDrips);
+
+const headerOf = (node: SolanaNode, slot: bigint) =>
+  getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
+type Header = Awaited<ReturnType<typeof headerOf>>;
+const isSame = (one: Header, other: Header) => one?.blockhash === other?.blockhash;
+
+it.each([
+  ['as two ranges read them', 16, false],
+  ['as one scanner reads them, with their headers', 8, true],
+])(
+  'blocks that are read at once are shown by the other nodes while one drips, %s',
+  async (_name, count, mute) => {
+    const state = new Drip(mute);
+    const pool = await poolWithDrip(state);
+    const slots = Array.from({ length: count }, (_, index) => BigInt(index + 2));
+    const headers = mute ? slots.map((slot) => pool.agreed((node) => headerOf(node, slot), isSame)) : [];
+    const shown = await Promise.all(slots.map((slot) => readBlock(pool, slot)));
+    expect(shown.map(({ header }) => header.slot)).toEqual(slots);
+    expect(state.drips).toBeGreaterThan(0);
+    state.on = false;
+    await Promise.all(headers);
+  },
+);

@@ -1,0 +1,94 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { LandingWatcher } from '../../src/solana/proof/landing.ts';
+import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+import { listen } from './rpc-calls.ts';
+
+const HOUR_MS = 3_600_000;
+let room: LandingRoom;
+
+beforeAll(async () => {
+  room = await LandingRoom.open();
+});
+afterEach(() => vi.restoreAllMocks());
+afterAll(() => room?.close());
+
+/** A watcher that polls hourly, and often only while somebody waits for `confirmed`. */
+const patient = () =>
+  new LandingWatcher(room.chain, { pollMs: HOUR_MS, awaitedPollMs: 10, resendMs: 60_000 });
+
+describe('a caller that waits for confirmed', () => {
+  it('is told at the rhythm of its own, which ends when it knows', async () => {
+    const watcher = patient();
+    const [slow, fast] = [ears(), ears()];
+    const asked: string[] = [];
+    const stop = listen(room.pool, asked);
+    const polls = () => asked.filter((method) => method === 'getSignatureStatuses').length;
+    const other = watcher.watch(await room.attempt(wallet(), 5_000_000n), slow.hooks);
+    expect(polls()).toBe(0);
+    const awaited = { ...fast.hooks, answersAt: 'confirmed' as const };
+    const wait = watcher.watch(await room.attempt(wallet(), 5_000_000n), awaited);
+    await room.withBlocks(until(() => fast.heard.includes('confirmed')));
+    expect(slow.heard).toContain('confirmed');
+    const told = polls();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(polls() - told).toBeLessThanOrEqual(1);
+    stop();
+    for (const { abort } of [slow, fast]) abort.abort();
+    await Promise.allSettled([other, wait]);
+  });
+
+  it('costs no question of its own: one poll is for all that wait', async () => {
+    const watcher = patient();
+    const waits = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const { heard, hooks, abort } = ears();
+        const sent = await room.attempt(wallet(), 5_000_000n);
+        return { heard, abort, start: () => watcher.watch(sent, { ...hooks, answersAt: 'confirmed' }) };
+      }),
+    );
+    const sizes: number[] = [];
+    const statuses = room.chain.recentStatuses.bind(room.chain);
+    vi.spyOn(room.chain, 'recentStatuses').mockImplementation((signatures) => {
+      sizes.push(signatures.length);
+      return statuses(signatures);
+    });
+    const running = waits.map(({ start }) => start());
+    await room.withBlocks(until(() => waits.every(({ heard }) => heard.includes('confirmed'))));
+    expect(new Set(sizes)).toEqual(new Set([12]));
+    for (const { abort } of waits) abort.abort();
+    await Promise.allSettled(running);
+  });
+
+  it('is never told so of one that failed in its block, which is not sent again', async () => {
+    const funds = await room.lamportsOf(room.signer.address);
+    const [first, second] = [
+      await room.attempt(wallet(), (funds * 2n) / 3n),
+      await room.attempt(wallet(), (funds * 2n) / 3n),
+    ];
+    const { hooks, heard } = ears();
+    const before = room.watcher.watch(first, ears().hooks);
+    const sent = vi.spyOn(room.chain, 'send');
+    const wait = room.watcher.watch(second, { ...hooks, answersAt: 'confirmed' });
+    expect((await room.withBlocks(wait)).verdict.kind).toBe('failed');
+    expect(heard).not.toContain('confirmed');
+    expect(sent.mock.calls.length).toBeLessThanOrEqual(2);
+    await room.withBlocks(before);
+  });
+
+  it('goes on to finalized without sending what is confirmed again, and sends the same bytes where a fork takes it back', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    await room.chain.send(sent.raw);
+    room.localnet.controls.produceSlots(2);
+    const send = vi.spyOn(room.chain, 'send');
+    const { hooks, heard } = ears();
+    const wait = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
+    room.localnet.controls.produceSlot();
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    expect(send).not.toHaveBeenCalled();
+    room.localnet.controls.fork(3);
+    await until(() => heard.includes('sending'));
+    await until(() => send.mock.calls.length > 0);
+    expect(send.mock.calls[0]?.[0]).toBe(sent.raw);
+    expect((await room.withBlocks(wait)).verdict.kind).toBe('landed');
+  });
+});

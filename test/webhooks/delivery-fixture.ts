@@ -1,0 +1,172 @@
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { failureInterceptor } from '../../src/activities/failures.ts';
+import {
+  createDeliverySteps,
+  createWebhookActivities,
+  type DeliverySteps,
+  type WebhookActivities,
+} from '../../src/activities/webhooks.ts';
+import { WEBHOOK_TASK_QUEUE, WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
+import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
+import { handOver } from '../../src/platform/roles/webhooks.ts';
+import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
+import { WebhookSender } from '../../src/webhooks/sender.ts';
+import { EXPLORER, openService, type Service } from '../http/service.ts';
+import { testWorkflows } from '../support/workflows.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+export const PATIENCE = { firstRetryMs: 20, longestRetryMs: 50, attempts: 3 };
+
+interface Workers {
+  readonly service: Service;
+  close(): Promise<void>;
+}
+
+interface Endpoint {
+  readonly id: string;
+  readonly secret: string;
+  readonly receiver: Receiver;
+}
+
+/** The API and both workers of webhooks, and for each test an endpoint of its own. */
+export class DeliveryRoom {
+  /** What happens once, right after the run has seen that nothing waits any more, and before it has ended. */
+  atTheEnd: (() => Promise<unknown>) | null = null;
+  /** What fails before a try has read anything. */
+  failsBefore: () => void = () => undefined;
+  #workers: Workers | undefined;
+  #endpoint: Endpoint | undefined;
+
+  get service(): Service {
+    if (this.#workers === undefined) throw new Error('the service starts before the first test');
+    return this.#workers.service;
+  }
+
+  get endpoint(): string {
+    return this.#told().id;
+  }
+
+  get secret(): string {
+    return this.#told().secret;
+  }
+
+  get receiver(): Receiver {
+    return this.#told().receiver;
+  }
+
+  async start(): Promise<void> {
+    const service = await openService();
+    const { address, namespace } = service;
+    const connection = await NativeConnection.connect({ address });
+    const sender = new WebhookSender({ allowPrivate: true });
+    const interceptors = { activity: [() => ({ inbound: failureInterceptor })] };
+    const shared = { connection, namespace, interceptors };
+    const worker = await Worker.create({
+      ...shared,
+      taskQueue: WORKFLOW_TASK_QUEUE,
+      workflowBundle: await testWorkflows(),
+      activities: this.#steps(service),
+    });
+    const activities = this.#tries(service, sender);
+    const teller = await Worker.create({ ...shared, taskQueue: WEBHOOK_TASK_QUEUE, activities });
+    const running = Promise.all([worker.run(), teller.run()]);
+    const close = async (): Promise<void> => {
+      worker.shutdown();
+      teller.shutdown();
+      await running;
+      await sender.close();
+      await connection.close();
+      await service.close();
+    };
+    this.#workers = { service, close };
+  }
+
+  async close(): Promise<void> {
+    await this.#workers?.close();
+  }
+
+  async addEndpoint(): Promise<void> {
+    const receiver = await startReceiver();
+    const url = `http://127.0.0.1:${receiver.port}/`;
+    const { row, secret } = await this.service.ledger.webhooks.put(url, ['deposit.*']);
+    if (secret === null) throw new Error('the endpoint was there already');
+    this.#endpoint = { id: row.id, secret, receiver };
+  }
+
+  async removeEndpoint(): Promise<void> {
+    await this.service.ledger.webhooks.remove(this.endpoint);
+    await this.receiver.close();
+  }
+
+  async happens(entity: string, ...kinds: readonly ('pending' | 'final' | 'dropped')[]): Promise<void> {
+    for (const kind of kinds)
+      await this.service.ledger.db
+        .transaction()
+        .execute((trx) => writeEvent(trx, { type: `deposit.${kind}`, entity, data: { entity } }));
+  }
+
+  /** One round of the outbox; answers how many lines it had. */
+  round(): Promise<number> {
+    const { ledger, temporal } = this.service;
+    return handOver(ledger.deliveries, (line) => startWebhookDelivery(temporal, line, PATIENCE));
+  }
+
+  runOf(entity: string) {
+    const id = webhookWorkflowId({ endpoint: this.endpoint, entity });
+    return this.service.temporal.workflow.getHandle(id);
+  }
+
+  /** Hands over what waits, and resolves when the runs have told it. */
+  async tell(...entities: readonly string[]): Promise<void> {
+    await this.round();
+    await Promise.all(entities.map((entity) => this.runOf(entity).result()));
+  }
+
+  async statesOf(entity: string): Promise<readonly string[]> {
+    const { rows } = await this.service.ledger.deliveries.list({ endpoint: this.endpoint, limit: 99 });
+    return rows
+      .filter((row) => row.entity === entity)
+      .map(({ state }) => state)
+      .toReversed();
+  }
+
+  #told(): Endpoint {
+    if (this.#endpoint === undefined) throw new Error('an endpoint is added before each test');
+    return this.#endpoint;
+  }
+
+  #steps({ ledger }: Service): DeliverySteps {
+    const steps = createDeliverySteps(ledger);
+    return {
+      ...steps,
+      nextDelivery: async (line) => {
+        const key = await steps.nextDelivery(line);
+        const happening = key === null ? this.atTheEnd : null;
+        if (happening !== null) this.atTheEnd = null;
+        await happening?.();
+        return key;
+      },
+    };
+  }
+
+  #tries({ ledger }: Service, sender: WebhookSender): WebhookActivities {
+    const activities = createWebhookActivities({ ledger, sender, explorer: EXPLORER, triesAtOnce: 100 });
+    return {
+      deliver: async (...given) => {
+        this.failsBefore();
+        return activities.deliver(...given);
+      },
+    };
+  }
+}
+
+/** {@link DeliveryRoom} for the tests of one file. */
+export function useDeliveryRoom(): DeliveryRoom {
+  const room = new DeliveryRoom();
+  beforeAll(() => room.start());
+  afterAll(() => room.close());
+  beforeEach(() => room.addEndpoint());
+  afterEach(() => room.removeEndpoint());
+  return room;
+}

@@ -1,0 +1,238 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { base58 } from '@scure/base';
+import {
+  Keypair,
+  MessageV0,
+  PublicKey,
+  type TransactionInstruction,
+  VersionedTransaction,
+} from '@solana/web3.js';
+import { vi } from 'vitest';
+import { createQuickActivities } from '../../../src/activities/quick-settlements.ts';
+import { createSignerActivities } from '../../../src/activities/signing.ts';
+import { X402 } from '../../../src/domain/payment.ts';
+import { isTerminal } from '../../../src/domain/settlement.ts';
+import type { SettlementState } from '../../../src/domain/steps.ts';
+import type { Ledger } from '../../../src/ledger/ledger.ts';
+import { feePayerKeys } from '../../../src/platform/roles/signer.ts';
+import { createLanding } from '../../../src/settlement/land.ts';
+import { loadKeypair, type Signer } from '../../../src/signing/signer.ts';
+import { SharedLives } from '../../../src/solana/proof/adopted.ts';
+import { LandingWatcher } from '../../../src/solana/proof/landing.ts';
+import { getTransaction } from '../../../src/solana/rpc/methods.ts';
+import { deriveAta } from '../../../src/solana/tokens/ata.ts';
+import { latestBlockhash } from '../../../src/solana/tx/blockhash.ts';
+import { TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
+import { RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts';
+import { Budgets } from '../../../src/x402/budgets.ts';
+import type { FacilitatorDeps } from '../../../src/x402/facilitator/facilitator.ts';
+import { x402Kind } from '../../../src/x402/kind.ts';
+import { NETWORKS } from '../../../src/x402/networks.ts';
+import type { Reached } from '../../../src/x402/purchase.ts';
+import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
+import { LandingRoom, PACE } from '../../solana/landing-fixture.ts';
+import { activityEnvironment } from '../../support/activity.ts';
+import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
+
+export const PRICE = 2_500n;
+export const NETWORK = NETWORKS.localnet;
+const BLOCK_MS = 30;
+const shown = { status: 'requested', code: null } as const;
+
+interface TransactionParts {
+  readonly buyer?: Keypair;
+  readonly feePayer?: string;
+  readonly memo?: string;
+  readonly amount?: bigint;
+  readonly mint?: string;
+  readonly program?: string;
+}
+
+/** A chain with blocks, a buyer with tokens, a seller with a token account, and the x402 worker's activities without Temporal. */
+export class SellingRoom {
+  readonly room: LandingRoom;
+  readonly buyer = Keypair.generate();
+  readonly seller = Keypair.generate().publicKey.toBase58();
+  readonly feePayers: readonly Signer[];
+  readonly #ledger: Ledger;
+  readonly #runs = new Map<string, Promise<Reached>>();
+  #clock: NodeJS.Timeout | undefined;
+  #nonce = 0;
+
+  private constructor(room: LandingRoom, ledger: Ledger, feePayers: readonly Signer[]) {
+    this.room = room;
+    this.#ledger = ledger;
+    this.feePayers = feePayers;
+  }
+
+  static async open(ledger: Ledger): Promise<SellingRoom> {
+    const room = await LandingRoom.open();
+    const keys = [1, 2].map(() => loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
+    const selling = new SellingRoom(room, ledger, await Promise.all(keys));
+    const { controls } = room.localnet;
+    for (const { address } of selling.feePayers) await controls.airdrop(address, 1_000_000_000n);
+    await controls.mintTo(selling.mint, selling.buyer.publicKey.toBase58(), 1_000_000n);
+    await controls.mintTo(selling.mint, selling.seller, 1n);
+    controls.produceSlots(8);
+    selling.startBlocks();
+    return selling;
+  }
+
+  async close(): Promise<void> {
+    this.stopBlocks();
+    await Promise.allSettled(this.#runs.values());
+    await this.room.close();
+  }
+
+  get mint(): string {
+    return this.room.localnet.mint.address;
+  }
+
+  /** The fee payer that `/supported` publishes. */
+  get feePayer(): string {
+    return this.feePayers[0]?.address ?? '';
+  }
+
+  startBlocks(): void {
+    this.#clock ??= setInterval(() => this.room.localnet.controls.produceSlot(), BLOCK_MS);
+  }
+
+  stopBlocks(): void {
+    clearInterval(this.#clock);
+    this.#clock = undefined;
+  }
+
+  deps(change: Partial<FacilitatorDeps> = {}): FacilitatorDeps {
+    return {
+      ledger: this.#ledger,
+      chain: this.room.chain,
+      blockhashes: new RecentBlockhashes(this.room.pool),
+      runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), late(withinMs)]) },
+      network: NETWORK,
+      feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
+      managed: this.feePayers.map(({ address }) => address),
+      limits: LIMITS,
+      budgets: this.budgets(10_000_000n, 10_000_000n),
+      tokenPolicy: {},
+      apiKeys: null,
+      rateLimit: null,
+      warn: () => undefined,
+      ...change,
+    };
+  }
+
+  budgets(feePayer: bigint, buyer: bigint): Budgets {
+    return new Budgets({ ledger: this.#ledger, budgets: { feePayer, buyer } });
+  }
+
+  /** Base64 of what the official client makes: two limits, the transfer, a memo; signed by the buyer alone. */
+  async transaction(parts: TransactionParts = {}): Promise<string> {
+    const { buyer = this.buyer, feePayer = this.feePayer, amount = PRICE, mint = this.mint } = parts;
+    const { program = TOKEN_PROGRAM } = parts;
+    const owner = buyer.publicKey.toBase58();
+    this.#nonce += 1;
+    const source = deriveAta(owner, mint, program);
+    const destination = deriveAta(this.seller, mint, program);
+    const keys = [[source, 'w'], [mint], [destination, 'w'], [owner, 's']] as const;
+    const { decimals } = this.room.localnet.mint;
+    const instructions: TransactionInstruction[] = [
+      units(),
+      price(),
+      transferChecked({ keys, amount, decimals, program }),
+      memo(parts.memo ?? `nonce ${this.#nonce}`),
+    ];
+    // Not the shared one of the chain: blocks made at once may have ended it.
+    const { blockhash: recentBlockhash } = await latestBlockhash(this.room.pool);
+    const payerKey = new PublicKey(feePayer);
+    const message = MessageV0.compile({ payerKey, recentBlockhash, instructions });
+    const transaction = new VersionedTransaction(message);
+    transaction.sign([buyer]);
+    return Buffer.from(transaction.serialize()).toString('base64');
+  }
+
+  /** Sends it as somebody would who has the fee payer's key; resolves with the signature once the chain has it. */
+  async sendElsewhere(transaction: string): Promise<string> {
+    const read = VersionedTransaction.deserialize(Buffer.from(transaction, 'base64'));
+    const signature = (await this.feePayers[0]?.sign(read.message.serialize())) ?? new Uint8Array();
+    read.addSignature(new PublicKey(this.feePayer), signature);
+    await this.room.chain.send(Buffer.from(read.serialize()).toString('base64'));
+    const named = base58.encode(signature);
+    await vi.waitFor(
+      () =>
+        this.room.pool
+          .read((node) => getTransaction(node, named, 'confirmed'))
+          .then((shown) => {
+            if (shown === null) throw new Error('not yet');
+          }),
+      10_000,
+    );
+    return named;
+  }
+
+  requirements2(change: object = {}) {
+    return {
+      scheme: 'exact',
+      network: NETWORK.caip2,
+      asset: this.mint,
+      amount: PRICE.toString(),
+      payTo: this.seller,
+      maxTimeoutSeconds: 60,
+      extra: { feePayer: this.feePayer },
+      ...change,
+    };
+  }
+
+  version2(transaction: unknown, change: object = {}) {
+    const paymentRequirements = this.requirements2(change);
+    const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload: { transaction } };
+    return { x402Version: 2, paymentPayload, paymentRequirements };
+  }
+
+  version1(transaction: unknown, change: object = {}) {
+    const { amount, ...rest } = this.requirements2({ network: NETWORK.v1 });
+    const described = { resource: 'http://shop/report', description: '', mimeType: '' };
+    const paymentRequirements = { ...rest, maxAmountRequired: amount, ...described, ...change };
+    const payment = { scheme: 'exact', network: NETWORK.v1, payload: { transaction } };
+    return { x402Version: 1, paymentPayload: { x402Version: 1, ...payment }, paymentRequirements };
+  }
+
+  /** As `PaymentRuns`: callers share one wait, and Postgres has the state. */
+  reach(id: string): Promise<Reached> {
+    const going = this.#runs.get(id);
+    if (going !== undefined) return going;
+    const run = this.#run(id).finally(() => this.#runs.delete(id));
+    this.#runs.set(id, run);
+    return run;
+  }
+
+  async #run(id: string): Promise<Reached> {
+    const { quick, landing } = this.#activities();
+    const settling: Promise<SettlementState> = activityEnvironment().run(() =>
+      quick.settleQuickly({ id, shown }),
+    );
+    const { attempt, status } = await settling;
+    const signature = attempt?.signature ?? null;
+    if (status === 'confirmed' || isTerminal(status) || attempt === null || signature === null)
+      return { status, signature };
+    await activityEnvironment().run(() => landing.landAttempt({ id, n: attempt.n, signature }));
+    return { status: (await this.#ledger.settlements.get(id)).status, signature };
+  }
+
+  #activities() {
+    const { chain, pool } = this.room;
+    const feePayers = this.feePayers.map(({ address }) => address);
+    const kind = x402Kind({ ledger: this.#ledger, chain, lives: new SharedLives(pool), feePayers });
+    const watcher = new LandingWatcher(chain, PACE);
+    const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, restMs: 50 };
+    const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
+    const keys = feePayerKeys(this.feePayers);
+    const signer = createSignerActivities({ keys, bounds, rules: { [X402]: paymentRule } });
+    return { quick: createQuickActivities({ ...deps, signer }), landing: createLanding(deps) };
+  }
+}
+
+/** Where a caller is who does not wait any longer. */
+async function late(withinMs: number): Promise<Reached> {
+  await sleep(withinMs);
+  return { status: 'requested', signature: null };
+}

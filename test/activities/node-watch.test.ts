@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { watchNodes } from '../../src/activities/node-watch.ts';
-import type { NodeWarning } from '../../src/solana/rpc/report.ts';
+import { NODE_ALERTS, type NodeWarning } from '../../src/solana/rpc/report.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { useLedger } from '../ledger/support.ts';
 
@@ -17,20 +17,7 @@ async function reportsEnd(): Promise<void> {
   await sql`update alert set last_seen_at = now() - interval '91 seconds'`.execute(use.ledger.db);
 }
 
-const RULES = {
-  'few-nodes': 'too_few_nodes',
-  'one-provider': 'nodes_of_one_provider',
-  'history-off': 'node_history_off',
-  'ledger-gap': 'node_ledger_gap',
-  'version-behind': 'node_version_behind',
-  lagging: 'node_lagging',
-  silent: 'node_silent',
-  'other-cluster': 'node_other_cluster',
-  'same-node': 'node_twice',
-  'false-word': 'node_false_word',
-} as const satisfies Record<NodeWarning['rule'], string>;
-
-const ofAll = (rule: NodeWarning['rule']) => rule === 'few-nodes' || rule === 'one-provider';
+const ofAll = (kind: NodeWarning['kind']) => kind === 'too_few_nodes' || kind === 'nodes_of_one_provider';
 
 async function open(): Promise<readonly string[]> {
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
@@ -44,24 +31,23 @@ beforeEach(async () => {
 describe('the watch over the nodes', () => {
   it('opens an alert for each broken rule and closes it when the rule is kept again', async () => {
     await use.ledger.alerts.raise({ kind: 'unknown_spend', subject: 'sig', message: 'not about nodes' });
-    const rules = Object.keys(RULES) as NodeWarning['rule'][];
-    const broken = rules.map((rule): NodeWarning => {
-      return { rule, node: ofAll(rule) ? null : `the-${rule}`, message: `${rule} is broken` };
+    const broken = NODE_ALERTS.map((kind): NodeWarning => {
+      return { kind, node: ofAll(kind) ? null : `the-${kind}`, message: `${kind} is broken` };
     });
     await report(...broken);
-    const about = rules.map((rule) => `${RULES[rule]} ${ofAll(rule) ? 'sluice' : `the-${rule}`}`);
+    const about = NODE_ALERTS.map((kind) => `${kind} ${ofAll(kind) ? 'sluice' : `the-${kind}`}`);
     expect(await open()).toEqual([...about, 'unknown_spend sig'].toSorted());
     await reportsEnd();
-    await report(...broken.filter(({ rule }) => rule === 'ledger-gap'));
-    expect(await open()).toEqual(['node_ledger_gap the-ledger-gap', 'unknown_spend sig']);
+    await report(...broken.filter(({ kind }) => kind === 'node_ledger_gap'));
+    expect(await open()).toEqual(['node_ledger_gap the-node_ledger_gap', 'unknown_spend sig']);
     await reportsEnd();
     await report();
     expect(await open()).toEqual(['unknown_spend sig']);
   });
 
   it('keeps an alert open while one of two workers reports it, and closes it without a report', async () => {
-    const behind: NodeWarning = { rule: 'version-behind', node: 'n', message: 'n is old' };
-    const silent: NodeWarning = { rule: 'silent', node: 'm', message: 'm is silent' };
+    const behind: NodeWarning = { kind: 'node_version_behind', node: 'n', message: 'n is old' };
+    const silent: NodeWarning = { kind: 'node_silent', node: 'm', message: 'm is silent' };
     await report(behind);
     await report(silent);
     await report();

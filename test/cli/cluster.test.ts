@@ -54,5 +54,5 @@ it('a node without the blocks that the scan needs is named', async () => {
   localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
   localnet.controls.produceSlots(5);
   const { json } = await sluice('nodes', 'list');
-  expect(json).toMatchObject({ warnings: [{ rule: 'ledger-gap', node }] });
+  expect(json).toMatchObject({ warnings: [{ kind: 'node_ledger_gap', node }] });
 });

@@ -46,7 +46,7 @@ describe('URLs of the same identity', () => {
     expect(memberships(pool)).toEqual(['joined', 'refused']);
     const [kept = '', same = ''] = names(pool);
     expect(pool.report()[1]).toMatchObject({ sameAs: kept });
-    expect(pool.warnings().map(({ rule, node }) => [rule, node])).toContainEqual(['same-node', same]);
+    expect(pool.warnings().map(({ kind, node }) => [kind, node])).toContainEqual(['node_twice', same]);
     expect(await askedNames(pool)).toEqual([kept]);
     const second = await pool.second(
       kept,
@@ -192,7 +192,7 @@ describe('the cluster of a pool', () => {
     localnet.controls.setFault(1, 'getGenesisHash', { kind: 'http', status: 503 });
     await expect(nodes.confirmCluster()).rejects.toMatchObject({
       code: 'NoHealthyNode',
-      message: expect.stringContaining('1 of 3 RPC nodes still show'),
+      message: expect.stringContaining('1 of 3 RPC nodes return cluster'),
     });
     expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
   });
@@ -208,7 +208,6 @@ describe('what a probe finds', () => {
       version: '3.0.0',
       history: 'on',
       firstAvailableBlock: BigInt(localnet.controls.chain.ledger.first.slot),
-      processedSlot: tip,
       finalizedSlot: tip - 2n,
       lagSlots: 0n,
       missingMethods: ['getFeeCalculatorForBlockhash', 'getFees'],
@@ -224,11 +223,11 @@ describe('what a probe finds', () => {
     const off = { kind: 'error', code: -32011, message: 'Transaction history is not available' } as const;
     localnet.controls.setFault(0, 'getTransaction', off);
     const nodes = await open();
-    const rules = () => nodes.warnings().map(({ rule, node }) => `${rule} ${node}`);
-    expect(rules()).toEqual([`history-off ${names(nodes)[0]}`]);
+    const rules = () => nodes.warnings().map(({ kind, node }) => `${kind} ${node}`);
+    expect(rules()).toEqual([`node_history_off ${names(nodes)[0]}`]);
     localnet.controls.setFault(1, 'getSignatureStatuses', off, 1);
     await nodes.all((node) => node.call('getSignatureStatuses', [[]], z.unknown()));
-    expect(rules()).toContain(`history-off ${names(nodes)[1]}`);
+    expect(rules()).toContain(`node_history_off ${names(nodes)[1]}`);
     expect(notices).toEqual([expect.stringContaining('--enable-rpc-transaction-history')]);
   });
 
@@ -240,7 +239,7 @@ describe('what a probe finds', () => {
     const nodes = await open();
     expect(nodes.warnings(BigInt(snapshot) - 1n)).toMatchObject([
       {
-        rule: 'ledger-gap',
+        kind: 'node_ledger_gap',
         node: names(nodes)[1],
         message: expect.stringContaining(`before slot ${snapshot}`),
       },
@@ -256,7 +255,7 @@ describe('what a probe finds', () => {
     for (const node of [0, 1]) localnet.controls.setFault(node, 'getVersion', updated);
     localnet.controls.setFault(0, 'isBlockhashValid', gone);
     await nodes.probe();
-    expect(nodes.warnings()).toMatchObject([{ rule: 'version-behind', node: names(nodes)[2] }]);
+    expect(nodes.warnings()).toMatchObject([{ kind: 'node_version_behind', node: names(nodes)[2] }]);
     expect(nodes.report()[0]?.missingMethods).toContain('isBlockhashValid');
   });
 });

@@ -10,8 +10,8 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
     version: '3.0.0',
     firstAvailableBlock: 0n,
     history: 'on',
-    processedSlot: 1n,
-    finalizedSlot: null,
+    identity: null,
+    finalizedSlot: 1n,
     lagSlots: null,
     missingMethods: [],
     latencyMs: null,
@@ -23,14 +23,17 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
   };
 }
 
-const rules = (...reports: NodeReport[]) => nodeWarnings(reports).map(({ rule, node }) => `${rule} ${node}`);
+const rules = (...reports: NodeReport[]) => nodeWarnings(reports).map(({ kind, node }) => `${kind} ${node}`);
 
 describe('the rules of node operation', () => {
   it('want two nodes that serve', () => {
     expect(rules(report('a'), report('b'))).toEqual([]);
-    expect(rules(report('a'))).toEqual(['few-nodes null']);
-    expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual(['few-nodes null', 'silent b']);
-    expect(rules(report('a'), report('b', { processedSlot: null }))).toEqual(['few-nodes null']);
+    expect(rules(report('a'))).toEqual(['too_few_nodes null']);
+    expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual([
+      'too_few_nodes null',
+      'node_silent b',
+    ]);
+    expect(rules(report('a'), report('b', { finalizedSlot: null }))).toEqual(['too_few_nodes null']);
   });
 
   it.each([
@@ -41,7 +44,7 @@ describe('the rules of node operation', () => {
   ])('want nodes of independent providers: not %s and %s', (one, other, domain) => {
     expect(nodeWarnings([report(one), report('x.example'), report(other)])).toEqual([
       {
-        rule: 'one-provider',
+        kind: 'nodes_of_one_provider',
         node: null,
         message: expect.stringContaining(
           `one provider may fail and lie together: ${one}, ${other} at ${domain}`,
@@ -63,24 +66,24 @@ describe('the rules of node operation', () => {
 
   it('want each to keep up, to have answered, and to be of the same cluster', () => {
     const said = (about: Partial<NodeReport>) =>
-      nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ rule, message }) => [
-        rule,
+      nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ kind, message }) => [
+        kind,
         message,
       ]);
     const lag = { cause: 'lag', reason: 'lags 200 slots behind' } as const;
-    expect(said({ demoted: lag })).toEqual([['lagging', 'c lags 200 slots behind']]);
+    expect(said({ demoted: lag })).toEqual([['node_lagging', 'c lags 200 slots behind']]);
     expect(said({ demoted: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
     const silent = { membership: 'silent', demoted: { cause: 'silent', reason: 'HTTP 503' } } as const;
-    expect(said(silent)).toEqual([['silent', 'c does not answer: HTTP 503']]);
+    expect(said(silent)).toEqual([['node_silent', 'c does not answer: HTTP 503']]);
     const reason = 'belongs to cluster x, not g: refused for good';
     const refused = { membership: 'refused', demoted: { cause: 'refused', reason } } as const;
-    expect(said(refused)).toEqual([['other-cluster', `c ${reason}`]]);
+    expect(said(refused)).toEqual([['node_other_cluster', `c ${reason}`]]);
     const twin = {
       membership: 'refused',
       sameAs: 'a',
       demoted: { cause: 'refused', reason: 'is a' },
     } as const;
-    expect(said(twin)).toEqual([['same-node', 'c is a']]);
+    expect(said(twin)).toEqual([['node_twice', 'c is a']]);
   });
 
   it('want the blocks that are needed, and only of nodes that name their first block', () => {
@@ -90,8 +93,8 @@ describe('the rules of node operation', () => {
       report('c', { firstAvailableBlock: null }),
     ];
     const named = (neededSlot: bigint | null) =>
-      nodeWarnings(nodes, neededSlot).map(({ rule, node }) => `${rule} ${node}`);
-    expect(named(8n)).toEqual(['ledger-gap b']);
+      nodeWarnings(nodes, neededSlot).map(({ kind, node }) => `${kind} ${node}`);
+    expect(named(8n)).toEqual(['node_ledger_gap b']);
     expect(named(9n)).toEqual([]);
     expect(named(null)).toEqual([]);
   });
@@ -99,8 +102,8 @@ describe('the rules of node operation', () => {
   it('compare releases by number, and leave out those that count otherwise or say nothing', () => {
     const of = (...versions: (string | null)[]) =>
       rules(...versions.map((version, index) => report(`n${index}`, { version })));
-    expect(of('3.10.0', '3.9.9')).toEqual(['version-behind n1']);
-    expect(of('2.3.13', '3.0.0', '3.0.0')).toEqual(['version-behind n0']);
+    expect(of('3.10.0', '3.9.9')).toEqual(['node_version_behind n1']);
+    expect(of('2.3.13', '3.0.0', '3.0.0')).toEqual(['node_version_behind n0']);
     expect(of('3.0.0', '0.708.20306', null)).toEqual([]);
     expect(of('3.0.1 (fork)', '3.0.1')).toEqual([]);
   });

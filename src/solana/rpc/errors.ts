@@ -101,7 +101,7 @@ export interface FaultDetails {
   readonly cause?: unknown;
 }
 
-/** A node that did not answer, or sent an unusable answer. `why` is the message without the node's name. */
+/** A node that did not answer, or sent an unusable answer. `reason` is the message without the node's name. */
 export class NodeFault extends DomainError {
   readonly node: string;
   readonly reason: string;

@@ -1,23 +1,20 @@
+import type { AlertKind } from '../../domain/alerts.ts';
 import type { Demotion } from './health.ts';
+import { sharedDomains } from './node-urls.ts';
 import type { NodeFacts } from './probe.ts';
-import { sharedDomains } from './providers.ts';
 
 /** `silent`: no answer since the start. `refused`, for good: of another cluster, or joined under another URL. */
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
- * One node's state. Slots: from the newest probe, null if it failed; latency and error rate (0 to 1): running means.
+ * One node's state. `finalizedSlot`: from the newest probe, null if it failed; latency and error rate (0 to 1): running means.
  */
-export interface NodeReport {
+export interface NodeReport extends Omit<NodeFacts, 'genesisHash'> {
   readonly node: string;
   readonly membership: Membership;
   readonly genesisHash: string | null;
   /** The name under which this node has joined by another URL; null otherwise. */
   readonly sameAs: string | null;
-  readonly version: string | null;
-  readonly firstAvailableBlock: bigint | null;
-  readonly history: NodeFacts['history'];
-  readonly processedSlot: bigint | null;
   readonly finalizedSlot: bigint | null;
   readonly lagSlots: bigint | null;
   readonly missingMethods: readonly string[];
@@ -28,19 +25,23 @@ export interface NodeReport {
   readonly calls: number;
 }
 
+/** Kinds of alerts about nodes: each is a broken rule of node operation. */
+export const NODE_ALERTS = [
+  'too_few_nodes',
+  'nodes_of_one_provider',
+  'node_history_off',
+  'node_ledger_gap',
+  'node_version_behind',
+  'node_lagging',
+  'node_false_word',
+  'node_silent',
+  'node_other_cluster',
+  'node_twice',
+] as const satisfies readonly AlertKind[];
+
 /** A broken rule of node operation; `node` null = it concerns all. */
 export interface NodeWarning {
-  readonly rule:
-    | 'few-nodes'
-    | 'one-provider'
-    | 'history-off'
-    | 'ledger-gap'
-    | 'version-behind'
-    | 'lagging'
-    | 'false-word'
-    | 'silent'
-    | 'other-cluster'
-    | 'same-node';
+  readonly kind: (typeof NODE_ALERTS)[number];
   readonly node: string | null;
   readonly message: string;
 }
@@ -63,20 +64,21 @@ type Rule = (node: NodeReport, compared: Compared) => string | null;
 
 /** The rules for a node that has joined: the text after its name, or null if it keeps the rule. */
 const JOINED_RULES = {
-  'history-off': ({ history }) =>
+  node_history_off: ({ history }) =>
     history === 'off' ? 'keeps no transaction history: start it with --enable-rpc-transaction-history' : null,
-  'ledger-gap': ({ firstAvailableBlock: first }, { neededSlot }) =>
+  node_ledger_gap: ({ firstAvailableBlock: first }, { neededSlot }) =>
     first !== null && neededSlot !== null && first > neededSlot
       ? `has no blocks before slot ${first}; blocks from slot ${neededSlot} on are needed. Restart nodes from their own ledger, not from a snapshot`
       : null,
-  'version-behind': ({ version }, { newest }) => {
+  node_version_behind: ({ version }, { newest }) => {
     const own = releaseOf(version);
     const isBehind = own !== null && newest !== null && compareReleases(own, newest) < 0;
     return isBehind ? `runs ${version}, others ${newest.join('.')}: update it` : null;
   },
-  lagging: ({ demoted }) => (demoted?.cause === 'lag' ? demoted.reason : null),
-  'false-word': ({ demoted }) => (demoted?.cause === 'false' ? `${demoted.reason}: it is asked last` : null),
-} as const satisfies Partial<Record<NodeWarning['rule'], Rule>>;
+  node_lagging: ({ demoted }) => (demoted?.cause === 'lag' ? demoted.reason : null),
+  node_false_word: ({ demoted }) =>
+    demoted?.cause === 'false' ? `${demoted.reason}: it is asked last` : null,
+} as const satisfies Partial<Record<NodeWarning['kind'], Rule>>;
 
 /**
  * The broken rules of node operation. `neededSlot`: the lowest slot whose blocks an open attempt or the scan needs.
@@ -91,7 +93,7 @@ export function nodeWarnings(
   const compared = { newest: releases.toSorted(compareReleases).at(-1) ?? null, neededSlot };
   return [
     ...oneProvider(reports),
-    ...fewNodes(joined.filter(({ processedSlot }) => processedSlot !== null).length, reports.length),
+    ...fewNodes(joined.filter(({ finalizedSlot }) => finalizedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
       report.membership === 'joined' ? brokenBy(report, compared) : [absent(report)],
     ),
@@ -100,25 +102,26 @@ export function nodeWarnings(
 
 function brokenBy(report: NodeReport, compared: Compared): readonly NodeWarning[] {
   const { node } = report;
-  return Object.entries(JOINED_RULES).flatMap(([rule, textOf]) => {
+  return Object.entries(JOINED_RULES).flatMap(([kind, textOf]) => {
     const text = textOf(report, compared);
     return text === null
       ? []
-      : [{ rule: rule as keyof typeof JOINED_RULES, node, message: `${node} ${text}` }];
+      : [{ kind: kind as keyof typeof JOINED_RULES, node, message: `${node} ${text}` }];
   });
 }
 
 function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
   const reason = demoted?.reason ?? '';
-  if (membership === 'silent') return { rule: 'silent', node, message: `${node} does not answer: ${reason}` };
-  const rule = sameAs === null ? 'other-cluster' : 'same-node';
-  return { rule, node, message: `${node} ${reason}` };
+  if (membership === 'silent')
+    return { kind: 'node_silent', node, message: `${node} does not answer: ${reason}` };
+  const kind = sameAs === null ? 'node_other_cluster' : 'node_twice';
+  return { kind, node, message: `${node} ${reason}` };
 }
 
 function fewNodes(answering: number, configured: number): NodeWarning[] {
   if (answering >= 2) return [];
   const message = `${answering} of ${configured} nodes answer: run at least two`;
-  return [{ rule: 'few-nodes', node: null, message }];
+  return [{ kind: 'too_few_nodes', node: null, message }];
 }
 
 function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
@@ -127,7 +130,7 @@ function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
   if (shared.length === 0) return [];
   const groups = shared.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
   const message = `nodes of one provider may fail and lie together: ${groups}. Add a node of another provider`;
-  return [{ rule: 'one-provider', node: null, message }];
+  return [{ kind: 'nodes_of_one_provider', node: null, message }];
 }
 
 type Release = readonly [major: number, minor: number, patch: number];

@@ -123,22 +123,7 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
       handler: async ({ caller: actor, params: { id }, body }) =>
         presentDeposit(await rejectDeposit(deps, id, { actor, reason: body.reason }), explorer),
     });
-    app.route({
-      method: 'GET',
-      url: '/v1/deposits/:id',
-      schema: {
-        operationId: 'getDeposit',
-        tags: ['deposits'],
-        summary: 'Get a deposit in its current state',
-        params: z.object({ id: depositIdParam }),
-        response: { 200: DepositBody, ...problems },
-      },
-      handler: async ({ params: { id } }) => {
-        const row = await ledger.deposits.find(id);
-        if (row === undefined) throw new DomainError('NotFound', `there is no deposit ${id}`, { id });
-        return presentDeposit(row, explorer);
-      },
-    });
+    await app.register(oneDeposit(deps));
     app.route({
       method: 'GET',
       url: '/v1/deposits',
@@ -159,6 +144,27 @@ export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
         const { limit, cursor: _cursor, ...filter } = query;
         const { events, next } = await ledger.depositFeed.events(after, limit, filter);
         return { events: events.map((event) => presentEvent(event, explorer)), next: next.toString() };
+      },
+    });
+  };
+}
+
+function oneDeposit({ ledger, explorer }: DepositDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.route({
+      method: 'GET',
+      url: '/v1/deposits/:id',
+      schema: {
+        operationId: 'getDeposit',
+        tags: ['deposits'],
+        summary: 'Get a deposit in its current state',
+        params: z.object({ id: depositIdParam }),
+        response: { 200: DepositBody, ...problems },
+      },
+      handler: async ({ params: { id } }) => {
+        const row = await ledger.deposits.find(id);
+        if (row === undefined) throw new DomainError('NotFound', `there is no deposit ${id}`, { id });
+        return presentDeposit(row, explorer);
       },
     });
   };

@@ -25,7 +25,7 @@ const LOOKED_EVERY_MS = 60_000;
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
 const closers = new Closers();
-const { signal } = shutdownSignal();
+const signal = shutdownSignal();
 
 try {
   const url = await serve(config, logger, closers);

@@ -37,7 +37,7 @@ async function work(): Promise<void> {
   const logger = createLogger({ level: config.logLevel, name: 'worker' });
   installRuntime(logger, config.metricsAddress);
   try {
-    await runWorkers(config, staff, shutdownSignal().signal);
+    await runWorkers(config, staff, shutdownSignal());
   } catch (error) {
     // Domain errors, such as unreachable nodes, may be resolved by a restart: log one line without a stack.
     if (!isDomainError(error)) throw error;

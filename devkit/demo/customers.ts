@@ -10,7 +10,6 @@ export interface Case {
   readonly terms: WithdrawalTerms;
 }
 
-/** The withdrawals of one run; no two runs share an id. */
 export interface Customers {
   readonly paid: readonly Case[];
   readonly rejected: Case;

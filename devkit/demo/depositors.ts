@@ -5,7 +5,6 @@ import { Payer, type Steps, type Token } from '../localstack/payer.ts';
 import { openDeposits } from './development-pool.ts';
 import type { Stage } from './stage.ts';
 
-/** What one transaction is to bring to one user. Amounts in base units. */
 export interface Gift {
   readonly what: string;
   readonly wallet: string;
@@ -17,7 +16,6 @@ export interface Gift {
   readonly reason: NotCreditedReason | null;
 }
 
-/** One transaction of somebody who pays, or pretends to. */
 export interface Payment {
   readonly from: Payer;
   readonly steps: readonly Steps[];
@@ -33,9 +31,7 @@ export interface Depositors {
 
 const LAMPORTS = 2_000_000_000n;
 const UNITS = 100_000_000n;
-/** The least deposit of the demo's token: one of it. */
 const LEAST = 1_000_000n;
-/** The Token-2022 token of both chains withholds 1 %. */
 const FEE_DIVISOR = 100n;
 
 /** Imports the pool, lists the assets, gives three users an address each, and funds those who pay. */

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { type Command, Option } from '@commander-js/extra-typings';
 import { inColumns } from '../../src/cli/columns.ts';
 import { DEV_FILE } from '../../src/cli/dev-file.ts';
-import { EXIT, UsageError } from '../../src/cli/exit.ts';
-import { stoppedBy } from '../../src/cli/interruption.ts';
+import { EXIT, Interrupted, UsageError } from '../../src/cli/exit.ts';
 import { type Output, run } from '../../src/cli/output.ts';
 import { SluiceClient } from '../../src/client/client.ts';
 import { aborted, shutdownSignal } from '../../src/platform/shutdown.ts';
@@ -21,6 +20,10 @@ const GATEWAY_PORT = 4021;
 const KEYS = '.sluice/keys';
 /** What Temporal is started again with where it dies; gone with the stack. */
 const TEMPORAL_DATA = '.sluice/temporal';
+
+export function stoppedBy(signal: AbortSignal, error: unknown): unknown {
+  return signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
+}
 
 export function chainOption() {
   return new Option(
@@ -41,7 +44,7 @@ export function registerDev(program: Command): void {
 async function keepStack(output: Output, chainKind: ChainKind | undefined): Promise<number> {
   const leaveFolder = holdFolder();
   forgetTemporal();
-  const { signal } = shutdownSignal();
+  const signal = shutdownSignal();
   signal.addEventListener('abort', () => output.progress('stopping'));
   try {
     await runStack(output, signal, chainKind);

@@ -17,11 +17,8 @@ import type { Stage } from './stage.ts';
 import type { DemoRow } from './table.ts';
 
 export interface SalesReport {
-  /** Transfers from the buyer to the seller that the blocks show. */
   readonly paid: number;
-  /** Payments that the upstream has answered. */
   readonly served: number;
-  /** Repeated requests that got the stored answer. */
   readonly replayed: number;
   /** Payments that were shown for another request, and refused. */
   readonly refusedDuplicates: number;
@@ -61,7 +58,6 @@ export async function sell(stage: Stage): Promise<Selling> {
   return { sales, bought, replay, isReplayStored, duplicate, survivor };
 }
 
-/** Holds what was sold against the blocks, the upstream and the record. */
 export async function auditSales(stage: Stage, selling: Selling): Promise<SalesReport> {
   const { sales, bought, replay, isReplayStored, duplicate } = selling;
   const { last, kill } = await selling.survivor;

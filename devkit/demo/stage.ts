@@ -11,6 +11,5 @@ export interface Stage {
   /** URL of the node that is asked for the truth. */
   readonly node: string;
   readonly say: (line: string) => void;
-  /** Ends the demo early; what waits rejects. */
   readonly signal: AbortSignal;
 }

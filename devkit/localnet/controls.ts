@@ -96,7 +96,6 @@ export class Controls {
     return total;
   }
 
-  /** Gives lamports from the faucet; resolves with the signature when finalized. Where blocks come by hand, it produces them. */
   async airdrop(address: string, lamports: bigint): Promise<string> {
     return this.#finalized(airdrop(this.chain, this.#faucet, address, lamports));
   }

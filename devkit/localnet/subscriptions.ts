@@ -13,7 +13,6 @@ import { checkSignature, commitmentOf, Params } from './rpc/params.ts';
 /** Called after every block; true ends the subscription. */
 type Watcher = () => boolean;
 
-/** The answer to a request, and what may only be said after it. */
 interface Reply {
   readonly result: unknown;
   readonly afterwards?: () => void;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { orAborted } from '../../src/platform/shutdown.ts';
+import { aborted } from '../../src/platform/shutdown.ts';
 import { guard, unguard } from './watchdog.ts';
 
 export interface ProcessSpec {
@@ -68,14 +68,18 @@ export class ManagedProcess {
     signal?.throwIfAborted();
     if (this.#child === undefined) this.#spawn();
     try {
-      await orAborted(this.waitReady(), signal);
+      const interruption = async (over: AbortSignal) => {
+        await aborted(over);
+        throw over.reason;
+      };
+      await Promise.race([this.#waitReady(), ...(signal === undefined ? [] : [interruption(signal)])]);
     } catch (error) {
       if (signal?.aborted) await this.stop();
       throw error;
     }
   }
 
-  async waitReady(): Promise<void> {
+  async #waitReady(): Promise<void> {
     const deadline = Date.now() + (this.#spec.readyTimeoutMs ?? 60_000);
     while (!(await this.#spec.ready())) {
       if (this.#child === undefined) throw this.#failure(`ended before it was ready (${this.#ending})`);

@@ -94,7 +94,7 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   if (options.chainKind === 'validator') findValidator(env);
   const start = options.chainKind === 'validator' ? startValidator : startChain;
   const chainStart = env.SLUICE_RPC_URLS
-    ? null
+    ? Promise.resolve(null)
     : start({ ...options, hotWallet: key.address, stateDir: dir, env }).then(started('chain'));
   const starts = [
     startTemporal({ ...options, env, logDir, say }).then(started('Temporal')),

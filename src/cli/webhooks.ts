@@ -58,7 +58,11 @@ function registerEndpoints(webhooks: Command): void {
     .action((url, events, options) =>
       call(
         options,
-        (sluice) => sluice.webhooks.put(url, events.length === 0 ? ['*'] : events),
+        (sluice) =>
+          sluice.webhooks.put(
+            url,
+            events.length === 0 ? ['*'] : WEBHOOK_TOPICS.filter((topic) => events.includes(topic)),
+          ),
         renderCreated,
       ),
     );

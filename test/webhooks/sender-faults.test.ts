@@ -73,7 +73,7 @@ describe("a fault of our own is not one of the receiver's tries", () => {
     const sealed = new Webhooks(db, sealOf([other]));
     await expect(tryWith({ webhooks: sealed })).rejects.toMatchObject({ type: 'WebhookNotSent' });
     await untouched();
-    expect(await alarmed()).toEqual([expect.stringContaining('by a fault of our own')]);
+    expect(await alarmed()).toEqual([expect.stringContaining('because of a fault of its own')]);
     expect(receiver.received).toEqual([]);
     await tryWith({ webhooks: new Webhooks(db, sealOf([other, key])) });
     expect(receiver.types()).toEqual(['deposit.final']);

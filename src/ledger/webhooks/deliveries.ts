@@ -145,7 +145,7 @@ export class Deliveries {
         .executeTakeFirst();
       if (dead === undefined) return;
       const reason = dead.lastError ?? 'no try came to an end';
-      const message = `a webhook was not told of ${dead.entity}: ${reason}`;
+      const message = `an event about ${dead.entity} was not delivered: ${reason}`;
       const details = { event: key.event };
       await raiseAlert(trx, { kind: 'webhook_dead_letter', subject: key.endpoint, message, details });
     });

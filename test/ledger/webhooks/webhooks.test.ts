@@ -286,7 +286,7 @@ describe('the deliveries', () => {
       .where('delivery.endpoint', '=', other.row.id)
       .execute();
     expect(heard).toHaveLength(1);
-    expect(heard[0]?.body).toContain(`the webhook ${row.id} at hooks.example is told nothing any more`);
+    expect(heard[0]?.body).toContain(`the webhook ${row.id} at hooks.example is disabled`);
     expect(heard[0]?.body).not.toContain('secret');
   });
 

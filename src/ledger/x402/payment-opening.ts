@@ -28,7 +28,6 @@ export type NewPayment = Pick<
   readonly request: BoughtRequest | null;
   /** Set if the upstream was called before the payment. */
   readonly answer: StoredAnswer | null;
-  /** The process that serves it, and for how long no other may. */
   readonly lease: Lease;
 };
 

@@ -105,7 +105,7 @@ function saleOf(
     headers,
     requestHash: requestHashOf(route, method, target, body),
     request: upstream === null ? null : request,
-    caller: callerOf(headers, clientAddress(peer, headers, trustedProxies), null),
+    caller: callerOf(headers, clientAddress(peer, headers, trustedProxies)),
   };
 }
 

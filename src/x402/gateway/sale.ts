@@ -28,7 +28,6 @@ export interface Sale {
   readonly caller: Caller;
 }
 
-/** A sale with its payment. */
 export interface Order extends Sale, CheckedPayment {
   /** Slot of the transaction, if the buyer sent it. */
   readonly landedSlot: bigint | null;

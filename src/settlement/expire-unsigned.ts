@@ -4,7 +4,8 @@ import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/verify.ts';
 import type { Chain } from '../solana/chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history/pages.ts';
-import type { Finding } from '../solana/proof/examine.ts';
+import { attemptEvidence } from '../solana/proof/attempt-evidence.ts';
+import { attemptOfRow, type Finding } from '../solana/proof/examine.ts';
 import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
 import { examineUnsignedNonce } from '../solana/proof/investigate-unsigned-nonce.ts';
 import { confirmOneCluster } from './one-cluster.ts';
@@ -45,7 +46,7 @@ export function createUnsignedExpiry({
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const { settlementId, n, signature } = row;
-    const proof = { ...found.times, ...found.evidence };
+    const proof = attemptEvidence(attemptOfRow(row, signature), found.evidence, found.times);
     await ledger.attempts.settle(settlementId, n, { state: 'dead', signature, proof });
     return true;
   }

@@ -252,6 +252,16 @@ export interface AuditReport {
   readonly unread: number;
 }
 
+export interface ClosedAlert {
+  /** False if there was no such open alert */
+  readonly closed: boolean;
+}
+
+export interface ClosedAlerts {
+  /** Alerts that this request closed */
+  readonly alerts: readonly Alert[];
+}
+
 export interface Deposit {
   /** Permanent id of the deposit. Use it as the idempotency key of your booking */
   readonly id: string;

@@ -1,5 +1,6 @@
 import type { AddressImport, AddressManifest, DepositAddress, TokenAccount } from './api.ts';
-import { pathPart, queryOf, type Transport } from './transport.ts';
+import { Calls } from './calls.ts';
+import { pathPart, queryOf } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
 export interface ImportOptions extends CallOptions {
@@ -9,13 +10,7 @@ export interface ImportOptions extends CallOptions {
 
 const ROOT = '/v1/deposit-addresses';
 
-export class DepositAddressCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class DepositAddressCalls extends Calls {
   /**
    * Returns the address of this user, and assigns a free one the first time. The scan watches it before the
    * response is sent.
@@ -24,17 +19,17 @@ export class DepositAddressCalls {
    * `RecordInDoubt` (503) if the database was restored and may have lost assignments.
    */
   assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } }, options);
+    return this.send('POST', ROOT, { userRef }, options);
   }
 
   /** @throws SluiceError `NotFound` (404). */
   async get(address: string, options?: CallOptions): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` }, options);
+    return this.read(`${ROOT}/${pathPart(address)}`, options);
   }
 
   /** @throws SluiceError `NotFound` (404) if the user has no address yet. */
   ofUser(userRef: string, options?: CallOptions): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` }, options);
+    return this.read(`${ROOT}${queryOf({ userRef })}`, options);
   }
 
   /**
@@ -44,17 +39,11 @@ export class DepositAddressCalls {
    */
   import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
     const body = { manifest, ...how };
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body }, { signal });
+    return this.send('POST', `${ROOT}/import`, body, { signal });
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) if `mint` is not a mint. */
   async tokenAccount(address: string, mint: string, options?: CallOptions): Promise<TokenAccount> {
-    return this.#transport.call(
-      {
-        method: 'GET',
-        path: `${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`,
-      },
-      options,
-    );
+    return this.read(`${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`, options);
   }
 }

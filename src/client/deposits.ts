@@ -1,6 +1,7 @@
 import type { Deposit, DepositEvent, DepositFeed, DepositPage, DepositState } from './api.ts';
-import { type PageOptions, pagesOf } from './pages.ts';
-import { pathPart, queryOf, type Transport } from './transport.ts';
+import { Calls } from './calls.ts';
+import { itemsOf, type PageOptions } from './pages.ts';
+import { pathPart, queryOf } from './transport.ts';
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
 /** All conditions must match. */
@@ -21,13 +22,7 @@ export interface FollowOptions extends DepositFilter, PollOptions {
 
 const PAGE_SIZE = 200;
 
-export class DepositCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class DepositCalls extends Calls {
   /**
    * All events after `after`, each once and in order, across API restarts. Only `signal` ends it, unless `follow`
    * is false. Store the sequence of the last event in the transaction that books it, and continue from it.
@@ -64,22 +59,20 @@ export class DepositCalls {
    * @throws SluiceError `NotFound` (404).
    */
   get(id: string, options?: CallOptions): Promise<Deposit> {
-    return this.#transport.call({ method: 'GET', path: `/v1/deposits/${pathPart(id)}` }, options);
+    return this.read(`/v1/deposits/${pathPart(id)}`, options);
   }
 
   /** All matching deposits in their current state, newest first. Fetches pages as they are read. */
-  async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
-    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
-    for await (const { deposits } of pages) yield* deposits;
+  list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
+    return itemsOf(
+      (cursor) => this.page(filter, { cursor, ...options }),
+      ({ deposits }) => deposits,
+    );
   }
 
   /** One page of at most `limit` (1-200) deposits. */
-  page(
-    filter: DepositFilter = {},
-    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
-  ): Promise<DepositPage> {
-    const path = `/v1/deposits${queryOf({ limit, ...filter, cursor })}`;
-    return this.#transport.call({ method: 'GET', path }, { signal });
+  page(filter: DepositFilter = {}, options?: PageOptions): Promise<DepositPage> {
+    return this.readPage('/v1/deposits', { ...filter }, { limit: PAGE_SIZE, ...options });
   }
 
   /**
@@ -89,18 +82,10 @@ export class DepositCalls {
    * denies it.
    */
   async reject(id: string, reason: string, options?: CallOptions): Promise<Deposit> {
-    return this.#transport.call(
-      {
-        method: 'POST',
-        path: `/v1/deposits/${pathPart(id)}/reject`,
-        body: { reason },
-      },
-      options,
-    );
+    return this.send('POST', `/v1/deposits/${pathPart(id)}/reject`, { reason }, options);
   }
 
   #feed(query: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<DepositFeed> {
-    const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
-    return this.#transport.call({ method: 'GET', path }, { signal });
+    return this.read(`/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`, { signal });
   }
 }

@@ -1,6 +1,6 @@
 import type { PauseScope } from '../domain/pause-scope.ts';
 import type { Pause, Pauses } from './api.ts';
-import type { Transport } from './transport.ts';
+import { Calls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';
 
 export interface PauseOptions extends CallOptions {
@@ -13,21 +13,15 @@ export interface ResumeOptions extends PauseOptions {
   readonly seen?: readonly string[];
 }
 
-export class PauseCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class PauseCalls extends Calls {
   /** The open pauses, oldest first. */
   open(options?: CallOptions): Promise<readonly Pause[]> {
-    return this.#call({ method: 'GET', path: '/v1/pause' }, options);
+    return pausesIn(this.read('/v1/pause', options));
   }
 
   /** Stops the preparation of attempts. Prepared attempts are still signed and sent. Returns the open pauses. */
   begin(reason: string, { signal, scope }: PauseOptions = {}): Promise<readonly Pause[]> {
-    return this.#call({ method: 'POST', path: '/v1/pause', body: { reason, scope } }, { signal });
+    return pausesIn(this.send('POST', '/v1/pause', { reason, scope }, { signal }));
   }
 
   /**
@@ -36,11 +30,8 @@ export class PauseCalls {
    * @throws SluiceError `AlertsUnseen` (409) if `seen` lacks one of these alerts; then no pause is ended.
    */
   end(reason: string, { signal, ...body }: ResumeOptions = {}): Promise<readonly Pause[]> {
-    return this.#call({ method: 'POST', path: '/v1/resume', body: { reason, ...body } }, { signal });
-  }
-
-  async #call(request: Parameters<Transport['call']>[0], options?: CallOptions): Promise<readonly Pause[]> {
-    const { pauses } = await this.#transport.call<Pauses>(request, options);
-    return pauses;
+    return pausesIn(this.send('POST', '/v1/resume', { reason, ...body }, { signal }));
   }
 }
+
+const pausesIn = async (answer: Promise<Pauses>) => (await answer).pauses;

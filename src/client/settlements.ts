@@ -1,6 +1,7 @@
 import type { SettlementExplanation, SettlementPage, SettlementStatus, SettlementView } from './api.ts';
-import { type PageOptions, pagesOf } from './pages.ts';
-import { queryOf, type Transport } from './transport.ts';
+import { Calls } from './calls.ts';
+import { itemsOf, type PageOptions } from './pages.ts';
+import { queryOf } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
 /** All conditions must match. */
@@ -12,32 +13,22 @@ export interface SettlementFilter {
   readonly signature?: string;
 }
 
-const PAGE_SIZE = 100;
-
 /** Settlements of every kind: withdrawals, x402 payments, and Sluice's own transactions. */
-export class SettlementCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class SettlementCalls extends Calls {
   /** All matching settlements, newest first. Fetches pages as they are read. */
-  async *list(
+  list(
     filter: SettlementFilter = {},
     options?: CallOptions,
   ): AsyncGenerator<SettlementView, void, undefined> {
-    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
-    for await (const { settlements } of pages) yield* settlements;
+    return itemsOf(
+      (cursor) => this.page(filter, { cursor, ...options }),
+      ({ settlements }) => settlements,
+    );
   }
 
   /** One page of at most `limit` (1-200) settlements. */
-  page(
-    filter: SettlementFilter = {},
-    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
-  ): Promise<SettlementPage> {
-    const path = `/v1/settlements${queryOf({ limit, ...filter, cursor })}`;
-    return this.#transport.call({ method: 'GET', path }, { signal });
+  page(filter: SettlementFilter = {}, options?: PageOptions): Promise<SettlementPage> {
+    return this.readPage('/v1/settlements', { ...filter }, options);
   }
 
   /**
@@ -46,10 +37,7 @@ export class SettlementCalls {
    * @throws SluiceError `NotFound` (404).
    */
   explain(id: string, options?: CallOptions): Promise<SettlementExplanation> {
-    return this.#transport.call(
-      { method: 'GET', path: `/v1/settlements/explain${queryOf({ id })}` },
-      options,
-    );
+    return this.read(`/v1/settlements/explain${queryOf({ id })}`, options);
   }
 
   /**
@@ -60,6 +48,6 @@ export class SettlementCalls {
    */
   endAsPaid(id: string, reason: string, options?: CallOptions): Promise<SettlementView> {
     const path = `/v1/settlements/paid${queryOf({ id })}`;
-    return this.#transport.call({ method: 'POST', path, body: { reason } }, options);
+    return this.send('POST', path, { reason }, options);
   }
 }

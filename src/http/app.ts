@@ -65,7 +65,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     explanationRoutes(guarded, deps);
     alertRoutes(guarded, deps);
     pauseRoutes(guarded, deps);
-    await typed.register(depositAddressRoutes(deps));
+    depositAddressRoutes(guarded, deps);
     tokenAccountRoute(guarded, deps);
     depositRoutes(guarded, deps);
     assetRoutes(guarded, deps);

@@ -4,6 +4,8 @@ import type { AttemptRow } from '../ledger/settlements/attempts.ts';
 import { verifySignature } from '../signing/ed25519.ts';
 import type { Chain } from '../solana/chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history/pages.ts';
+import { attemptEvidence } from '../solana/proof/attempt-evidence.ts';
+import { attemptOfRow, type Finding } from '../solana/proof/examine.ts';
 import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
 import { confirmOneCluster } from './record-verdict.ts';
 
@@ -42,7 +44,7 @@ export function createUnsignedExpiry({
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const { settlementId, n, signature } = row;
-    const proof = { ...found.times, ...found.evidence };
+    const proof = attemptEvidence(attemptOfRow(row, signature), found.evidence, found.times);
     await ledger.attempts.settle(settlementId, n, { state: 'dead', signature, proof });
     return true;
   }

@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptOutcome, AttemptRow } from '../ledger/settlements/attempts.ts';
 import type { SettlementRow, Settlements } from '../ledger/settlements/settlements.ts';
 import type { Chain } from '../solana/chain.ts';
+import { attemptEvidence } from '../solana/proof/attempt-evidence.ts';
 import { attemptOfRow } from '../solana/proof/examine.ts';
 import type { LandingWatcher } from '../solana/proof/landing.ts';
 import { rentPaid, type Spending } from '../solana/proof/spending.ts';
@@ -175,10 +176,22 @@ export async function settle(
     ...(verdict.kind === 'failed' ? failedOutcome(attempt, verdict.error) : {}),
     ...(amountReceived === null ? {} : { amountReceived }),
     ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
-    proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
+    proof: proofOf(attempt, { evidence, times, ofMessage }),
   });
   await kind.afterwards?.(settled);
   return settled;
+}
+
+/** The proof to store: of the signed attempt, and of its message. */
+function proofOf(
+  row: AttemptRow,
+  { evidence, times, ofMessage }: Pick<Judgement, 'evidence' | 'times' | 'ofMessage'>,
+) {
+  const attempt = attemptOfRow(row, row.signature);
+  return {
+    ...attemptEvidence(attempt, evidence, times),
+    ofMessage: ofMessage && attemptEvidence(attempt, ofMessage, ofMessage),
+  };
 }
 
 function failedOutcome(

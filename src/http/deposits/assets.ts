@@ -11,17 +11,13 @@ import {
 import { DomainError } from '../../domain/errors.ts';
 import { allowsHooks, type TokenPolicy } from '../../domain/token-rules.ts';
 import type { NewAsset } from '../../ledger/deposits/assets.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Chain } from '../../solana/chain.ts';
 import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
 import { issuerPowers, refusedExtension } from '../../solana/tokens/token-policy.ts';
-import { noChain } from '../no-chain.ts';
+import { type ChainDeps, noChain } from '../no-chain.ts';
 import { route } from '../route.ts';
 import { amountPattern, assetParam, u64, WarningBody } from '../schemas.ts';
 
-export interface AssetDeps {
-  readonly ledger: Ledger;
-  readonly chain?: () => Promise<Chain>;
+export interface AssetDeps extends ChainDeps {
   readonly tokenPolicy?: TokenPolicy;
 }
 

@@ -5,11 +5,12 @@ import { DomainError } from '../../domain/errors.ts';
 import { type ExplorerSettings, explorerLink } from '../../domain/explorer.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import { publicDeposit } from '../../ledger/webhooks/events.ts';
+import type { ChainDeps } from '../no-chain.ts';
 import { pageOf, route } from '../route.ts';
 import { addressParam, assetParam, pageQuery, position, reason, time, u64, userRef } from '../schemas.ts';
-import { type RejectionDeps, rejectDeposit } from './deposit-rejection.ts';
+import { rejectDeposit } from './deposit-rejection.ts';
 
-export interface DepositDeps extends RejectionDeps {
+export interface DepositDeps extends ChainDeps {
   readonly explorer: ExplorerSettings;
 }
 

@@ -2,18 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { SOL, takesDeposits } from '../../domain/deposit-asset.ts';
 import { knownAddress } from '../../ledger/deposits/address-pool.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Chain } from '../../solana/chain.ts';
 import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
-import { noChain } from '../no-chain.ts';
+import { type ChainDeps, noChain } from '../no-chain.ts';
 import { route } from '../route.ts';
 import { addressParam, assetParam } from '../schemas.ts';
-
-export interface TokenAccountDeps {
-  readonly ledger: Ledger;
-  readonly chain?: () => Promise<Chain>;
-}
 
 const TokenAccountBody = z
   .object({
@@ -30,7 +23,7 @@ const TokenAccountBody = z
   })
   .meta({ id: 'TokenAccount' });
 
-export function tokenAccountRoute(app: FastifyInstance, deps: TokenAccountDeps): void {
+export function tokenAccountRoute(app: FastifyInstance, deps: ChainDeps): void {
   route(app, 'GET', '/v1/deposit-addresses/:address/assets/:mint', {
     operationId: 'getTokenAccount',
     tags: ['deposits'],
@@ -42,7 +35,7 @@ export function tokenAccountRoute(app: FastifyInstance, deps: TokenAccountDeps):
 }
 
 /** @throws DomainError NotFound, AssetRejected, NoHealthyNode */
-async function tokenAccount({ ledger, chain = noChain }: TokenAccountDeps, wallet: string, mint: string) {
+async function tokenAccount({ ledger, chain = noChain }: ChainDeps, wallet: string, mint: string) {
   const { address } = knownAddress(await ledger.addresses.byAddress(wallet));
   const asset = await ledger.assets.get(mint);
   const depositsOn = takesDeposits(mint, asset);

@@ -28,9 +28,9 @@ const AlertBody = z
   })
   .meta({ id: 'Alert' });
 
-const ClosedBody = z.object({
-  alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed'),
-});
+const ClosedBody = z
+  .object({ alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed') })
+  .meta({ id: 'ClosedAlerts' });
 
 const open = z
   .enum(['true', 'false'])
@@ -49,9 +49,9 @@ const CloseBody = z.strictObject({
   reason,
 });
 
-const JudgedBody = z.object({
-  closed: z.boolean().describe('False if there was no such open alert'),
-});
+const JudgedBody = z
+  .object({ closed: z.boolean().describe('False if there was no such open alert') })
+  .meta({ id: 'ClosedAlert' });
 
 /** Routes of `/v1/alerts`. The API key's name is stored with each action. */
 export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {

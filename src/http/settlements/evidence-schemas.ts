@@ -107,3 +107,12 @@ export const EvidenceBody = z
     id: 'AttemptEvidence',
     description: 'Evidence for the verdict on an attempt: heights or nonces, then blocks, then statuses',
   });
+
+/** What the row of an attempt stores. `ofMessage`: after a restore, the evidence that no other signature landed. */
+const StoredProof = EvidenceBody.unwrap().extend({ ofMessage: EvidenceBody.nullish() });
+
+/** Both are null before the attempt has ended. */
+export function proofsOf(row: { readonly proof: unknown }) {
+  const proof = StoredProof.safeParse(row.proof).data ?? null;
+  return { proof, messageProof: proof?.ofMessage ?? null };
+}

@@ -10,7 +10,7 @@ export type AttemptRow = Readonly<Omit<Selectable<Tables['attempt']>, 'createsAc
   readonly createsAccount?: boolean | null;
 };
 
-/** `slot` is required unless `dead`, `proof` if `dead`; the proof is JSON, bigint as decimal strings. */
+/** `slot` is required unless `dead`, `proof` if `dead`. The proof is stored as JSON, bigint as decimal strings. */
 export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;

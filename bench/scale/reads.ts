@@ -206,6 +206,5 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.gapAudits.due(10);
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);
-  await ledger.nodeLedgers.all();
-  await ledger.nodeViews.together();
+  await ledger.keptBlocks.neededSlot();
 }

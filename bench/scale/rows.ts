@@ -91,7 +91,7 @@ export function fillStatements(n: number): readonly string[] {
     `insert into deposit_address (address, position, path, state, user_ref, assigned_at, assigned_after, since, audit_due)
       overriding system value select ${address(`'d' || i`)}, i, 'm/' || i, state, case when state = 'assigned' then 'u-' || i end, case when state = 'assigned' then now() end,
         case when state = 'assigned' then 1 end, case when state = 'auditing' then 1 end, state = 'auditing'
-      from (select i, case when i % 10 = 1 then 'free' when i > ${open} then (array['auditing', 'doubtful', 'used'])[1 + i % 3] else 'assigned' end as state from ${series}) given`,
+      from (select i, case when i % 10 = 1 then 'free' when i > ${open} then (array['auditing', 'used', 'used'])[1 + i % 3] else 'assigned' end as state from ${series}) given`,
     `select setval(pg_get_serial_sequence('deposit_address', 'position'), ${n})`,
     `insert into deposit (id, signature, slot, blockhash, time, account, wallet, asset, amount, state, reason, finalized_at, confirmed_by, created_at)
       overriding system value select i, ${signature(`'d' || i`)}, ${slot}, ${address(`'b' || i / 10`)}, 1, ${address(`'d' || i`)}, ${address(`'d' || i`)}, ${asset}, 1000 + i, state,

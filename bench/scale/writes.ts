@@ -170,8 +170,7 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   );
   await ledger.cluster.bind('a genesis hash');
   await ledger.cluster.check('a genesis hash');
-  await ledger.nodeLedgers.keep(new Map([['a node', { first: 1n, finalized: 2n, gap: null }]]));
-  await ledger.nodeViews.put('a worker', []);
+  await ledger.alerts.closeUnseen(['node_silent'], 90);
   await scanPauses.begin(NOTE);
   await scanPauses.end(NOTE);
   const {

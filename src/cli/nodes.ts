@@ -1,7 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { ClusterRow } from '../ledger/operations/cluster.ts';
-import type { NodeLedger } from '../ledger/operations/node-ledgers.ts';
 import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
 import { inColumns } from './columns.ts';
@@ -23,8 +22,8 @@ export function registerNodes(program: Command): void {
       const urls = nodeUrls();
       // Imported here, so that other commands start without the Solana client.
       const { surveyNodes } = await import('../solana/rpc/pool.ts');
-      const { cluster, ledgers } = await recorded();
-      const survey = { ...(await surveyNodes(urls, { ledgers })), record: cluster };
+      const { cluster, neededSlot } = await stored();
+      const survey = { ...(await surveyNodes(urls, neededSlot)), record: cluster };
       output.result(toJson(survey), renderNodes(survey));
       return failureOf(survey) === null ? EXIT.ok : EXIT.unavailable;
     }),
@@ -34,18 +33,18 @@ export function registerNodes(program: Command): void {
 /** Node states, and the cluster of the database. Null without a database, or before a worker has used it. */
 type Survey = PoolReport & { readonly record: ClusterRow | null };
 
-interface Recorded {
+interface Stored {
   readonly cluster: ClusterRow | null;
-  readonly ledgers: ReadonlyMap<string, NodeLedger>;
+  readonly neededSlot: bigint | null;
 }
 
-/** The database's cluster and the workers' stored view of the nodes; empty if no database can be read. */
-async function recorded(): Promise<Recorded> {
-  const nothing: Recorded = { cluster: null, ledgers: new Map() };
+/** The database's cluster, and the lowest slot that is needed; nulls if no database can be read. */
+async function stored(): Promise<Stored> {
+  const nothing: Stored = { cluster: null, neededSlot: null };
   if (recordUrl() === undefined) return nothing;
   const read = withRecord(async (ledger) => ({
     cluster: await ledger.cluster.get(),
-    ledgers: await ledger.nodeLedgers.all(),
+    neededSlot: await ledger.keptBlocks.neededSlot(),
   }));
   return read.catch(() => nothing);
 }

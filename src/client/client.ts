@@ -23,7 +23,6 @@ export type { Audit, AuditCalls, AuditDifference, AuditQuestion, AuditReport } f
 export type {
   AddressImport,
   AddressManifest,
-  AddressRelease,
   DepositAddress,
   DepositAddressCalls,
   DepositAddressState,

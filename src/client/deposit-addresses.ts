@@ -36,11 +36,6 @@ export interface AddressManifest {
 export interface ImportOptions extends CallOptions {
   /** First slot (decimal string) of possible deposits. Addresses are audited from it before they are assignable. */
   readonly since?: string;
-  /**
-   * Watch new addresses, but assign none before {@link DepositAddressCalls.release}. For addresses that users
-   * received after the backup that was restored. @default false
-   */
-  readonly keptBack?: boolean;
 }
 
 /** Numbers of new, of already known, and of assignable addresses. */
@@ -49,12 +44,6 @@ export interface AddressImport {
   readonly known: number;
   readonly free: number;
   readonly warnings: readonly Warning[];
-}
-
-/** Numbers of addresses that were released, and of assignable addresses. */
-export interface AddressRelease {
-  readonly released: number;
-  readonly free: number;
 }
 
 export interface TokenAccount {
@@ -105,14 +94,6 @@ export class DepositAddressCalls {
   import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
     const body = { manifest, ...how };
     return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body }, { signal });
-  }
-
-  /**
-   * Makes addresses that are `doubtful` after a database restore assignable again. Use it only if no user received
-   * one of them after the backup: otherwise two users get the same address.
-   */
-  release(reason: string, options?: CallOptions): Promise<AddressRelease> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { reason } }, options);
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) if `mint` is not a mint. */

@@ -18,7 +18,7 @@ export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as
  */
 export type DepositState = (typeof DEPOSIT_STATES)[number];
 
-export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'doubtful'] as const;
+export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'withheld'] as const;
 
 /**
  * State of a deposit address.
@@ -27,7 +27,7 @@ export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', '
  * - `free`: may be assigned.
  * - `assigned`: belongs to one user permanently.
  * - `used`: received a deposit before it was assigned, so it is never assigned.
- * - `doubtful`: unassigned in a restored database, so a user may have it: withheld until an operator releases it.
+ * - `withheld`: unassigned in a restored database, so a user may have it: watched, and never assigned.
  */
 export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 

@@ -1,7 +1,9 @@
+import type { AttemptState } from './attempt.ts';
+
 export interface RecordedSpend {
   readonly settlementId: string;
   readonly n: number;
-  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+  readonly state: AttemptState;
   readonly isAdopted: boolean;
   /** `slot`: block of a landed or failed attempt. `error`: of a failed one. */
   readonly slot: bigint | null;

@@ -18,8 +18,6 @@ import { Alerts } from './operations/alerts.ts';
 import { ApiKeys } from './operations/api-keys.ts';
 import { Cluster } from './operations/cluster.ts';
 import { Continuity } from './operations/continuity.ts';
-import { NodeLedgers } from './operations/node-ledgers.ts';
-import { NodeViews } from './operations/node-views.ts';
 import { Pauses } from './operations/pauses.ts';
 import { Baselines } from './reconciliation/baselines.ts';
 import { Reconciliations } from './reconciliation/reconciliations.ts';
@@ -36,7 +34,7 @@ import { Attempts } from './settlements/attempts.ts';
 import { Traffic } from './settlements/in-flight.ts';
 import { LostNonces, Nonces } from './settlements/nonces.ts';
 import { Reservations } from './settlements/reservations.ts';
-import type { EventsByKind, KindEvents } from './settlements/settlement-status.ts';
+import type { EventsByKind, KindEvents } from './settlements/settlement-row.ts';
 import { SettlementViews } from './settlements/settlement-views.ts';
 import { Settlements } from './settlements/settlements.ts';
 import { Spends, WalletHistory } from './settlements/wallet-history.ts';
@@ -139,8 +137,6 @@ function operating(db: Database) {
     alerts: new Alerts(db),
     continuity: new Continuity(db),
     cluster: new Cluster(db),
-    nodeLedgers: new NodeLedgers(db),
-    nodeViews: new NodeViews(db),
   };
 }
 

@@ -2,7 +2,13 @@ import type { StatusObservation } from '../domain/attempt.ts';
 import { ascending } from '../domain/bigint.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { forgetfulNodes, readStatuses } from './proof/statuses.ts';
-import { type AccountView, AgreedAccounts } from './rpc/agreed-accounts.ts';
+import {
+  type AccountView,
+  AgreedAccounts,
+  lowestSlot,
+  readAccounts,
+  type ShownAccount,
+} from './rpc/agreed-accounts.ts';
 import { Batcher } from './rpc/batcher.ts';
 import { preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
@@ -10,7 +16,6 @@ import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
 import { answersIn } from './rpc/quorum.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
-import { lowestSlot, readAccounts, type ShownAccount } from './rpc/shown-accounts.ts';
 import { TtlCache } from './rpc/ttl-cache.ts';
 import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './tx/blockhash.ts';
 import { recentPrice } from './tx/priority-fee.ts';

@@ -17,6 +17,6 @@ export async function walletWatch(): Promise<void> {
 }
 
 /** Every minute, by schedule: updates the alerts about broken node rules. */
-export async function nodeWatch(): Promise<{ readonly open: number }> {
-  return watchNodes();
+export async function nodeWatch(): Promise<void> {
+  await watchNodes();
 }

@@ -78,7 +78,7 @@ it.each([1_200_000, 1])(
     countNow(units, 0);
     expect(limitsOf(await payVia(3)).units).toBe(540);
     expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
-    expect(pool.warnings()).toEqual([expect.objectContaining({ rule: 'false-word' })]);
+    expect(pool.warnings()).toEqual([expect.objectContaining({ kind: 'node_false_word' })]);
   },
 );
 

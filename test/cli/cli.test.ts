@@ -244,7 +244,7 @@ test('the help says what every command needs', async () => {
       'the API (--url or SLUICE_API_URL, --api-key or SLUICE_API_KEY):',
       expect.arrayContaining(['withdrawals', 'settlements', 'alerts', 'scan']),
     ],
-    ['PostgreSQL (DATABASE_URL):', ['keys', 'cluster', 'nonces']],
+    ['PostgreSQL (DATABASE_URL):', ['keys', 'nonces']],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
     ['the file in its arguments:', ['x402', 'help']],
   ]);

@@ -75,7 +75,7 @@ describe('a node whose blocks show what a quorum denies', () => {
     expect(proved?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(victim) });
     expect(others.map(({ demoted }) => demoted?.cause)).not.toContain('false');
     expect(pool.warnings()).toContainEqual(
-      expect.objectContaining({ rule: 'false-word', node: proved?.node }),
+      expect.objectContaining({ kind: 'node_false_word', node: proved?.node }),
     );
   });
 });

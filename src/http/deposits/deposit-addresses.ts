@@ -1,11 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import type {
-  AddressImport,
-  AddressRelease,
-  DepositAddress,
-  Warning,
-} from '../../client/deposit-addresses.ts';
+import type { AddressImport, DepositAddress, Warning } from '../../client/deposit-addresses.ts';
 import {
   checkManifest,
   MANIFEST_ENTRIES,
@@ -18,7 +13,7 @@ import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-ro
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { confirmedTip, finalizedTip } from '../../solana/scan/frontier.ts';
 import { noChain } from '../no-chain.ts';
-import { addressParam, position, problems, reason, time, u64, userRef, WarningBody } from '../schemas.ts';
+import { addressParam, position, problems, time, u64, userRef, WarningBody } from '../schemas.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
 import { assertPast } from './scanned.ts';
 
@@ -91,13 +86,6 @@ const ImportedBody = z
   })
   .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
 
-const ReleasedBody = z
-  .object({
-    released: z.int().describe('Number of addresses that became free'),
-    free: z.int().describe('Number of free addresses; counted up to 10,000'),
-  })
-  .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
-
 export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
@@ -109,7 +97,6 @@ export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsy
       confirmed: confirmedTipOf(deps),
       trust: { manifestKey, cluster: explorer.cluster },
     });
-    releaseRoute(app, pool);
     readRoutes(app, deps);
   };
 }
@@ -171,38 +158,15 @@ function importRoute(app: App, { pool, confirmed, trust }: ImportDeps): void {
         since: position
           .optional()
           .describe('First slot in which the addresses may have received a payment; not in the future'),
-        keptBack: z
-          .boolean()
-          .optional()
-          .describe(
-            'Assign none of the new addresses to users: another database may have assigned them already',
-          ),
       }),
       response: { 200: ImportedBody, ...problems },
     },
-    handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
+    handler: async ({ body: { manifest, since = null } }) => {
       await checkManifest(manifest, trust);
       const tip = since === null ? null : assertPast(since, await confirmed());
-      const { low, ...counts } = await pool.import(manifest.entries, since, { tip, keptBack });
+      const { low, ...counts } = await pool.import(manifest.entries, since, { tip });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },
-  });
-}
-
-function releaseRoute(app: App, pool: AddressPool): void {
-  app.route({
-    method: 'POST',
-    url: '/v1/deposit-addresses/release',
-    schema: {
-      operationId: 'releaseDepositAddresses',
-      tags,
-      summary: 'Release addresses that were withheld after a restore',
-      description:
-        'Use it only if you know that no address was assigned after the backup was made. Otherwise two users may get the same address.',
-      body: z.strictObject({ reason }),
-      response: { 200: ReleasedBody, ...problems },
-    },
-    handler: ({ caller: actor, body }) => pool.release(actor, body.reason),
   });
 }
 

@@ -4,7 +4,7 @@ import type { Withdrawal } from '../../client/types.ts';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { isTerminal } from '../../domain/settlement.ts';
 import { checkTerms } from '../../domain/terms.ts';
-import { termsOf } from '../../ledger/withdrawals/withdrawal-row.ts';
+import { termsOf } from '../../ledger/withdrawals/withdrawals.ts';
 import { startWithdrawal } from '../../platform/temporal/start-withdrawal.ts';
 import { problems, reason } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';

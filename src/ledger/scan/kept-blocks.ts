@@ -26,12 +26,21 @@ const AUDIT_SLOTS = 2n * KEPT_SLOTS;
 /** More than the blocks between two prunings, so that the blocks of a long catch-up are soon pruned too. */
 const AT_MOST = 10_000;
 
+const ATTEMPTS_NEED = sql<bigint>`select min(blockhash_slot) from attempt where state in ('prepared', 'signed')`;
+
 /** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
 export class KeptBlocks {
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
+  }
+
+  /** The lowest slot whose blocks the scan or an open attempt needs from nodes; null if there is neither. */
+  async neededSlot(): Promise<bigint | null> {
+    const { rows } = await sql<{ slot: bigint | null }>`select least(
+      (${ATTEMPTS_NEED}), (select slot from scan_cursor)) as slot`.execute(this.#db);
+    return rows[0]?.slot ?? null;
   }
 
   /** Deletes headers more than `keptSlots` behind the cursor that no unfinished work needs. Returns the number. */
@@ -70,7 +79,7 @@ export class KeptBlocks {
 /** The lowest slot that an attempt, a gap, a rescan or (from `auditFrom` on) an audit needs; null for none. */
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
-    (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
+    (${ATTEMPTS_NEED}),
     (select min(from_slot) from scan_gap where state = 'open' or (state = 'closed' and walked_at is null)),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
     (select min(from_slot) from rescan where ended_at is null)) as slot`.execute(trx);

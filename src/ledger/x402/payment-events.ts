@@ -1,6 +1,6 @@
 import type { Alarm } from '../../domain/alerts.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import type { KindEvents } from '../settlements/settlement-status.ts';
+import type { KindEvents } from '../settlements/settlement-row.ts';
 import { enterPayment, type StoredPayment } from './payment-row.ts';
 
 /** What x402 payments have beside their settlements: what they have bought. */

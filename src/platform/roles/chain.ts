@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createDepositActivities } from '../../activities/deposits.ts';
-import { shareNodes } from '../../activities/node-watch.ts';
+import { NODES_REPORTED_EVERY_MS, watchNodes } from '../../activities/node-watch.ts';
 import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createWatchActivities } from '../../activities/watches.ts';
 import { createDeliverySteps } from '../../activities/webhooks.ts';
@@ -48,8 +47,6 @@ import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
 /** Shorter than the interval of the node watch, and than the expiry of a worker's node view. */
-const NODES_SHARED_EVERY_MS = 30_000;
-const WORKER = randomUUID();
 const PREPARED_AT_ONCE = 1_000;
 /** Exceeds the workflows of all schedules plus the parallel reads of the scan's catch-up. */
 const WATCHES_AT_ONCE = 100;
@@ -81,7 +78,6 @@ export async function chainWorkers(
   closers.add('ledger', () => ledger.close());
   const pool = await openNodePool(config.rpcUrls, {
     ...nodeOptions(config),
-    ledgers: await ledger.nodeLedgers.all(),
     admit: async (genesisHash) => {
       checkClusterName(config.cluster, genesisHash);
       await ledger.cluster.bind(genesisHash);
@@ -89,11 +85,11 @@ export async function chainWorkers(
   });
   closers.add('nodes', () => pool.close());
   closers.add(
-    'view of the nodes',
+    'node alerts',
     keepDoing(
-      NODES_SHARED_EVERY_MS,
-      () => shareNodes({ ledger, pool, worker: WORKER }),
-      warnsOf('what this worker sees of the nodes cannot be shared now'),
+      NODES_REPORTED_EVERY_MS,
+      () => watchNodes({ ledger, pool }),
+      warnsOf('this worker cannot report problems of nodes now'),
     ),
   );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
@@ -132,7 +128,6 @@ function chainActivities(
       ledger,
       chain,
       pool: chain.pool,
-      worker: WORKER,
       walletWatch,
       runs: new TemporalRuns(client),
       kinds,

@@ -11,7 +11,7 @@ const NUMBERS: readonly NodeGauge<number | bigint>[] = [
   {
     name: 'up',
     help: '1 where the node belongs to the pool and answered the newest probe.',
-    of: ({ membership, processedSlot }) => Number(membership === 'joined' && processedSlot !== null),
+    of: ({ membership, finalizedSlot }) => Number(membership === 'joined' && finalizedSlot !== null),
   },
   { name: 'score', help: 'How well the node serves, 0 to 100.', of: ({ score }) => score },
   { name: 'error_ratio', help: 'Share of faults in its newest answers.', of: ({ errorRate }) => errorRate },

@@ -19,13 +19,17 @@ export async function surveyNonces(
   return addresses.map((_address, index) => answers.flatMap(({ answer }) => answer[index] ?? []));
 }
 
-/** Each account's value by a quorum of finalized banks, in the order of `addresses`; null if too few agree. */
+/**
+ * Each account's value by a quorum of finalized banks above the height `end`, in the order of `addresses`; null if too
+ * few agree.
+ */
 export async function agreedNonces(
   pool: NodePool,
   addresses: readonly string[],
+  end = NO_GAP,
 ): Promise<readonly (AgreedNonce | null)[]> {
   const survey = await surveyNonces(pool, addresses);
-  return survey.map((shown) => agreedNonce(NO_GAP, shown, pool.quorum));
+  return survey.map((shown) => agreedNonce(end, shown, pool.quorum));
 }
 
 async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise<readonly ShownNonce[]> {

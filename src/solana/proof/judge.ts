@@ -6,7 +6,6 @@ import type {
   Evidence,
   NodeAnswer,
   SequencedCoverage,
-  StatusObservation,
 } from '../../domain/attempt.ts';
 import { type BlockHeight, type Blockhash, isAbove, type Slot } from '../../domain/units.ts';
 import { reached } from '../rpc/quorum.ts';

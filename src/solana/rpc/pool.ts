@@ -2,11 +2,12 @@ import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { NodeFault, reactionTo } from './errors.ts';
 import { givingUp } from './giving-up.ts';
-import { HedgedRequest, type MemberResult, SpareQuestions, type Wanting } from './hedged-request.ts';
+import { HedgedRequest, type HedgedResult, HedgePermits, type Wanting } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
 import { NodeRegistry, type PoolOptions } from './node-registry.ts';
-import type { Member } from './pooled-node.ts';
-import { type Agreement, agree, answersIn, type NodeResult, versionsOf } from './quorum.ts';
+import type { PooledNode } from './pooled-node.ts';
+import { probeGenesis } from './probe.ts';
+import { type Agreement, type Answer, agree, answersIn, type NodeResult, versionsOf } from './quorum.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
 
 /** A request to one node. `over` aborts when the answer is no longer needed. */
@@ -16,7 +17,7 @@ type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
 export class NodePool {
   readonly genesisHash: string;
   readonly #nodes: NodeRegistry;
-  readonly #spare = new SpareQuestions();
+  readonly #permits = new HedgePermits();
 
   /** Throws NoHealthyNode if no quorum of the nodes has returned one cluster yet. */
   constructor(registry: NodeRegistry) {
@@ -38,8 +39,9 @@ export class NodePool {
     return this.#nodes.report().nodes;
   }
 
-  warnings(): readonly NodeWarning[] {
-    return this.#nodes.report().warnings;
+  /** The broken rules of node operation; `neededSlot`: as {@link NodeRegistry.report}. */
+  warnings(neededSlot: bigint | null = null): readonly NodeWarning[] {
+    return this.#nodes.report(neededSlot).warnings;
   }
 
   /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
@@ -51,8 +53,17 @@ export class NodePool {
    * Asks every node for its cluster now, because a host name may lead elsewhere since the last probe. Throws
    * NoHealthyNode if no quorum returns the cluster of the pool. Answers from before this call count only after it.
    */
-  confirmCluster(): Promise<void> {
-    return this.#nodes.confirm();
+  async confirmCluster(): Promise<void> {
+    const answers = answersIn(await this.most(probeGenesis));
+    const others = answers.filter(({ answer }) => answer !== this.genesisHash);
+    for (const member of this.#nodes.members) {
+      const shown = others.find(({ node }) => node === member.node.name);
+      if (shown !== undefined) member.refuseAs(shown.answer, this.genesisHash);
+    }
+    const agreeing = answers.length - others.length;
+    if (agreeing >= this.quorum) return;
+    const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}, ${this.quorum} must`;
+    throw new DomainError('NoHealthyNode', message);
   }
 
   /**
@@ -61,15 +72,15 @@ export class NodePool {
    * answer, else the last error that may pass; throws the reason of `end` once it aborts.
    */
   async read<T>(ask: Ask<T>, end?: AbortSignal): Promise<T> {
-    const heard = await this.#inquire(ask, (so) => (so.some(isAnswer) ? 0 : 1), end);
-    const failures = heard.flatMap(({ member, result }) =>
+    const results = await this.#hedge(ask, (given) => (given.some(isAnswer) ? 0 : 1), end);
+    const failures = results.flatMap(({ member, result }) =>
       result.status === 'rejected' ? [{ member, error: result.reason as unknown }] : [],
     );
-    const answer = heard.map(({ result }) => result).find((result) => result.status === 'fulfilled');
+    const [answer] = answersIn(results);
     const refusals = failures.filter(({ error }) => isRefusal(error));
     if (answer !== undefined) {
       for (const { member, error } of refusals) member.blame(error);
-      return answer.value;
+      return answer.answer;
     }
     const passing = failures.findLast(({ error }) => !isRefusal(error));
     throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#nobody());
@@ -82,7 +93,7 @@ export class NodePool {
       const [most] = versionsOf(answersIn(results), isSame);
       return quorum - (most?.nodes.length ?? 0);
     };
-    return agree(answersIn(await this.#inquire(ask, missing)), quorum, isSame);
+    return agree(answersIn(await this.#hedge(ask, missing)), quorum, isSame);
   }
 
   /**
@@ -91,75 +102,60 @@ export class NodePool {
    */
   async some<T>(ask: Ask<T>, wanted: (answer: T) => boolean, end?: AbortSignal): Promise<NodeResult<T>[]> {
     const isWanted = ({ result }: NodeResult<T>) => result.status === 'fulfilled' && wanted(result.value);
-    const heard = await this.#inquire(ask, (so) => this.quorum - so.filter(isWanted).length, end);
-    return [...heard];
+    const results = await this.#hedge(ask, (given) => this.quorum - given.filter(isWanted).length, end);
+    return [...results];
   }
 
   /** Asks every node, or each that is `meant`, in parallel. Never throws: one that may not be asked has a NodeFault. */
-  async all<T>(ask: Ask<T>, meant: (node: SolanaNode) => boolean = () => true): Promise<NodeResult<T>[]> {
+  all<T>(ask: Ask<T>, meant: (node: SolanaNode) => boolean = () => true): Promise<NodeResult<T>[]> {
     const members = this.#nodes.members.filter(({ node }) => meant(node));
-    const results = await givingUp((over) =>
-      Promise.allSettled(members.map((member) => member.ask((node) => ask(node, over)))),
-    );
-    return results.map((result, index) => ({ node: members[index]?.node.name ?? '', result }));
+    return askEach(members, members.length, ask);
   }
 
   /**
    * Like {@link all}, for decisions by a quorum. After a quorum has answered, the other nodes have half a second
    * more; avoided nodes have none. A late node has a NodeFault.
    */
-  async most<T>(ask: Ask<T>): Promise<NodeResult<T>[]> {
-    const { members } = this.#nodes;
-    const results = await givingUp((over) => {
-      const asked = members.map((member) => ({
-        expected: member.expected,
-        answer: member.ask((node) => ask(node, over)),
-      }));
-      return answersOfMost(asked, this.quorum);
-    });
-    return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
+  most<T>(ask: Ask<T>): Promise<NodeResult<T>[]> {
+    return askEach(this.#nodes.members, this.quorum, ask);
   }
 
   /**
-   * Asks the nodes other than `name`, one after the other, until one returns a `wanted` answer; with a single node,
-   * that node. A node that lags or lost its history must not hide what another one has. Null if no node returns it.
+   * Asks the nodes other than `name`, the best first, until one returns a `wanted` answer; with a single node, that
+   * node. A node that lags or lost its history must not hide what another one has. Null if no node returns it.
    */
-  async second<T>(
-    name: string,
-    ask: Ask<T>,
-    wanted: (answer: T) => boolean,
-  ): Promise<{ node: string; answer: T } | null> {
-    const alone = this.quorum === 1;
-    for (const member of this.#ranked().filter(({ node }) => alone || node.name !== name)) {
-      const answer = await givingUp((over) => member.ask((asked) => ask(asked, over))).catch(() => null);
-      if (answer !== null && wanted(answer)) return { node: member.node.name, answer };
-    }
-    return null;
+  async second<T>(name: string, ask: Ask<T>, wanted: (answer: T) => boolean): Promise<Answer<T> | null> {
+    const others = this.#ranked().filter(({ node }) => this.quorum === 1 || node.name !== name);
+    const find = (results: readonly NodeResult<T>[]) =>
+      answersIn(results).find(({ answer }) => wanted(answer)) ?? null;
+    const missing: Wanting<T> = (results) => (find(results) === null ? 1 : 0);
+    return find(await this.#hedge(ask, missing, undefined, others));
   }
 
   /** Asks this node last for some time, because a quorum contradicted its answer. */
   distrust(name: string, reason: string): void {
-    for (const member of this.#nodes.members) if (member.node.name === name) member.contradicted(reason);
+    for (const member of this.#nodes.members) if (member.node.name === name) member.health.disproved(reason);
   }
 
   close(): Promise<void> {
     return this.#nodes.close();
   }
 
-  async #inquire<T>(
+  async #hedge<T>(
     ask: Ask<T>,
     wanting: Wanting<T>,
     end?: AbortSignal,
-  ): Promise<readonly MemberResult<T>[]> {
+    members = this.#ranked(),
+  ): Promise<readonly HedgedResult<T>[]> {
     const run = (over: AbortSignal) =>
-      new HedgedRequest(this.#ranked(), (node) => ask(node, over), wanting, this.#spare).run();
-    const heard = await givingUp(run, end);
+      new HedgedRequest(members, (node) => ask(node, over), wanting, this.#permits).run();
+    const results = await givingUp(run, end);
     end?.throwIfAborted();
-    return heard;
+    return results;
   }
 
   /** The nodes that may be asked: by score, then demoted ones, then distrusted ones. Equals keep configured order. */
-  #ranked(): Member[] {
+  #ranked(): PooledNode[] {
     return this.#nodes.members
       .filter((member) => member.askable)
       .toSorted((a, b) => rank(a) - rank(b) || b.score - a.score);
@@ -178,9 +174,25 @@ export class NodePool {
   }
 }
 
-function rank({ demoted }: Member): number {
+function rank({ demoted }: PooledNode): number {
   if (demoted === null) return 0;
   return demoted.cause === 'false' ? 2 : 1;
+}
+
+/** Asks these nodes in parallel, and waits until `quorum` of them have answered: see {@link answersOfMost}. */
+async function askEach<T>(
+  members: readonly PooledNode[],
+  quorum: number,
+  ask: Ask<T>,
+): Promise<NodeResult<T>[]> {
+  const results = await givingUp((over) => {
+    const asked = members.map((member) => ({
+      expected: member.expected,
+      answer: member.ask((node) => ask(node, over)),
+    }));
+    return answersOfMost(asked, quorum);
+  });
+  return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
 }
 
 function late(node: string): PromiseRejectedResult {
@@ -215,11 +227,11 @@ export async function openNodePool(urls: readonly string[], options: PoolOptions
 }
 
 /** One probe of nodes that may or may not form a pool. Throws NoHealthyNode only if they never could. */
-export async function surveyNodes(urls: readonly string[], options: PoolOptions = {}): Promise<PoolReport> {
-  const registry = new NodeRegistry(urls, options);
+export async function surveyNodes(urls: readonly string[], neededSlot: bigint | null): Promise<PoolReport> {
+  const registry = new NodeRegistry(urls, {});
   try {
     await registry.probe();
-    return registry.report();
+    return registry.report(neededSlot);
   } finally {
     await registry.close();
   }

@@ -1,6 +1,6 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
+import { inParts, MOST_PARSED_BYTES } from '../rpc/answer.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { inParts, MOST_PARSED_BYTES } from '../rpc/json.ts';
 import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { scanBlockBytes } from './bytes/match-bytes.ts';

@@ -59,8 +59,8 @@ describe('versionsOf', () => {
     fc.assert(
       fc.property(answers, (given) => {
         const versions = versionsOf(given, same);
-        expect(versions.map(({ answer }) => answer).toSorted()).toEqual(
-          [...new Set(given.map(({ answer }) => answer))].toSorted(),
+        expect(new Set(versions.map(({ answer }) => answer))).toEqual(
+          new Set(given.map(({ answer }) => answer)),
         );
         const sizes = versions.map(({ nodes }) => nodes.length);
         expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));

@@ -1,4 +1,33 @@
+import { setImmediate } from 'node:timers/promises';
+import { parse } from 'lossless-json';
 import { z } from 'zod';
+
+// Integers below 9 * 10^15 are exact in a double, so only larger ones need the slow parser. The pattern finds them
+// outside strings: at the start, or after one of these characters.
+const LARGE_INTEGER = /(?:^|[\s:,[-])(?:[0-9]{17}|9[0-9]{15})/;
+
+function readNumber(text: string): number | bigint {
+  if (!/^-?[0-9]+$/.test(text)) return Number(text);
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+/** Parses JSON without loss: integers beyond 2^53 become bigint, all others number. Throws SyntaxError. */
+export function parseJson(text: string): unknown {
+  return LARGE_INTEGER.test(text) ? parse(text, undefined, readNumber) : JSON.parse(text);
+}
+
+/** Parsing more bytes at once blocks the event loop for too long. */
+export const MOST_PARSED_BYTES = 8 * 1_024 * 1_024;
+const PART_BYTES = 1_024 * 1_024;
+
+/** Yields bytes part by part, and lets the event loop run in between. */
+export async function* inParts(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PART_BYTES) {
+    yield bytes.subarray(at, at + PART_BYTES);
+    await setImmediate();
+  }
+}
 
 export const envelope = z.object({
   id: z.unknown(),
@@ -31,7 +60,7 @@ export function requestLimitOf(answer: unknown): string | null {
 }
 
 /** More bytes than nodes put before or after a result. */
-const RIM_BYTES = 256;
+const ENVELOPE_BYTES = 256;
 const MEMBER = String.raw`"(?:jsonrpc|id)"\s*:\s*(?:"2\.0"|[0-9]+)`;
 const BEFORE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER}\s*,\s*)*"result"\s*:\s*\{`);
 const BEHIND = new RegExp(String.raw`\}\s*(?:,\s*${MEMBER}\s*)*,\s*"id"\s*:\s*([0-9]+)\s*\}\s*$`);
@@ -41,7 +70,7 @@ const BEHIND = new RegExp(String.raw`\}\s*(?:,\s*${MEMBER}\s*)*,\s*"id"\s*:\s*([
  * result itself is not read. False if only a parse can decide.
  */
 export function isWholeResult(answer: Buffer, id: number): boolean {
-  const head = answer.toString('latin1', 0, RIM_BYTES);
-  const tail = answer.toString('latin1', Math.max(0, answer.length - RIM_BYTES));
+  const head = answer.toString('latin1', 0, ENVELOPE_BYTES);
+  const tail = answer.toString('latin1', Math.max(0, answer.length - ENVELOPE_BYTES));
   return BEFORE.test(head) && BEHIND.exec(tail)?.[1] === String(id);
 }

@@ -9,7 +9,7 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { type Kind, kindOf } from '../settlement/kind.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
 import { prepareNext } from '../settlement/prepare.ts';
-import { setAside, standingOf } from '../settlement/state.ts';
+import { setAside, stateOf } from '../settlement/state.ts';
 
 /** Activities of the withdrawal workflow on the chain worker. Throws NotFound if `kinds` lacks withdrawals. */
 export function createWithdrawalActivities(deps: LandingDeps) {
@@ -22,8 +22,8 @@ export type WithdrawalActivities = ReturnType<typeof createWithdrawalActivities>
 
 /** Steps that only use the database: reserve the id, store the confirmation, cancel. Each is idempotent. */
 export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
-  async function standing(id: string): Promise<SettlementState> {
-    return standingOf(ledger, await ledger.settlements.get(id));
+  async function current(id: string): Promise<SettlementState> {
+    return stateOf(ledger, await ledger.settlements.get(id));
   }
 
   return {
@@ -31,7 +31,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     async admit(terms: WithdrawalTerms): Promise<SettlementState> {
       const checked = checkTerms(terms);
       const { row, created } = await ledger.withdrawals.reserve(checked);
-      return created ? { status: row.status, reason: row.reason, attempt: null } : standing(checked.id);
+      return created ? { status: row.status, reason: row.reason, attempt: null } : current(checked.id);
     },
 
     /** Stores the customer's confirmation of the destination. @throws NotAwaitingConfirmation */
@@ -42,7 +42,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     /** Cancels unless an attempt may land; see `Settlements.cancel`. @throws NotCancellable, RecordInDoubt */
     async cancel({ id }: { readonly id: string }): Promise<SettlementState> {
       await ledger.settlements.cancel(id, CANCELLED).catch(once);
-      return standing(id);
+      return current(id);
     },
 
     /** See {@link setAside}. Reserves the withdrawal again first if a restore has lost it. */
@@ -52,7 +52,7 @@ export function createAdmission({ ledger }: { readonly ledger: Ledger }) {
     }): Promise<SettlementState> {
       const { id } = await readmitted(ledger, input.terms);
       await setAside(ledger, id, input.reason);
-      return standing(id);
+      return current(id);
     },
   };
 }

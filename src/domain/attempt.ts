@@ -1,6 +1,22 @@
 import type { Address, BlockHeight, Blockhash, Signature, Slot } from './units.ts';
 
 /**
+ * States of an attempt: one transaction of a settlement. At most one attempt of a settlement is not yet ended.
+ *
+ * | state | meaning | next states |
+ * |---|---|---|
+ * | prepared | stored; a signature may exist, however slow the signer | signed, dead |
+ * | signed | all signatures are stored; the bytes may be sent | landed, failed, dead |
+ * | landed | end: finalized without an error, by two nodes | |
+ * | failed | end: finalized with an error, by two nodes; these bytes never land again | |
+ * | dead | end: proved that the message can never land, under any signature | |
+ *
+ * An adopted message with all its signatures begins as signed. A prepared attempt is found on chain as signed before it
+ * ends as landed or failed. Another attempt may follow only after `failed` or `dead`.
+ */
+export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+
+/**
  * The lifetime of a transaction. No transaction with it is in a block before `slot`, the slot of its read. A nonce
  * is valid until a transaction consumes it; Solana plans to retire nonces, so no feature depends on them.
  */

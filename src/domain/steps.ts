@@ -10,8 +10,8 @@ export interface PreparedAttempt {
   readonly maxFeeLamports: string;
   /** Upper bound of the rent for accounts that it creates, decimal lamports. */
   readonly maxRentLamports: string;
-  /** Whether it creates the receiver's token account; absent for other kinds, and for attempts of older workers. */
-  readonly createsAccount?: boolean;
+  /** Whether it creates the receiver's token account. */
+  readonly createsAccount: boolean;
   /** The durable nonce account of its lifetime; absent for a blockhash. */
   readonly nonceAccount?: string;
   /** Signatures still needed from our keys, the fee payer's last; absent if the workflow derives them itself. */

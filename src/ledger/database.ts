@@ -7,14 +7,12 @@ import {
   sql,
 } from 'kysely';
 import type { AlertKind } from '../domain/alerts.ts';
+import type { AttemptState } from '../domain/attempt.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
 import type { Address, BlockHeight, Blockhash, Lamports, Signature, Slot } from '../domain/units.ts';
 import type { DepositTables } from './deposits/deposit-tables.ts';
 import type { WebhookTables } from './webhooks/webhook-tables.ts';
 import type { PaymentTables } from './x402/payment-tables.ts';
-
-/** `prepared` and `signed` are live; the other states are final. */
-export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
 
 interface SettlementTable {
   id: string;
@@ -68,7 +66,8 @@ interface AttemptTable {
   computeUnitPriceMicroLamports: bigint;
   feeLamports: Lamports;
   rentLamports: Lamports;
-  createsAccount: Generated<boolean | null>;
+  /** Whether it creates the token account of the receiver, maybe without rent. */
+  createsAccount: Generated<boolean>;
   state: AttemptState;
   /** base58, one for each signer; null for signers that have not signed. */
   signatures: readonly (Signature | null)[];
@@ -80,7 +79,7 @@ interface AttemptTable {
   /** Epoch of the database when the row was inserted: see `GENERATION`. */
   generation: Generated<number>;
   createdAt: Generated<Date>;
-  /** Null while the attempt is live, and for attempts that ended before this column existed. */
+  /** Null while the attempt is live. */
   endedAt: Generated<Date | null>;
 }
 

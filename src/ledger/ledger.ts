@@ -33,7 +33,7 @@ import { Attempts } from './settlements/attempts.ts';
 import { Traffic } from './settlements/in-flight.ts';
 import { LostNonces, Nonces } from './settlements/nonces.ts';
 import { Reservations } from './settlements/reservations.ts';
-import type { EventsByKind, KindEvents } from './settlements/settlement-status.ts';
+import type { EventsByKind, KindEvents } from './settlements/settlement-row.ts';
 import { SettlementViews } from './settlements/settlement-views.ts';
 import { Settlements } from './settlements/settlements.ts';
 import { Spends, WalletHistory } from './settlements/wallet-history.ts';

@@ -18,7 +18,7 @@ import { recordedError } from '../solana/tx/error.ts';
 import { describeFailure, mayPass } from '../solana/tx/failure-causes.ts';
 import { assembleTransaction } from '../solana/tx/transfer.ts';
 import { type Kinds, kindOf } from './kind.ts';
-import type { LandingReporter } from './landing-reporter.ts';
+import type { LandingReporter } from './land.ts';
 import { type MessageProof, type MessageVerdict, SameMessage } from './same-message.ts';
 
 export interface JudgeDeps {

@@ -8,7 +8,7 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kind } from './kind.ts';
 
 /** State that an earlier run left. `attempt` is null if there is none, or if it must not be signed any more. */
-export async function standingOf(
+export async function stateOf(
   ledger: Ledger,
   settlement: SettlementRow,
   kind: Pick<Kind, 'tasks'> = {},
@@ -31,14 +31,13 @@ export async function setAside(ledger: Ledger, id: string, reason: StatusReason)
 
 /** The part of an attempt row that a workflow history may contain. */
 function preparedAttempt(row: AttemptRow): PreparedAttempt {
-  const { createsAccount = null } = row;
   return {
     n: row.n,
     message: row.message,
     signature: row.signature,
     maxFeeLamports: row.feeLamports.toString(),
     maxRentLamports: row.rentLamports.toString(),
-    ...(createsAccount === null ? {} : { createsAccount }),
+    createsAccount: row.createsAccount,
     ...(row.nonceAccount === null ? {} : { nonceAccount: row.nonceAccount }),
   };
 }

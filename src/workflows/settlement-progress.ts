@@ -50,10 +50,10 @@ export class SettlementProgress {
     });
   }
 
-  stand(standing: SettlementState): void {
+  resume(state: SettlementState): void {
     this.admitted = true;
-    this.take(standing.attempt);
-    this.show(standing.status, standing.reason);
+    this.take(state.attempt);
+    this.show(state.status, state.reason);
   }
 
   prepared(preparation: Preparation): void {

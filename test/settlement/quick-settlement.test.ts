@@ -7,7 +7,7 @@ import { createSignerActivities } from '../../src/activities/signing.ts';
 import { QUICK_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { SettlementEnd, SettlementState } from '../../src/domain/steps.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { Before } from '../../src/ledger/settlements/settlement-status.ts';
+import type { Before } from '../../src/ledger/settlements/settlement-row.ts';
 import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';

@@ -5,8 +5,12 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
 import { isPaidByDead, mayFollow } from '../../domain/settlement.ts';
 import { anyOfNumbers, type Database, type Tables } from '../database.ts';
-import { lockIfKnown, type SettlementRow } from '../settlements/settlement-row.ts';
-import { type EventsByKind, enterStatus } from '../settlements/settlement-status.ts';
+import {
+  type EventsByKind,
+  enterStatus,
+  lockIfKnown,
+  type SettlementRow,
+} from '../settlements/settlement-row.ts';
 import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.ts';
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;

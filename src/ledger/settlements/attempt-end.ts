@@ -11,8 +11,7 @@ import { raiseAlert } from '../operations/alerts.ts';
 import { type AttemptOutcome, type AttemptRow, illegal } from './attempt-row.ts';
 import { returnNonce } from './nonces.ts';
 import { landReservations, releaseReservations } from './reservations.ts';
-import type { SettlementRow } from './settlement-row.ts';
-import { type EventsByKind, enterStatus } from './settlement-status.ts';
+import { type EventsByKind, enterStatus, type SettlementRow } from './settlement-row.ts';
 
 /**
  * Moves the settlement in the transaction that stores the attempt's end. The caller holds the settlement's lock and

@@ -18,8 +18,7 @@ import {
 } from './attempt-row.ts';
 import { leaseNonce, lockFreeNonce } from './nonces.ts';
 import { type ReservationInput, reserveFunds, Short, type Shortage } from './reservations.ts';
-import { lockSettlement, type SettlementRow } from './settlement-row.ts';
-import { type EventsByKind, enterStatus } from './settlement-status.ts';
+import { type EventsByKind, enterStatus, lockSettlement, type SettlementRow } from './settlement-row.ts';
 import { stopOf } from './stops.ts';
 
 export type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
@@ -37,7 +36,10 @@ export type NewAttempt = Omit<
   | 'generation'
   | 'createdAt'
   | 'endedAt'
+  | 'createsAccount'
 > & {
+  /** Default: false. */
+  readonly createsAccount?: boolean;
   /** The buyer's signatures, base58, one for each signer; null where the key is ours. Default: none. */
   readonly signatures?: readonly (string | null)[];
   /** A key of this process has signed it: it may be sent only if the row is stored. */

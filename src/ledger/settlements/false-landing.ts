@@ -12,8 +12,7 @@ import type { Tables } from '../database.ts';
 import { closeAlerts, noteJudged } from '../operations/alerts.ts';
 import { type AttemptRow, attemptsOf } from './attempt-row.ts';
 import { releaseReservations } from './reservations.ts';
-import { lockIfKnown } from './settlement-row.ts';
-import { type EventsByKind, enterStatus } from './settlement-status.ts';
+import { type EventsByKind, enterStatus, lockIfKnown } from './settlement-row.ts';
 
 /**
  * Judges an alert as false, open or closed by a resume, that a dead attempt of the settlement has landed. The

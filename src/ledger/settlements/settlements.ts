@@ -19,8 +19,14 @@ import { closeAlerts } from '../operations/alerts.ts';
 import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { judgeLandingFalse } from './false-landing.ts';
 import { releaseReservations } from './reservations.ts';
-import { lockSettlement, noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
-import { type EventsByKind, enterStatus } from './settlement-status.ts';
+import {
+  type EventsByKind,
+  enterStatus,
+  lockSettlement,
+  noSettlement,
+  type SettlementRow,
+  toSettlementRow,
+} from './settlement-row.ts';
 import { doubtOf } from './stops.ts';
 
 export type { SettlementRow } from './settlement-row.ts';

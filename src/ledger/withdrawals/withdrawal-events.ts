@@ -4,8 +4,7 @@ import { eventOfStatus } from '../../domain/webhook.ts';
 import { isWithdrawalStatus } from '../../domain/withdrawal.ts';
 import type { Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
-import type { SettlementRow } from '../settlements/settlement-row.ts';
-import type { KindEvents } from '../settlements/settlement-status.ts';
+import type { KindEvents, SettlementRow } from '../settlements/settlement-row.ts';
 import { withdrawalNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvent } from '../webhooks/outbox.ts';
 

@@ -3,7 +3,7 @@ import type { Alarm } from '../../domain/alerts.ts';
 import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
 import type { Database, Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import type { KindEvents } from '../settlements/settlement-status.ts';
+import type { KindEvents } from '../settlements/settlement-row.ts';
 import type { StoredPayment } from './payment-tables.ts';
 
 /** What x402 payments have beside their settlements: what they have bought. */

@@ -165,6 +165,6 @@ function firstGone(
   { nonce }: NonceAttemptFacts,
   { finalizedNonces }: NonceEvidence,
 ): ReadonlyMap<string, number> {
-  const standing = new Set(finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])));
-  return firstMatches(finalizedNonces, ({ node }) => !standing.has(node));
+  const unused = new Set(finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])));
+  return firstMatches(finalizedNonces, ({ node }) => !unused.has(node));
 }

@@ -56,8 +56,8 @@ export interface Refutation {
 }
 
 /**
- * The nodes of `past` that answered after their own match, the quorum's and the refutation, and only with nulls from
- * histories of the attempt's whole life, which begins at `fromSlot`.
+ * The nodes of `past` whose later answers are all null, from histories back to `fromSlot`. Later: after the node's own
+ * match, after the quorum had one, and after the refutation.
  */
 export function silentNodes(
   past: ReadonlyMap<string, number>,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { SettlementStatus } from '../../../src/domain/settlement.ts';
 import { EVENTS } from '../../../src/ledger/ledger.ts';
-import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
+import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { Obligations } from '../../../src/ledger/x402/obligations.ts';
 import { Payments } from '../../../src/ledger/x402/payments.ts';
 import { sealOf } from '../../../src/platform/encryption.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { EVENTS } from '../../../src/ledger/ledger.ts';
-import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
+import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
 

@@ -1,14 +1,7 @@
-import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import type { DepositActivities } from '../activities/deposits.ts';
+import { continueAsNew, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { type AuditOrder, type AuditReport, allOf, NOTHING_AUDITED } from '../domain/audit.ts';
+import { auditPage, closeAudit } from './activity-proxies.ts';
 import { auditCard } from './details.ts';
-import { AUDIT } from './options.ts';
-
-const { auditPage } = proxyActivities<DepositActivities>({
-  ...AUDIT,
-  summary: 'hold the history against the record',
-});
-const { closeAudit } = proxyActivities<DepositActivities>({ ...AUDIT, summary: 'the audit is done' });
 
 /**
  * Audits one address, or all wallets page by page: compares the transactions that nodes list with the recorded

@@ -14,11 +14,6 @@ const REMEMBERED = 20_000;
  */
 export class BlockSources {
   readonly #nodes = new Map<string, ReadonlySet<string>>();
-  readonly #most: number;
-
-  constructor(most = REMEMBERED) {
-    this.#most = most;
-  }
 
   note(node: string, { header: { slot }, finding }: FoundBlock): void {
     for (const inflow of finding.inflows) {
@@ -28,7 +23,7 @@ export class BlockSources {
       this.#nodes.set(key, nodes);
     }
     for (const oldest of this.#nodes.keys()) {
-      if (this.#nodes.size <= this.#most) break;
+      if (this.#nodes.size <= REMEMBERED) break;
       this.#nodes.delete(oldest);
     }
   }

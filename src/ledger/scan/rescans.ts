@@ -9,9 +9,9 @@ import { raiseMissed } from '../deposits/missed.ts';
 import { isRecord, RECORD } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import type { FoundBlock } from './findings.ts';
-import { type CommitResult, upsertBlocks } from './scan.ts';
+import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
-import type { Matched } from './watched.ts';
+import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 export type RescanRow = Readonly<Selectable<RescanTable>>;
 
@@ -93,12 +93,13 @@ export class Rescans {
    */
   async record(
     of: RescanTry,
-    matched: Matched<FoundBlock>,
+    { blocks, watchVersion }: Matched<FoundBlock>,
     progress?: RescanProgress,
-  ): Promise<Exclude<CommitResult, 'overtaken'>> {
+  ): Promise<'committed' | StaleWatchSet> {
     return this.#change(of, async (trx, change) => {
-      const added = await upsertBlocks(trx, matched);
-      if (added === null) return 'unknown_version';
+      const stale = await staleWatchSet(trx, watchVersion);
+      if (stale !== null) return stale;
+      const added = await upsertBlocks(trx, blocks);
       await raiseMissed(trx, added);
       await change((row) => ({
         found: row('found', '+', added.length),

@@ -142,8 +142,8 @@ async function writeFindings(ledger: Ledger, { rows, address }: Sample): Promise
   const later = { ...inflow, signature: hex() };
   const ahead = { slot: slot + 1_000n, blockhash: 'a later block', time: null };
   await ledger.deposits.announce([{ header: ahead, finding: { ...finding, inflows: [later] } }]);
-  const watchVersion = await ledger.watched.version();
-  await ledger.scan.upsert({ blocks, watchVersion, rematch: () => blocks });
+  const watchVersion = await ledger.watched.hold(() => ledger.watched.version());
+  await ledger.scan.upsert({ blocks, watchVersion });
   const found = await ledger.deposits.unconfirmed(50);
   const [row, other] = found.filter(({ signature }) => signature === inflow.signature).concat(found);
   if (row === undefined || other === undefined) throw new Error('nothing waits to be confirmed');

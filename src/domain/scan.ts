@@ -1,17 +1,17 @@
-export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
+export const IN_PROGRESS = ['starting', 'tail', 'catch-up'] as const;
 
 /** States in which the scan waits for nodes or operators. */
-export const STANDING_STILL = ['waiting', 'stopped'] as const;
+export const HALTED = ['waiting', 'stopped'] as const;
 
 /** States without a reported status. */
-export const UNTOLD = ['silent', 'absent'] as const;
+export const WITHOUT_REPORT = ['silent', 'absent'] as const;
 
 /**
  * What a worker reports: its state, the finalized slot of a quorum or null, and why the scan makes no progress. Pause
  * and gap have rows of their own.
  */
 export interface ScanReport {
-  readonly state: (typeof GOING_ON | typeof STANDING_STILL)[number] | 'paused' | 'gap';
+  readonly state: (typeof IN_PROGRESS | typeof HALTED)[number] | 'paused' | 'gap';
   readonly tip: bigint | null;
   readonly reason: string | null;
 }
@@ -91,11 +91,11 @@ interface Standstill {
  */
 export type ScanStatus = ScanPosition &
   (
-    | { readonly state: (typeof GOING_ON)[number] }
-    | ({ readonly state: (typeof STANDING_STILL)[number] } & Standstill)
+    | { readonly state: (typeof IN_PROGRESS)[number] }
+    | ({ readonly state: (typeof HALTED)[number] } & Standstill)
     | ({ readonly state: 'paused'; readonly actor: string } & Standstill)
     | ({ readonly state: 'gap'; readonly gap: ScanRange } & Standstill)
-    | { readonly state: (typeof UNTOLD)[number] }
+    | { readonly state: (typeof WITHOUT_REPORT)[number] }
   );
 
 export const GAP_STATES = ['open', 'filled', 'closed'] as const;

@@ -1,16 +1,6 @@
-import {
-  CancellationScope,
-  isCancellation,
-  proxyActivities,
-  rootCause,
-  setCurrentDetails,
-} from '@temporalio/workflow';
-import type { DepositActivities } from '../activities/deposits.ts';
+import { CancellationScope, isCancellation, rootCause, setCurrentDetails } from '@temporalio/workflow';
 import { type RescanOrder, type RescanResult, unreadText } from '../domain/rescan.ts';
-import { recordRescanGivenUp } from './deposit-activity-proxies.ts';
-import { RESCAN } from './options.ts';
-
-const { rescan } = proxyActivities<DepositActivities>({ ...RESCAN, summary: 'read blocks again' });
+import { recordRescanGivenUp, rescan } from './activity-proxies.ts';
 
 /**
  * Scans committed blocks again, independently of the deposit scan. Runs under the id `deposit-rescan/<from>-<to>`, and

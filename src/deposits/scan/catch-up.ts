@@ -160,13 +160,11 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: Ab
       (waitedMs) => quietly(() => reportWaiting(deps, BigInt(after.slot), waitedMs, slowMs)),
     );
     if (reading.kind !== 'linked') return false;
-    const matched = await matcher.match(reading.blocks);
-    const newest = matched.blocks.at(-1);
-    if (newest === undefined) continue;
-    const range = { from: cursor.slot + 1n, to: newest.header.slot };
-    const staged = await ledger.stagedRanges.stage({ ...range, ...matched });
-    if (staged === 'unknown_version') matcher.forget();
-    else cursor = newest.header;
+    const from = cursor.slot + 1n;
+    const { result, blocks } = await matcher.commit(reading.blocks, (matched) =>
+      ledger.stagedRanges.stage({ from, to: matched.blocks.at(-1)?.header.slot ?? last, ...matched }),
+    );
+    if (result === 'staged') cursor = blocks.at(-1)?.header ?? cursor;
   }
   return cursor.slot >= last;
 }

@@ -3,7 +3,6 @@ import { isDomainError, messageOf } from '../../domain/errors.ts';
 import type { ScanReport, ScanStatus } from '../../domain/scan.ts';
 import { isDatabaseAway } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { ScanPaused } from '../../ledger/scan/scan-pauses.ts';
 import { RpcError } from '../../solana/rpc/errors.ts';
 
 const KINDS = ['scan_gap', 'scan_stopped', 'scan_behind'] as const;
@@ -55,7 +54,10 @@ function alarmsOf(status: ScanStatus): readonly Alarm[] {
         ? ({ kind: 'scan_gap', subject: status.gap.from } as const)
         : ({ kind: 'scan_stopped', subject: WHOLE } as const);
     const slot = cursor?.slot ?? 'none';
-    alarms.push({ ...about, message: `the deposit scan stands still at slot ${slot}: ${status.reason}` });
+    alarms.push({
+      ...about,
+      message: `the deposit scan makes no progress at slot ${slot}: ${status.reason}`,
+    });
   }
   if (cursor !== null && tip !== null && BigInt(lag ?? 0) > BEHIND_SLOTS) {
     const message = `the deposit scan is at slot ${cursor.slot}, ${lag} slots behind the newest final one`;
@@ -78,7 +80,7 @@ export async function keepSilenceAlarm({ alerts, scanStatus }: Ledger): Promise<
  * worker may succeed, and the alert of a long wait describes it.
  */
 export function haltAfter(error: unknown): Halt {
-  if (error instanceof ScanPaused) return { state: 'paused', reason: error.message };
+  if (isDomainError(error, 'ScanPaused')) return { state: 'paused', reason: error.message };
   if (error instanceof RpcError) {
     const state = error.reaction === 'stop' || error.reaction === 'fatal' ? 'stopped' : 'waiting';
     return { state, reason: error.message };

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import type { ScanOverview } from '../../client/scan.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../../domain/scan.ts';
+import { GAP_STATES, HALTED, IN_PROGRESS, type ScanGap, WITHOUT_REPORT } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { GapRow } from '../../ledger/scan/gaps.ts';
 import { problems, reason, time, u64 } from '../schemas.ts';
@@ -31,7 +31,7 @@ const GapBody = range.extend({
     .describe('Time at which a rescan had read all its blocks from a quorum of nodes; null until then'),
 }) satisfies z.ZodType<ScanGap>;
 
-const told = z.object({
+const position = z.object({
   cursor: z
     .object({
       slot: u64.describe('Slot'),
@@ -54,15 +54,15 @@ const told = z.object({
   gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
   rescans: z.array(RescanBody).readonly().describe('Rescans that have not ended'),
 });
-const standstill = told.extend({
+const standstill = position.extend({
   reason: z.string().describe('Why the scan is stopped, for display'),
   since: time.describe('Time since which the scan is stopped'),
 });
 const ScanBody = z
   .discriminatedUnion('state', [
-    told.extend({ state: z.enum(GOING_ON).describe('The scan makes progress') }),
+    position.extend({ state: z.enum(IN_PROGRESS).describe('The scan makes progress') }),
     standstill.extend({
-      state: z.enum(STANDING_STILL).describe('The scan is stopped until nodes recover or an operator acts'),
+      state: z.enum(HALTED).describe('The scan is stopped until nodes recover or an operator acts'),
     }),
     standstill.extend({
       state: z.literal('paused').describe('An operator paused the scan'),
@@ -74,7 +74,9 @@ const ScanBody = z
         .describe('No node returns blocks that exist, or nodes return blocks that are not linked'),
       gap: range.describe('Slots of the missing blocks'),
     }),
-    told.extend({ state: z.enum(UNTOLD).describe('No worker reports, or no worker has started the scan') }),
+    position.extend({
+      state: z.enum(WITHOUT_REPORT).describe('No worker reports, or no worker has started the scan'),
+    }),
   ])
   .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
 

@@ -11,9 +11,9 @@ import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts'
 import { nextLook } from '../retry-after.ts';
 import type { FoundBlock } from './findings.ts';
 import type { GapRow } from './gaps.ts';
-import { type CommitResult, upsertBlocks } from './scan.ts';
+import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
-import type { Matched } from './watched.ts';
+import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 export type RescanRow = Readonly<Selectable<RescanTable>>;
 
@@ -116,12 +116,13 @@ export class Rescans {
    */
   async record(
     of: RescanTry,
-    matched: Matched<FoundBlock>,
+    { blocks, watchVersion }: Matched<FoundBlock>,
     progress?: RescanProgress,
-  ): Promise<Exclude<CommitResult, 'overtaken'>> {
+  ): Promise<'committed' | StaleWatchSet> {
     return this.#change(of, async (trx, change) => {
-      const added = await upsertBlocks(trx, matched);
-      if (added === null) return 'unknown_version';
+      const stale = await staleWatchSet(trx, watchVersion);
+      if (stale !== null) return stale;
+      const added = await upsertBlocks(trx, blocks);
       await raiseMissed(trx, added);
       await change((row) => ({
         found: row('found', '+', added.length),

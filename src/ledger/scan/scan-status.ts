@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type ScanPosition, type ScanReport, type ScanStatus, STANDING_STILL } from '../../domain/scan.ts';
+import { HALTED, type ScanPosition, type ScanReport, type ScanStatus } from '../../domain/scan.ts';
 import type { Database } from '../database.ts';
 
 /** After this time without a report the scan is `silent`. A worker that dies is replaced sooner. */
@@ -21,7 +21,7 @@ export class ScanStatusRow {
    * ago.
    */
   async report({ state, tip, reason }: ScanReport, haltedMs = 0): Promise<ScanStatus> {
-    const isHalt = state === 'gap' || STANDING_STILL.some((one) => one === state);
+    const isHalt = state === 'gap' || HALTED.some((one) => one === state);
     const since = isHalt
       ? sql`now() - ${haltedMs}::float8 * interval '1 millisecond'`
       : sql`null::timestamptz`;

@@ -225,7 +225,6 @@ describe('what is wrong with an address', () => {
     const matched = {
       blocks: paid,
       watchVersion: await desk.ledger.watched.version(),
-      rematch: () => paid,
     };
     expect(await desk.ledger.scan.commit({ expected: START, ...matched })).toBe('committed');
     expect(await warnings(address)).toEqual([

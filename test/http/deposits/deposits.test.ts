@@ -29,7 +29,7 @@ async function block(...inflows: readonly Inflow[]): Promise<void> {
   const { ledger } = service;
   const blocks = chain(tip, inflows);
   const watchVersion = await ledger.watched.version();
-  await ledger.scan.commit({ expected: tip, blocks, watchVersion, rematch: () => blocks });
+  await ledger.scan.commit({ expected: tip, blocks, watchVersion });
   tip = blocks[0]?.header ?? tip;
 }
 

@@ -1,19 +1,11 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import type { MatchedBlock } from '../../../src/ledger/scan/scan.ts';
 import type { Outflow } from '../../../src/domain/deposit.ts';
-import type { MatchedBlock } from '../../../src/ledger/scan/blocks.ts';
 import { Scan } from '../../../src/ledger/scan/scan.ts';
-import type { Matched, WatchedWallet } from '../../../src/ledger/scan/watched.ts';
+import type { WatchedWallet } from '../../../src/ledger/scan/watched.ts';
 import { address, chain, childOf, inflow, NOTHING, outflow, START } from '../chain-of-blocks.ts';
-import {
-  Crash,
-  commit,
-  imported,
-  lockWaits,
-  mustNotRematch,
-  shown,
-  useDepositLedgers,
-} from '../deposit-ledger.ts';
+import { Crash, commit, imported, lockWaits, shown, useDepositLedgers } from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
 
 const use = useDepositLedgers();
@@ -120,7 +112,7 @@ describe('the scan', () => {
     const watchVersion = await use.ledger.watched.version();
     for (let at = 1; ; at += 1) {
       const scan = new Scan(use.ledger.db.withPlugin(new Crash(at)));
-      const work = scan.commit({ expected: START, blocks, watchVersion, rematch: mustNotRematch });
+      const work = scan.commit({ expected: START, blocks, watchVersion });
       if ((await work.catch((error: unknown) => error)) === 'committed') {
         expect(at).toBeGreaterThan(8);
         break;
@@ -141,8 +133,18 @@ describe('an address that comes in while blocks are scanned', () => {
       added.map(({ address }) => inflow(address)),
     );
 
-  async function commitMatchedWith(watchVersion: bigint, rematch: Matched<MatchedBlock>['rematch'] = found) {
-    return use.other.scan.commit({ expected: START, blocks, watchVersion, rematch });
+  /** Commits blocks that were matched with this version, and matches them again if wallets were added since. */
+  async function commitMatchedWith(
+    watchVersion: bigint,
+    rematch: (added: readonly WatchedWallet[]) => MatchedBlock[] | Promise<MatchedBlock[]> = found,
+  ) {
+    const { scan, watched } = use.other;
+    const result = await scan.commit({ expected: START, blocks, watchVersion });
+    if (result !== 'watch_set_changed') return result;
+    return watched.hold(async () => {
+      const { version, wallets } = await watched.since(watchVersion);
+      return scan.commit({ expected: START, blocks: await rematch(wallets), watchVersion: version });
+    });
   }
 
   it('is looked for in what was matched without it', async () => {
@@ -208,7 +210,7 @@ describe('reading old blocks again', () => {
 
   async function upsert(...blocks: readonly Parameters<Scan['upsert']>[0]['blocks'][number][]) {
     const watchVersion = await use.ledger.watched.version();
-    return use.ledger.scan.upsert({ blocks, watchVersion, rematch: mustNotRematch });
+    return use.ledger.scan.upsert({ blocks, watchVersion });
   }
 
   it('adds what was missed, nothing twice, and leaves the cursor where it is (private-channels #181)', async () => {

@@ -5,7 +5,7 @@ import { verifySignature } from '../signing/ed25519.ts';
 import type { Chain } from '../solana/chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history/pages.ts';
 import { attemptEvidence } from '../solana/proof/attempt-evidence.ts';
-import { attemptOfRow, type Finding } from '../solana/proof/examine.ts';
+import { attemptOfRow } from '../solana/proof/examine.ts';
 import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
 import { confirmOneCluster } from './record-verdict.ts';
 

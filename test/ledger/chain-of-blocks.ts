@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
-import type { MatchedBlock } from '../../src/ledger/scan/scan.ts';
 import type { BlockFinding, BlockHeader, Inflow, Outflow } from '../../src/domain/deposit.ts';
+import type { MatchedBlock } from '../../src/ledger/scan/scan.ts';
 
 export const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };
 

@@ -1,4 +1,3 @@
-import { lowest } from '../../domain/bigint.ts';
 import type { Ours } from '../../domain/credits.ts';
 import { findingOf } from '../../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../../domain/deposit.ts';

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
 import { readInOneQuery } from '../connection.ts';
+import { anyOf, type Database, type Tables } from '../database.ts';
 
 export interface WatchedWallet {
   readonly address: string;

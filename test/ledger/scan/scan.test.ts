@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import type { MatchedBlock } from '../../../src/ledger/scan/scan.ts';
 import type { Outflow } from '../../../src/domain/deposit.ts';
+import type { MatchedBlock } from '../../../src/ledger/scan/scan.ts';
 import { Scan } from '../../../src/ledger/scan/scan.ts';
 import type { WatchedWallet } from '../../../src/ledger/scan/watched.ts';
 import { address, chain, childOf, inflow, NOTHING, outflow, START } from '../chain-of-blocks.ts';

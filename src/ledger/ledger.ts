@@ -124,7 +124,6 @@ export async function openLedger(
     assets: new Assets(db),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
-    scanStatus: new ScanStatusRow(db),
     keptBlocks: new KeptBlocks(db),
     rescans: new Rescans(db),
     gaps: new Gaps(db),
@@ -161,8 +160,12 @@ function settling(
   };
 }
 
-function seen(db: Database): Pick<Ledger, 'nodeLedgers' | 'nodeViews'> {
-  return { nodeLedgers: new NodeLedgers(db), nodeViews: new NodeViews(db) };
+function seen(db: Database): Pick<Ledger, 'nodeLedgers' | 'nodeViews' | 'scanStatus'> {
+  return {
+    nodeLedgers: new NodeLedgers(db),
+    nodeViews: new NodeViews(db),
+    scanStatus: new ScanStatusRow(db),
+  };
 }
 
 function selling(db: Database, seal: Seal): Pick<Ledger, 'payments' | 'obligations' | 'offers'> {

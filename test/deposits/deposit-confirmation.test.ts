@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Keypair } from '@solana/web3.js';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DepositAnnouncer } from '../../src/deposits/credits/announce.ts';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { ScanAlarms } from '../../src/deposits/scan/failure-alerts.ts';

@@ -97,6 +97,7 @@ function scanning(db: Database, databaseUrl: string) {
     watched: new Watched(db, databaseUrl),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
+    scanStatus: new ScanStatusRow(db),
     keptBlocks: new KeptBlocks(db),
     rescans: new Rescans(db),
     gaps: new Gaps(db),

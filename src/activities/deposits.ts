@@ -4,13 +4,12 @@ import { createDepositRescan } from '../deposits/backfill/rescan.ts';
 import { createDepositRanges, type RangeDeps } from '../deposits/scan/catch-up.ts';
 import { createScanOrders } from '../deposits/scan/pause-orders.ts';
 import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.ts';
-import type { AuditOrder } from '../domain/audit.ts';
-import type { RescanOrder } from '../domain/rescan.ts';
+import type { BackfillOrder, BackfillResult } from '../domain/backfill.ts';
 import type { CatchUpRange } from '../domain/scan.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
 
-/** Activities of the deposit scan, rescans, audits and reconciliation. The long ones send heartbeats. */
+/** Activities of the deposit scan, backfills and reconciliation. The long ones send heartbeats. */
 export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps & ReconciliationDeps) {
   const ranges = createDepositRanges(deps);
   const rescans = createDepositRescan(deps);
@@ -22,9 +21,8 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
     ...ranges,
     scanRange: (range: CatchUpRange) => withHeartbeat(() => ranges.scanRange(range)),
     joinRanges: () => withHeartbeat(() => ranges.joinRanges()),
-    rescan: (order: RescanOrder) => withHeartbeat(() => rescans.rescan(order)),
-    ...audits,
-    auditPage: (order: AuditOrder) => withHeartbeat(() => audits.auditPage(order)),
+    backfill: (order: BackfillOrder): Promise<BackfillResult> =>
+      withHeartbeat<BackfillResult>(() => ('address' in order ? audits.audit(order) : rescans.rescan(order))),
   };
 }
 

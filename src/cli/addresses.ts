@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
 import { generate } from './addresses/generate.ts';
-import { registerAudit } from './audit.ts';
 import { apiCommand, call, defined, localCommand, REASON_OPTION, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT, UsageError } from './exit.ts';
@@ -13,13 +12,10 @@ import { run } from './output.ts';
 const MOST_COUNTED = 10_000;
 
 export function registerAddresses(program: Command): void {
-  const addresses = program
-    .command('addresses')
-    .description('Generate, import, assign and audit deposit addresses');
+  const addresses = program.command('addresses').description('Generate, import and assign deposit addresses');
   registerGenerate(addresses);
   registerImport(addresses);
   registerUsers(addresses);
-  registerAudit(addresses);
   registerRelease(addresses);
 }
 

@@ -1,7 +1,7 @@
 import { isTerminal } from '../domain/settlement.ts';
 import { AlertCalls } from './alerts.ts';
 import { AssetCalls } from './assets.ts';
-import { AuditCalls } from './audits.ts';
+import { BackfillCalls } from './backfills.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
 import type { Explanation } from './evidence.ts';
@@ -19,7 +19,14 @@ import { WebhookCalls } from './webhooks.ts';
 
 export type { Alert, AlertCalls, AlertFilter, AlertPage } from './alerts.ts';
 export type { Asset, AssetCalls, AssetChange } from './assets.ts';
-export type { Audit, AuditCalls, AuditDifference, AuditQuestion, AuditReport } from './audits.ts';
+export type {
+  AuditDifference,
+  AuditReport,
+  Backfill,
+  BackfillCalls,
+  BackfillPage,
+  BackfillRequest,
+} from './backfills.ts';
 export type {
   AddressImport,
   AddressManifest,
@@ -54,7 +61,7 @@ export type {
   Reconciliation,
   UnreadWallet,
 } from './reconciliation.ts';
-export type { Rescan, RescanPage, ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
 export type {
   SettlementCalls,
   SettlementExplanation,
@@ -120,7 +127,7 @@ export class SluiceClient {
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
   readonly scan: ScanCalls;
-  readonly audits: AuditCalls;
+  readonly backfills: BackfillCalls;
   readonly webhooks: WebhookCalls;
   readonly alerts: AlertCalls;
   readonly pauses: PauseCalls;
@@ -135,7 +142,7 @@ export class SluiceClient {
     this.deposits = new DepositCalls(transport);
     this.assets = new AssetCalls(transport);
     this.scan = new ScanCalls(transport);
-    this.audits = new AuditCalls(transport);
+    this.backfills = new BackfillCalls(transport);
     this.webhooks = new WebhookCalls(transport);
     this.alerts = new AlertCalls(transport);
     this.pauses = new PauseCalls(transport);

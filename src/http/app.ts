@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import type { ExplorerSettings } from '../domain/explorer.ts';
 import { requireApiKey } from './auth.ts';
 import { type AssetDeps, assetRoutes } from './deposits/assets.ts';
-import { auditRoutes } from './deposits/audits.ts';
+import { backfillRoutes } from './deposits/backfills.ts';
 import { type DepositAddressDeps, depositAddressRoutes } from './deposits/deposit-addresses.ts';
 import { depositRoutes } from './deposits/deposits.ts';
 import { reconciliationRoute } from './deposits/reconciliation.ts';
@@ -69,7 +69,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     await typed.register(tokenAccountRoute(deps));
     await typed.register(depositRoutes(deps));
     await typed.register(assetRoutes(deps));
-    await typed.register(auditRoutes(deps));
+    await typed.register(backfillRoutes(deps));
     await typed.register(hotWalletRoute(deps));
     await typed.register(reconciliationRoute(deps));
     await typed.register(scanRoutes({ ...deps, cluster: deps.explorer.cluster }));

@@ -20,10 +20,10 @@ import { NodeViews } from './operations/node-views.ts';
 import { Pauses } from './operations/pauses.ts';
 import { Baselines } from './reconciliation/baselines.ts';
 import { Reconciliations } from './reconciliation/reconciliations.ts';
+import { Backfills } from './scan/backfills.ts';
 import { Gaps } from './scan/gaps.ts';
 import { ImportAudits } from './scan/import-audits.ts';
 import { KeptBlocks } from './scan/kept-blocks.ts';
-import { Rescans } from './scan/rescans.ts';
 import { Scan } from './scan/scan.ts';
 import { ScanPauses } from './scan/scan-pauses.ts';
 import { StagedRanges } from './scan/staged-ranges.ts';
@@ -72,7 +72,7 @@ export interface Ledger {
   readonly scan: Scan;
   readonly scanPauses: ScanPauses;
   readonly keptBlocks: KeptBlocks;
-  readonly rescans: Rescans;
+  readonly backfills: Backfills;
   readonly gaps: Gaps;
   readonly importAudits: ImportAudits;
   readonly stagedRanges: StagedRanges;
@@ -121,7 +121,7 @@ export async function openLedger(
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
     keptBlocks: new KeptBlocks(db),
-    rescans: new Rescans(db),
+    backfills: new Backfills(db),
     gaps: new Gaps(db),
     importAudits: new ImportAudits(db),
     stagedRanges: new StagedRanges(db),

@@ -6,7 +6,7 @@ const onRecord = (summary: string) => proxyLocalActivities<DepositActivities>({ 
 
 export const { recordPause } = onRecord('put the pause on record');
 export const { recordResume } = onRecord('end the pause on record');
-export const { recordRescanGivenUp } = onRecord('end the rescan on record');
+export const { recordBackfillGivenUp } = onRecord('end the backfill in the database');
 export const { planCatchUp } = proxyActivities<DepositActivities>({ ...PLAN, summary: 'how far behind' });
 export const { scanRange } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'read a range ahead' });
 export const { joinRanges } = proxyActivities<DepositActivities>({ ...SCAN, summary: 'join what was read' });

@@ -1,7 +1,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { RescanOrder } from '../domain/backfill.ts';
 import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
-import type { RescanOrder } from '../domain/rescan.ts';
 import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { AwaitedCommitment, SettlementStatus, StatusReason } from '../domain/settlement.ts';
 

@@ -91,7 +91,7 @@ export const PLAN: ActivityOptions = {
 export const AUDIT: ActivityOptions = { ...SCAN, taskQueue: AUDIT_TASK_QUEUE };
 
 /** Reads blocks that nodes may have pruned. Gives up in the end, because nothing depends on it. */
-export const RESCAN: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
+export const BACKFILL: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
 
 /** One round of a schedule. Gives up in time for the next round. */
 export const WATCH: ActivityOptions = {

@@ -1,5 +1,5 @@
+import type { StoredOrder } from '../../domain/backfill.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import type { GivenUpRescan } from '../../domain/rescan.ts';
 import { slotsOf } from '../../domain/slots.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 
@@ -11,8 +11,8 @@ export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
 
     recordResume: (order: OperatorNote) => ledger.scanPauses.end(order),
 
-    /** Ends the rescan, so that its headers may be pruned. */
-    recordRescanGivenUp: ({ trouble, ...range }: GivenUpRescan) =>
-      ledger.rescans.giveUp(slotsOf(range), trouble),
+    /** Ends the backfill, so that headers may be pruned. */
+    recordBackfillGivenUp: (order: StoredOrder, trouble: string) =>
+      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, trouble),
   };
 }

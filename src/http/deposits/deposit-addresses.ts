@@ -12,6 +12,7 @@ import {
   type ManifestTrust,
 } from '../../deposits/addresses/address-manifest.ts';
 import { DEPOSIT_ADDRESS_STATES } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { AddressPool, knownAddress } from '../../ledger/deposits/address-pool.ts';
 import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-row.ts';
@@ -20,7 +21,6 @@ import { confirmedTip, finalizedTip } from '../../solana/scan/frontier.ts';
 import { noChain } from '../no-chain.ts';
 import { addressParam, position, problems, reason, time, u64, userRef, WarningBody } from '../schemas.ts';
 import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
-import { assertPast } from './scanned.ts';
 
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
   /** Fewer free addresses than this raise `addresses_low`. */
@@ -250,4 +250,14 @@ function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositA
     assignedAt: row.assignedAt?.toISOString() ?? null,
     warnings,
   };
+}
+
+/**
+ * Refuses a start slot in the future: an audit from it would find nothing. Returns `newest`, the chain's newest slot.
+ *
+ * @throws DomainError SlotsNotRecorded if `since` is in the future
+ */
+function assertPast(since: bigint, newest: bigint): bigint {
+  if (since <= newest) return newest;
+  throw new DomainError('SlotsNotRecorded', `since: the newest slot is ${newest}`, { field: 'since' });
 }

@@ -8,7 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { GapRow } from '../../ledger/scan/gaps.ts';
 import type { ScanPauseRow } from '../../ledger/scan/scan-pauses.ts';
 import { scanStatus } from '../../workflows/messages.ts';
-import { presentRescan } from './rescans.ts';
+import { presentBackfill } from './backfills.ts';
 
 export interface ScanDeps {
   readonly ledger: Ledger;
@@ -18,7 +18,7 @@ export interface ScanDeps {
 
 const ANSWER_DEADLINE_MS = 3_000;
 const GAPS_SHOWN = 100;
-const RESCANS_SHOWN = 100;
+const BACKFILLS_SHOWN = 100;
 
 /** Stores the pause, which every worker obeys. Returns the scan's status. */
 export async function pause(deps: ScanDeps, order: OperatorNote): Promise<ScanOverview> {
@@ -34,19 +34,19 @@ export async function resume(deps: ScanDeps, order: OperatorNote): Promise<ScanO
 /** Status from the database, which is authoritative, and from the workflow if it answers. */
 export async function overviewOf(deps: ScanDeps): Promise<ScanOverview> {
   const { ledger } = deps;
-  const [told, cursor, paused, gaps, rescans] = await Promise.all([
+  const [told, cursor, paused, gaps, backfills] = await Promise.all([
     ask(deps),
     ledger.scan.cursor(),
     ledger.scanPauses.open(),
     ledger.gaps.list(GAPS_SHOWN),
-    ledger.rescans.open(RESCANS_SHOWN),
+    ledger.backfills.open(BACKFILLS_SHOWN),
   ]);
   const { tip } = told;
   return {
     ...standOnRecord(told, paused, gaps),
     ...positionOf(cursor, tip === null ? null : BigInt(tip)),
     gaps: gaps.map(presentGap),
-    rescans: rescans.map(presentRescan),
+    backfills: backfills.map(presentBackfill),
   };
 }
 

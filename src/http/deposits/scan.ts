@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ScanOverview } from '../../client/scan.ts';
 import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../../domain/scan.ts';
 import { problems, reason, time, u64 } from '../schemas.ts';
-import { RangeBody, RescanBody, rescanRoutes } from './rescans.ts';
+import { BackfillBody, RangeBody } from './backfills.ts';
 import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
 
 const tags = ['operations'];
@@ -48,7 +48,7 @@ const told = z.object({
     .describe('Speed in the newest report; null without a report and while paused'),
   at: time.nullable().describe('Time of the newest report; null without a report'),
   gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
-  rescans: z.array(RescanBody).readonly().describe('Rescans that have not ended'),
+  backfills: z.array(BackfillBody).readonly().describe('Backfills that have not ended'),
 });
 const standstill = told.extend({
   reason: z.string().describe('Why the scan is stopped, for display'),
@@ -102,7 +102,7 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
         tags,
         summary: 'Close the open gap',
         description:
-          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice rescans these slots until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
+          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice then reads these slots again until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
         body: RangeBody,
         response,
       },
@@ -111,7 +111,6 @@ export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
         return overviewOf(deps);
       },
     });
-    await app.register(rescanRoutes(deps));
   };
 }
 

@@ -25,7 +25,7 @@ const OF_THE_SCAN = [
   'block',
   'scanGap',
   'stagedRange',
-  'rescan',
+  'backfill',
   'reconciliation',
   'reconciledPass',
   'unreadWallet',

@@ -3,7 +3,7 @@ import { newWallet } from '../devkit/localnet/wallet.ts';
 import { paymentsOnChain } from '../devkit/localstack/chain-truth.ts';
 import type { Stack } from '../devkit/localstack/stack.ts';
 import { withdrawalWorkflowId } from '../src/domain/ids.ts';
-import { startWithdrawal } from '../src/platform/temporal/start-withdrawal.ts';
+import { startWithdrawal } from '../src/platform/temporal/starts.ts';
 import { drive, type Load } from './load.ts';
 
 /** What each withdrawal of a benchmark pays. */

@@ -1,9 +1,9 @@
-/** Names the port on which a worker of the benchmark tells its tally. */
+/** Names the port on which a worker of the benchmark serves its counters. */
 export const TALLY_PORT = 'BENCH_TALLY_PORT';
 
 /**
  * A developer's own settings stay outside: withdrawals of a benchmark must never reach a Temporal server whose workers
- * hold real keys, nor a real chain. Where the Temporal CLI is found stays. Nobody scans for deposits: that is no cost of a withdrawal.
+ * hold real keys, nor a real chain. Where the Temporal CLI is found stays. No scanner runs: scanning is not a cost of a withdrawal.
  */
 export function benchEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(

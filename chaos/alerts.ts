@@ -2,7 +2,7 @@ import type { ChainArrival, ChainPayment } from '../devkit/localstack/chain-trut
 import type { Alarm, AlertKind } from '../src/domain/alerts.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
 
-/** Each says that money or the record is not what it should be. */
+/** Each of these alerts means that money or the database is not as it should be. */
 const MONEY_ALERTS: ReadonlySet<AlertKind> = new Set([
   'unknown_spend',
   'maybe_paid',
@@ -43,8 +43,8 @@ export function alertFindings(alerts: readonly Alarm[], chain: ChainAmounts): re
 }
 
 /**
- * True where one node showed a false amount (`false-block`), and the record has the amount of the chain: a quorum corrected the false
- * amount before it was credited, or the amount on record is kept. Source: docs/decisions/0014-deposit-scan.md "The second witness".
+ * True where one node showed a false amount (`false-block`), and the database has the amount of the chain: a quorum corrected the false
+ * amount before it was credited, or the recorded amount is kept. Source: docs/decisions/0014-deposit-scan.md "The second node".
  */
 function reportsOneLie(
   { kind, subject, details = {} }: Alarm,

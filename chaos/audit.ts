@@ -3,7 +3,7 @@ import type { ChainPayment } from '../devkit/localstack/chain-truth.ts';
 import { type Claim, judge, strangersTo } from '../devkit/localstack/verdict.ts';
 import { feeFindings } from './fees.ts';
 
-/** What the record, and Temporal, say of one withdrawal at the end. */
+/** The state of one withdrawal in the database and in Temporal at the end. */
 export interface Outcome extends Claim {
   readonly reason: string | null;
   /** The status with which its workflow completed, else how it is, as Temporal has it: `RUNNING`, `TERMINATED`, `none` … */
@@ -20,7 +20,7 @@ export interface Evidence {
   readonly alarms: readonly string[];
 }
 
-/** What the blocks say against the record. Every list is empty where all is well. */
+/** The differences between the blocks and the database. Every list is empty if all is well. */
 export interface Audit {
   readonly withdrawals: number;
   readonly finalized: number;
@@ -64,7 +64,7 @@ export function audit({ outcomes, payments, books, alarms }: Evidence): Audit {
   };
 }
 
-/** Every transaction of the hot wallet, failed ones too, stands in the record at what it cost, and nothing is left open. */
+/** Every transaction of the hot wallet, including failed ones, is recorded with its cost, and nothing is left open. */
 function booksFindings({ chain, record, live, openReservations }: Books): readonly string[] {
   const signatures = [...new Set([...Object.keys(chain), ...Object.keys(record)])];
   const differing = signatures.filter((signature) => chain[signature] !== record[signature]);
@@ -72,7 +72,7 @@ function booksFindings({ chain, record, live, openReservations }: Books): readon
     spent === undefined ? 'nothing' : `${spent} lamports`;
   return [
     ...differing.map(
-      (one) => `${one} cost ${lamports(chain[one])} on chain, ${lamports(record[one])} in the record`,
+      (one) => `${one} cost ${lamports(chain[one])} on chain, ${lamports(record[one])} in the database`,
     ),
     ...(live === 0 ? [] : [`${live} attempts may still land`]),
     ...(openReservations === 0n ? [] : [`${openReservations} base units are still reserved`]),

@@ -1,4 +1,4 @@
-// Loaded with --import into a worker: sets its clock off by the milliseconds that stand in the file CHAOS_CLOCK_FILE, and follows that file.
+// Loaded with --import into a worker: shifts its clock by the milliseconds in the file CHAOS_CLOCK_FILE, and follows that file.
 // Only `Date` is touched: performance.now and timers run on, as they do when the clock of a machine is set.
 import { readFileSync } from 'node:fs';
 

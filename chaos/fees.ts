@@ -2,7 +2,7 @@ import type { Outcome } from './audit.ts';
 
 const SIGNATURE_LAMPORTS = 5_000n;
 /**
- * The most that priority may cost the first attempt of a payment while nobody else uses the chain: twice the floor of 1,000 micro-lamports
+ * The most that priority may cost the first attempt of a payment while no other user pays on the chain: twice the floor of 1,000 micro-lamports
  * for 125,000 compute units. Each further attempt may offer twice as much as the one before.
  */
 const IDLE_PRIORITY_LAMPORTS = 250n;

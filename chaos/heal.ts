@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Undoes a fault; tells how often it was met, for a fault that nobody met shows nothing. */
+/** Ends a fault, and returns how often it was met: a fault that was never met proves nothing. */
 export type Heal = () => Promise<number> | number;
 
 /** Does it on a rhythm until it is healed, and met or out of patience, and adds up what it says; a try that fails counts nothing. */

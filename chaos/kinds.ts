@@ -31,7 +31,7 @@ interface FaultKind {
 }
 
 /**
- * Everything the stack must survive. A `lie` strikes one node at a time, since a quorum that lies together cannot be told from a
+ * Everything the stack must survive. A `lie` strikes one node at a time, since a quorum that lies together looks like a
  * chain; silence, loss and lag may strike several.
  */
 const STACK_FAULTS = {
@@ -53,7 +53,7 @@ const STACK_FAULTS = {
   http_5xx: { lane: 'node', seconds: [3, 12], what: 'a node answers 502' },
   malformed: { lane: 'node', seconds: [3, 10], what: 'a node answers an HTML page' },
   lag: { lane: 'node', seconds: [8, 20], what: 'a node lags by 50 to 400 slots' },
-  stuck_finality: { lane: 'node', seconds: [8, 20], what: 'finality stands still at a node' },
+  stuck_finality: { lane: 'node', seconds: [8, 20], what: 'a node reports no new finalized block' },
   history_cut: { lane: 'node', seconds: [10, 25], what: 'a node lost its history' },
   false_null: { lane: 'lie', seconds: [8, 20], what: 'a node denies every signature' },
   false_blockhash_not_found: { lane: 'lie', seconds: [5, 15], what: 'a node refuses every blockhash' },

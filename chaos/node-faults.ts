@@ -1,5 +1,5 @@
 import type { Fault } from '../devkit/localnet/faults.ts';
-import { LIES } from '../devkit/localnet/rpc/false-block.ts';
+import { LIES } from '../devkit/localnet/rpc/false-answers.ts';
 import { rpc } from '../devkit/localstack/rpc.ts';
 import type { FaultName } from './kinds.ts';
 

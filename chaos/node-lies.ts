@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ACCOUNT_LIES } from '../devkit/localnet/rpc/false-account.ts';
-import { STATUS_LIES, type StatusLie } from '../devkit/localnet/rpc/false-status.ts';
+import { ACCOUNT_LIES, STATUS_LIES, type StatusLie } from '../devkit/localnet/rpc/false-answers.ts';
 import { rpc } from '../devkit/localstack/rpc.ts';
 import { type Heal, repeatedly } from './heal.ts';
 import { type FaultName, LIE_PATIENCE_MS } from './kinds.ts';
@@ -14,7 +13,7 @@ export interface Liars {
   readonly terms: readonly Terms[];
 }
 
-/** The lies of a fault, told by the same node one after the other: a quorum that lies together cannot be told from a chain. */
+/** The lies of a fault, one after the other by the same node: a quorum that lies together looks like a chain. */
 type Lies = (liars: Liars) => readonly (readonly NodeFault[])[];
 
 /** Micro-lamports a compute unit: more than any payment may offer. */
@@ -26,8 +25,8 @@ export const NODE_LIES = {
   node_false_account: ({ terms }) => {
     const holders = tokenOrders(terms).map(({ destination, asset }) => ({ owner: destination, mint: asset }));
     return ACCOUNT_LIES.map((lie) => {
-      const told = lie === 'made-token-account' ? { lie, holders } : { lie };
-      return READS.map((method) => ({ method, fault: { kind: 'false-account', ...told } }));
+      const parameters = lie === 'made-token-account' ? { lie, holders } : { lie };
+      return READS.map((method) => ({ method, fault: { kind: 'false-account', ...parameters } }));
     });
   },
   node_false_price: () => [priced(HIGH_PRICE, UNITS.low), priced(HIGH_PRICE, UNITS.high)],
@@ -57,7 +56,7 @@ function priced(microLamports: number, units: number): readonly NodeFault[] {
   ];
 }
 
-/** Has the node that is asked most tell each lie in turn. Where nothing has met one yet, it goes on for {@link LIE_PATIENCE_MS} more. */
+/** The node with the most requests returns each lie in turn. A lie that nothing has met yet lasts {@link LIE_PATIENCE_MS} longer. */
 export async function lie(liars: Liars, kind: LieName, { draw }: Injection): Promise<Heal> {
   const lies = NODE_LIES[kind](liars);
   const node = await busiest(liars, draw);
@@ -80,9 +79,9 @@ export async function lie(liars: Liars, kind: LieName, { draw }: Injection): Pro
     turn += 1;
     return (await met()) - before;
   };
-  const telling = repeatedly(EACH_LIE_MS, tell, LIE_PATIENCE_MS);
+  const lying = repeatedly(EACH_LIE_MS, tell, LIE_PATIENCE_MS);
   return async () => {
-    await telling();
+    await lying();
     await clear();
     return (await met()) - before;
   };

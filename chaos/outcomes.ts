@@ -36,7 +36,7 @@ export async function readOutcomes(
     const ledger = await openLedger(stack.databaseUrl);
     opened.add('ledger', () => ledger.close());
     const outcomes = await pLimit(AT_ONCE).map(all, async (terms) => ({
-      ...(await onRecord(ledger, terms)),
+      ...(await recordedOutcome(ledger, terms)),
       workflow: await workflow(terms.id),
     }));
     return { outcomes, alerts: await readMoneyAlerts(ledger) };
@@ -45,7 +45,7 @@ export async function readOutcomes(
   }
 }
 
-async function onRecord(ledger: Ledger, terms: WithdrawalTerms): Promise<Omit<Outcome, 'workflow'>> {
+async function recordedOutcome(ledger: Ledger, terms: WithdrawalTerms): Promise<Omit<Outcome, 'workflow'>> {
   const row = await ledger.withdrawals.find(terms.id);
   const attempts = await ledger.attempts.of(terms.id);
   return {

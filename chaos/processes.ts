@@ -1,6 +1,6 @@
-/** Under this name the sessions of the chain workers stand in PostgreSQL. */
+/** Application name of the chain workers' sessions in PostgreSQL. */
 export const WORKER_APPLICATION = 'chaos-chain-worker';
-/** Under this name the sessions of the driver stand in PostgreSQL: no fault cuts them. */
+/** Application name of the driver's sessions in PostgreSQL: no fault cuts them. */
 export const DRIVER_APPLICATION = 'chaos-driver';
 
 /** What is laid over the settings of every process, so that faults can reach into it. */

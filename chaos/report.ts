@@ -25,7 +25,7 @@ export function renderReport(report: ChaosReport): string {
 
 function verdict(findings: number): string {
   return findings === 0
-    ? 'passed: the blocks and the record agree'
+    ? 'passed: the blocks and the database agree'
     : `failed: ${findings} findings, one in each line above that begins with "wrong:"`;
 }
 

@@ -192,7 +192,7 @@ async function payAll(
   return refused.flatMap((one) => (one === null ? [] : [one]));
 }
 
-/** Null, or why the API would not take or tell it; what is not final at the end is told by the audit, with its reason. */
+/** Null, or why the API did not accept or return it. The audit reports what is not final at the end, with the reason. */
 async function payOne(
   sluice: SluiceClient,
   order: Order,

@@ -110,7 +110,7 @@ function lengthOf([shortest, longest]: readonly [number, number], share: number,
 }
 
 /**
- * What must be free: a lie needs its node, if that is known, and that nobody else lies; what strikes all nodes needs every one of them, and a chain
+ * What must be free: a lie needs its node, if that is known, and no other liar; what strikes all nodes needs every one of them, and a chain
  * that does not fork meanwhile, since no transaction reaches it that a fork could take back. False blocks are a lie, and want a node that
  * answers. The scanner is
  * found through Temporal, and an address is given out by the API from the database.

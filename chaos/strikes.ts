@@ -110,7 +110,7 @@ const ASK_EVERY_MS = 300;
 const MOVE_EVERY_MS = 1_500;
 
 /**
- * Ends, again and again, the sessions of which `condition` is true, and goes on for a while where there was none yet. PostgreSQL may
+ * Ends, again and again, the sessions of which `condition` is true, and continues for a while if there was none yet. PostgreSQL may
  * restart meanwhile.
  */
 async function cutSessions({ databaseUrl }: Field, condition: string): Promise<Heal> {

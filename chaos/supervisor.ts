@@ -16,7 +16,7 @@ export class Supervisor {
     this.#say = say;
   }
 
-  /** Ends the process by `end` and keeps it down until the returned function is called, which tells how many it ended: 0 or 1. */
+  /** Ends the process by `end` and keeps it down until the returned function is called, which returns how many it ended: 0 or 1. */
   async strike(
     process: ManagedProcess,
     end: (process: ManagedProcess) => Promise<void>,
@@ -38,7 +38,7 @@ export class Supervisor {
     }
   }
 
-  /** Resolves when every process is up, or at `end`; nothing is started again after that. Tells which are not up. */
+  /** Resolves when every process is up, or at `end`; nothing is started again after that. Returns those that are not up. */
   async end(end: AbortSignal): Promise<readonly string[]> {
     this.#keptDown.clear();
     while (!end.aborted && (this.#starting.size > 0 || this.#down().length > 0)) await sleep(LOOK_EVERY_MS);

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { findingOf } from '../src/domain/credits.ts';
 import { isDomainError } from '../src/domain/errors.ts';
 import { CLAIMS, EARLY, SAME } from './claims.ts';
-import { differencesFrom, EVERYBODY } from './differences.ts';
+import { ALL_WALLETS, differencesFrom } from './differences.ts';
 import { filledIn } from './early.ts';
 import { factsOfFiles, type RecordForm } from './facts.ts';
 import { answersIn, type Reading, readRecorded } from './recorded.ts';
@@ -49,8 +49,8 @@ export async function checkRecorded(directory: string): Promise<ConformanceRepor
       const reading = readRecorded(name, early ? answers.map(filledIn) : answers);
       readings.set(name, reading);
       const [bytes] = answers;
-      const tells = !early && facts.encoding !== 'base64';
-      const scan = bytes === undefined ? null : scanOf(bytes, reading, tells);
+      const readable = !early && facts.encoding !== 'base64';
+      const scan = bytes === undefined ? null : scanOf(bytes, reading, readable);
       const differences = [
         ...differencesFrom(facts, reading),
         ...brokenClaims(name, reading),
@@ -86,7 +86,7 @@ function reportOf(
   differences: readonly string[],
 ): FileReport {
   const { transactions } = reading;
-  const { inflows, outflows } = findingOf(reading, EVERYBODY);
+  const { inflows, outflows } = findingOf(reading, ALL_WALLETS);
   const native = [...inflows, ...outflows].filter(({ asset }) => asset === 'SOL').length;
   const versions: Record<string, number> = {};
   for (const { version } of transactions) versions[version] = (versions[version] ?? 0) + 1;
@@ -103,8 +103,8 @@ function reportOf(
   };
 }
 
-function scanOf(bytes: Buffer, { header, transactions }: Reading, tells: boolean): ScanReport | null {
-  return header === null ? null : scanRecorded(bytes, { header, transactions }, tells);
+function scanOf(bytes: Buffer, { header, transactions }: Reading, readable: boolean): ScanReport | null {
+  return header === null ? null : scanRecorded(bytes, { header, transactions }, readable);
 }
 
 /** What is filled in hides what a node leaves out, so that only files that need it may have it. */

@@ -1,6 +1,6 @@
 import { findingOfTransaction } from '../src/domain/credits.ts';
 import type { ScannedTransaction } from '../src/domain/deposit.ts';
-import { EVERYBODY } from './differences.ts';
+import { ALL_WALLETS } from './differences.ts';
 
 /** Files of ledgers that did not yet tell who owns tokens, or had no token balances at all: the scan refuses them. */
 export const EARLY: readonly string[] = [
@@ -26,7 +26,7 @@ export const SAME: readonly (readonly string[])[] = [
   ],
 ];
 
-/** What one recorded transaction must show, in the words of whoever recorded it. */
+/** What one recorded transaction must show, as the recorder described it. */
 interface Claim {
   readonly file: string;
   readonly claim: string;
@@ -38,7 +38,7 @@ export const CLAIMS: readonly Claim[] = [
     file: 'transactions/tx-3oR9ryME-token-2022-transfer-fee.json',
     claim: 'a transfer fee of 15,360,000 is withheld: the receiver gets less than the sender loses',
     holds: (transaction) => {
-      const { inflows, outflows } = findingOfTransaction(transaction, EVERYBODY);
+      const { inflows, outflows } = findingOfTransaction(transaction, ALL_WALLETS);
       const lost = outflows.find(({ asset }) => asset !== 'SOL')?.amount ?? 0n;
       return lost - (inflows.find(({ asset }) => asset !== 'SOL')?.amount ?? 0n) === 15_360_000n;
     },
@@ -49,7 +49,7 @@ export const CLAIMS: readonly Claim[] = [
     holds: (transaction) => {
       const receiver = transaction.tokens[0]?.after?.owner;
       const { inflows } = findingOfTransaction(transaction, {
-        ...EVERYBODY,
+        ...ALL_WALLETS,
         kindOf: (address) => (address === receiver ? 'deposit' : undefined),
       });
       return inflows.length === 1 && inflows[0]?.reason === 'owner_changed' && inflows[0].amount === 1n;
@@ -59,7 +59,7 @@ export const CLAIMS: readonly Claim[] = [
     file: 'transactions/tx-4iZxoW1D-token-account-closed.json',
     claim: 'a closed token account is an outflow of all its tokens',
     holds: (transaction) => {
-      const { outflows } = findingOfTransaction(transaction, EVERYBODY);
+      const { outflows } = findingOfTransaction(transaction, ALL_WALLETS);
       const closed = transaction.tokens.find(({ after }) => after === null);
       return outflows.some(
         ({ account, amount }) => account === closed?.account && amount === closed.before?.amount,
@@ -68,14 +68,14 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     file: 'transactions/tx-65MevEhH-usdc-sponsored-fee-payer.json',
-    claim: 'a payment whose fee somebody else pays is no internal one, even where that payer is ours',
+    claim: 'a payment whose fee another wallet pays is not internal, even where that payer is ours',
     holds: (transaction) => {
       const payer = transaction.accounts[0]?.address;
       const receiver = transaction.tokens.find(
         ({ before, after }) => (after?.amount ?? 0n) > (before?.amount ?? 0n),
       )?.after?.owner;
       const { inflows } = findingOfTransaction(transaction, {
-        ...EVERYBODY,
+        ...ALL_WALLETS,
         kindOf: (address) => (address === payer ? 'hot' : address === receiver ? 'deposit' : undefined),
       });
       return inflows.length > 0 && inflows.every(({ reason }) => reason !== 'internal');

@@ -1,12 +1,12 @@
 import { findingOfTransaction, type Ours } from '../src/domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, TokenChange } from '../src/domain/deposit.ts';
-import { UNTOLD_OWNER } from './early.ts';
+import { UNNAMED_OWNER } from './early.ts';
 import type { Facts, TransactionFacts } from './facts.ts';
 import type { Reading } from './recorded.ts';
 
-/** Everybody's wallet is watched, so every change of any account is found whose owner is told. */
-export const EVERYBODY: Ours = {
-  kindOf: (address) => (address === UNTOLD_OWNER ? undefined : 'deposit'),
+/** Every wallet is watched, so every change of an account with a named owner is found. */
+export const ALL_WALLETS: Ours = {
+  kindOf: (address) => (address === UNNAMED_OWNER ? undefined : 'deposit'),
   ataOf: (wallet, mint) => `${wallet} ${mint}`,
   asset: () => undefined,
   isAttempt: () => false,
@@ -43,7 +43,7 @@ function compare(facts: TransactionFacts, read: ScannedTransaction | undefined):
     ['fee', facts.fee, feeLamports],
     ['fee payer', facts.fee_payer, accounts[0]?.address],
     ['success', facts.err === null, read.error === null],
-    ['movements', known(facts).join('\n'), found(findingOfTransaction(read, EVERYBODY)).join('\n')],
+    ['movements', known(facts).join('\n'), found(findingOfTransaction(read, ALL_WALLETS)).join('\n')],
   ];
   return pairs
     .filter(([, expected, actual]) => expected !== actual)

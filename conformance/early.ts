@@ -1,8 +1,8 @@
 import { parse, stringify } from 'lossless-json';
 import { isFields } from '../src/domain/fields.ts';
 
-/** Stands for the owners that ledgers of before 2022 do not tell; nobody's wallet. */
-export const UNTOLD_OWNER = 'Unto1d'.padEnd(44, '1');
+/** Replaces the owners that ledgers from before 2022 do not name; no wallet has this address. */
+export const UNNAMED_OWNER = 'Unto1d'.padEnd(44, '1');
 
 /** The answer of an early ledger with what the scan demands of one: lists of token balances, be they empty, and an owner of each. */
 export function filledIn(answer: Buffer): Buffer {
@@ -20,6 +20,6 @@ function withTokens(meta: Readonly<Record<string, unknown>>): Readonly<Record<st
 function owned(balances: unknown): readonly unknown[] {
   const listed: readonly unknown[] = Array.isArray(balances) ? balances : [];
   return listed.map((balance) =>
-    isFields(balance) ? { ...balance, owner: balance['owner'] ?? UNTOLD_OWNER } : balance,
+    isFields(balance) ? { ...balance, owner: balance['owner'] ?? UNNAMED_OWNER } : balance,
   );
 }

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { parse, stringify } from 'lossless-json';
 import { z } from 'zod';
 import type { BlockHeader, ScannedTransaction } from '../src/domain/deposit.ts';
-import { parseJson } from '../src/solana/rpc/json.ts';
+import { parseJson } from '../src/solana/rpc/answer.ts';
 import { readBlock } from '../src/solana/scan/block.ts';
 import { readTransaction } from '../src/solana/scan/transaction.ts';
 import type { RecordForm } from './facts.ts';

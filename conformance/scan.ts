@@ -4,7 +4,7 @@ import type { BlockHeader, ScannedTransaction } from '../src/domain/deposit.ts';
 import { readTransactionsAt } from '../src/solana/scan/block.ts';
 import { scanBlockBytes } from '../src/solana/scan/bytes/match-bytes.ts';
 import { WatchSet } from '../src/solana/scan/bytes/watch-set.ts';
-import { EVERYBODY } from './differences.ts';
+import { ALL_WALLETS } from './differences.ts';
 import type { Reading } from './recorded.ts';
 
 /** What the scan of a block's bytes found, where some of its wallets are watched. */
@@ -20,13 +20,13 @@ const SHARE = 40;
 
 /**
  * Scans the bytes of a block as the node sent them for some of the wallets that moved in it, and compares what the hit transactions
- * alone mean for them with what the whole block does. `tells`: whether the bytes name every wallet in plain text, but for escapes
+ * alone mean for them with what the whole block does. `readable`: whether the bytes name every wallet in plain text, but for escapes
  * in texts about other things, without which they are scanned then.
  */
 export function scanRecorded(
   bytes: Buffer,
   { header, transactions }: Reading & { readonly header: BlockHeader },
-  tells: boolean,
+  readable: boolean,
 ): ScanReport {
   const watched = someWallets(transactions);
   const known = new WatchSet(watched.size);
@@ -40,16 +40,16 @@ export function scanRecorded(
   if (plain !== bytes && !scanBlockBytes(bytes, known).mustParse)
     return report(null, ['its bytes are relied on, though text in them may be written in more than one way']);
   const scan = scanBlockBytes(plain, known);
-  if (scan.mustParse === tells)
+  if (scan.mustParse === readable)
     return report(
       null,
-      tells
+      readable
         ? ['its bytes are not relied on, though they name every wallet']
         : ['its bytes are relied on, though they do not name every wallet'],
     );
   if (scan.mustParse) return report(null, []);
   const ours = {
-    ...EVERYBODY,
+    ...ALL_WALLETS,
     kindOf: (address: string) => (watched.has(address) ? ('deposit' as const) : undefined),
   };
   const hits = readTransactionsAt(plain, scan.hitTransactions, header.slot);
@@ -69,7 +69,7 @@ function withoutEscapes(bytes: Buffer): Buffer {
 }
 
 function someWallets(transactions: readonly ScannedTransaction[]): ReadonlySet<string> {
-  const { inflows, outflows } = findingOf({ transactions }, EVERYBODY);
+  const { inflows, outflows } = findingOf({ transactions }, ALL_WALLETS);
   const wallets = new Set([...inflows, ...outflows].map(({ wallet }) => wallet));
   return new Set([...wallets].toSorted().filter((_, index) => index % SHARE === 0));
 }

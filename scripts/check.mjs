@@ -1,6 +1,6 @@
 // All static checks at once: format, lint with room borders, types, dead code. Prints the output of those that fail.
 import { spawn } from 'node:child_process';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bootstrapOrExit } from './bootstrap.mjs';
 
@@ -9,6 +9,7 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 
 const CHECKS = [
   ['node', join(ROOT, 'scripts', 'borders.mjs'), '--check'],
+  ['node', '--import', 'tsx', join(ROOT, 'scripts', 'client-api.mjs'), '--check'],
   ['biome', 'check', '--error-on-warnings'],
   ['oxlint', '--type-aware', '--deny-warnings'],
   ['tsc', '-p', '.'],
@@ -33,7 +34,9 @@ async function passes([name = '', ...args]) {
     child.once('close', resolve);
   });
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  process.stdout.write(`${code === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)\n`);
+  process.stdout.write(
+    `${code === 0 ? 'ok    ' : 'FAILED'} ${isNode ? basename(args.at(-2) ?? '') : name} (${seconds} s)\n`,
+  );
   if (code !== 0) process.stdout.write(`${output.join('').trimEnd()}\n`);
   return code === 0;
 }

@@ -41,10 +41,13 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
   });
 }
-// npm hands a SIGTERM to a shell that dies of it and tells nobody: the program must not outlive the one who started it.
+// npm passes a SIGTERM to its shell, which dies without passing it on. When this process has lost its parent, it stops the program: with
+// one signal, because a second one means "at once" to the program.
 if (process.env.npm_lifecycle_event !== undefined) {
-  setInterval(() => {
-    if (process.ppid !== PARENT) child.kill('SIGTERM');
+  const watch = setInterval(() => {
+    if (process.ppid === PARENT) return;
+    clearInterval(watch);
+    child.kill('SIGTERM');
   }, PARENT_CHECK_MS).unref();
 }
 child.once('error', (error) => fail(`${program} cannot be started: ${error.message}`, 1));

@@ -1,19 +1,17 @@
-import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
+import { keepSilenceAlarm } from './deposits/scan/failure-alerts.ts';
 import { checkClusterName } from './domain/cluster.ts';
 import { DomainError } from './domain/errors.ts';
 import { buildApp } from './http/app.ts';
-import { SilentScanGauge } from './http/deposits/scan-silence.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
-import { meterAlerts } from './platform/alert-metrics.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
+import { sealOf } from './platform/encryption.ts';
 import { keepDoing } from './platform/interval.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
-import { createRegistry, serveMetrics } from './platform/metrics.ts';
+import { createRegistry, meterAlerts, meterSettlements, serveMetrics } from './platform/metrics.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
-import { sealOf } from './platform/seal.ts';
-import { meterSettlements } from './platform/settlement-metrics.ts';
+import { meterScan } from './platform/scan-metrics.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
@@ -27,7 +25,7 @@ const LOOKED_EVERY_MS = 60_000;
 const config = readConfigOrExit(process.env, 'api');
 const logger = createLogger({ level: config.logLevel, name: 'api' });
 const closers = new Closers();
-const { signal } = shutdownSignal();
+const signal = shutdownSignal();
 
 try {
   const url = await serve(config, logger, closers);
@@ -59,7 +57,7 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
     keepMetering(metrics, ledger, log, open);
   }
   const { explorerUrl, cluster, rpcUrls = [], addressManifestKey, addressLowWater, tokenPolicy } = settings;
-  keepLooking(settings, ledger, temporal.client, log, open);
+  keepLooking(settings, ledger, log, open);
   const chain = chainWhenAsked(settings, ledger, open);
   const app = await buildApp({
     ledger,
@@ -83,19 +81,12 @@ async function serve(settings: Config<'api'>, log: Logger, open: Closers): Promi
 }
 
 /** Checks every minute what no other process reports: few free addresses, late webhooks, a silent scan. */
-function keepLooking(
-  { addressLowWater, cluster }: Config<'api'>,
-  ledger: Ledger,
-  temporal: Client,
-  log: Logger,
-  open: Closers,
-): void {
+function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Logger, open: Closers): void {
   const pool = new AddressPool(ledger, addressLowWater);
-  const silence = new SilentScanGauge({ ledger, temporal, cluster });
   const looks = {
     'free deposit addresses': () => pool.look(),
-    'late webhooks': () => ledger.deliveries.tellOfLate(),
-    'silence of the scan': () => silence.look(),
+    'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
+    'silence of the scan': () => keepSilenceAlarm(ledger),
   };
   for (const [what, look] of Object.entries(looks)) {
     const unlooked = (err: unknown) => log.warn({ err }, `${what}: cannot be looked at now`);
@@ -103,14 +94,15 @@ function keepLooking(
   }
 }
 
-/** Updates the gauges that count database rows. */
+/** Updates the gauges that are read from the database. */
 function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Closers): void {
   const gauges = {
     'open alerts': meterAlerts(metrics, () => ledger.alerts.openByKind()),
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
+    'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };
   for (const [what, show] of Object.entries(gauges)) {
-    const warn = (err: unknown) => log.warn({ err }, `${what}: cannot be counted now`);
+    const warn = (err: unknown) => log.warn({ err }, `${what}: cannot be read now`);
     open.add(`gauges of ${what}`, keepDoing(METERED_EVERY_MS, show, warn));
   }
 }

@@ -1,13 +1,33 @@
 import { parseArgs } from 'node:util';
-import type { NativeConnection, Worker } from '@temporalio/worker';
+import type { Worker } from '@temporalio/worker';
 import { isDomainError } from './domain/errors.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { createLogger } from './platform/logging.ts';
 import { runWorkers, type Staff } from './platform/roles/run.ts';
 import { installRuntime } from './platform/runtime.ts';
-import { type Closers, shutdownSignal } from './platform/shutdown.ts';
+import { shutdownSignal } from './platform/shutdown.ts';
+
+type RoleStaff = (config: Config<'all'>, ...context: Parameters<Staff>) => ReturnType<Staff>;
 
 const USAGE = 'usage: worker [--verify [--limit <open runs of each workflow type, default 200>]]';
+
+/** The workers of a role. A process imports only the modules of its role: the signer has neither a database client nor an HTTP server. */
+const ROLES: Readonly<Record<'chain' | 'signer' | 'x402', RoleStaff>> = {
+  chain: async (config, connection, closers, stop) => {
+    const { chainWorkers } = await import('./platform/roles/chain.ts');
+    const { webhookWorker } = await import('./platform/roles/webhooks.ts');
+    const workers = await chainWorkers(config, connection, closers, stop);
+    return [...workers, await webhookWorker(config, connection, closers)];
+  },
+  signer: async (config, connection) => {
+    const { signerWorker } = await import('./platform/roles/signer.ts');
+    return [await signerWorker(config, connection)];
+  },
+  x402: async (config, connection, closers) => {
+    const { x402Worker } = await import('./platform/roles/x402.ts');
+    return [await x402Worker(config, connection, closers)];
+  },
+};
 
 const { verify, limit } = argumentsOrExit(process.argv.slice(2));
 await (verify ? verifyHistories(limit) : work());
@@ -17,7 +37,7 @@ async function work(): Promise<void> {
   const logger = createLogger({ level: config.logLevel, name: 'worker' });
   installRuntime(logger, config.metricsAddress);
   try {
-    await runWorkers(config, staff, shutdownSignal().signal);
+    await runWorkers(config, staff, shutdownSignal());
   } catch (error) {
     // Domain errors, such as unreachable nodes, may be resolved by a restart: log one line without a stack.
     if (!isDomainError(error)) throw error;
@@ -52,53 +72,15 @@ function argumentsOrExit(args: string[]): { readonly verify: boolean; readonly l
   process.exit(2);
 }
 
-/** The workers of the role. Reads only the settings that the role needs. */
+/** Requires only the settings of the role; each entry of {@link ROLES} reads no others. */
 function staffOf(env: NodeJS.ProcessEnv): { readonly config: Config; readonly staff: Staff } {
   const { workerRole } = readConfigOrExit(env, 'tool');
-  if (workerRole === 'signer') {
-    const config = readConfigOrExit(env, 'signer');
-    return { config, staff: async (connection) => [await signer(config, connection)] };
-  }
-  if (workerRole === 'x402') {
-    const config = readConfigOrExit(env, 'x402');
-    return { config, staff: async (connection, closers) => [await x402(config, connection, closers)] };
-  }
-  if (workerRole === 'chain') {
-    const config = readConfigOrExit(env, 'chain');
-    return { config, staff: (connection, closers, stop) => chain(config, connection, closers, stop) };
-  }
-  const config = readConfigOrExit(env, 'all');
-  const staff: Staff = async (connection, closers, stop) => [
-    ...(await chain(config, connection, closers, stop)),
-    await signer(config, connection),
-    await x402(config, connection, closers),
-  ];
+  const config = readConfigOrExit(env, workerRole) as Config<'all'>;
+  const roles = workerRole === 'all' ? (['chain', 'signer', 'x402'] as const) : [workerRole];
+  const staff: Staff = async (...context) => {
+    const workers: Worker[] = [];
+    for (const role of roles) workers.push(...(await ROLES[role](config, ...context)));
+    return workers;
+  };
   return { config, staff };
-}
-
-// A process imports only the modules of its role: the signer has neither a database client nor an HTTP server in
-// memory.
-
-async function signer(config: Config<'signer'>, connection: NativeConnection): Promise<Worker> {
-  const { signerWorker } = await import('./platform/roles/signer.ts');
-  return signerWorker(config, connection);
-}
-
-async function x402(config: Config<'x402'>, connection: NativeConnection, closers: Closers): Promise<Worker> {
-  const { x402Worker } = await import('./platform/roles/x402.ts');
-  return x402Worker(config, connection, closers);
-}
-
-async function chain(
-  config: Config<'chain'>,
-  connection: NativeConnection,
-  closers: Closers,
-  stop: AbortSignal,
-): Promise<readonly Worker[]> {
-  const { chainWorkers } = await import('./platform/roles/chain.ts');
-  const { webhookWorker } = await import('./platform/roles/webhooks.ts');
-  return [
-    ...(await chainWorkers(config, connection, closers, stop)),
-    await webhookWorker(config, connection, closers),
-  ];
 }

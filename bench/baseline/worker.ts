@@ -22,6 +22,6 @@ const worker = await Worker.create({
   maxConcurrentActivityTaskExecutions: 1_000,
 });
 const tally = await serveTally(Number(process.env[TALLY_PORT]), () => ({}));
-await worker.runUntil(aborted(shutdownSignal().signal));
+await worker.runUntil(aborted(shutdownSignal()));
 tally.close();
 await connection.close();

@@ -51,7 +51,7 @@ export class Capture {
     this.#runs = runs;
   }
 
-  /** The ledger, with every call to it captured; `label` tells calls of one method apart. */
+  /** The ledger, with every call to it captured; `label` distinguishes calls of one method. */
   ledger(ledger: Ledger, label: () => string): Ledger {
     const wrapped = (name: string, part: object) =>
       new Proxy(part, {

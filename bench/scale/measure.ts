@@ -75,7 +75,7 @@ export async function measureScale(
   };
 }
 
-/** The worst ratio first. Queries of one name are told apart by their order. */
+/** The worst ratio first. Queries with one name are distinguished by their order. */
 function compare(few: readonly CapturedQuery[], many: readonly CapturedQuery[]): readonly Compared[] {
   const small = keyed(few);
   return [...keyed(many)]

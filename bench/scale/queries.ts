@@ -73,11 +73,9 @@ const FEW = 'its tables have a row for each gap or order of an operator, or for 
 export const NOT_CALLED: Readonly<Record<string, string>> = {
   'settlements.answersAt': 'it makes no query',
   'watched.stream': 'it reads the watch set whole, once for each scanner: the bench measures its load time',
-  'addresses.release': `${BY_HAND}: it reads all free addresses that are in doubt`,
   'lostNonces.suspect': FEW,
   'continuity.quarantine': FEW,
   'continuity.heal': FEW,
-  'cluster.forget': BY_HAND,
   'apiKeys.add': BY_HAND,
   'assets.put': BY_HAND,
   'scan.start': 'once for each database',

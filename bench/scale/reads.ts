@@ -1,5 +1,4 @@
 import { EVERYTHING } from '../../src/domain/pause-scope.ts';
-import type { OutflowRow } from '../../src/ledger/deposits/outflows.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { BUSY_DESTINATION, FEE_PAYER, HOT, RARE, TOKEN } from './rows.ts';
 import { withClient } from './server.ts';
@@ -15,7 +14,6 @@ export interface Sample {
   readonly paymentSignature: string;
   readonly address: string;
   readonly user: string;
-  readonly outflow: OutflowRow;
 }
 
 const PAGE = { limit: 50 };
@@ -25,26 +23,14 @@ const HOUR_MS = 3_600_000;
 export function sampleOf(url: string, rows: number): Promise<Sample> {
   const middle = rows / 2 + 2;
   const one = `select w.id, a.signature, a.message_hash as "messageHash", p.id as payment, p.payer, p.signature as "paymentSignature",
-      d.address, d.user_ref as "user", o.signature as "outflowSignature", o.slot, o.account, o.asset
-    from withdrawal w join attempt a on a.settlement_id = w.id, payment p, deposit_address d, outflow o
-    where w.id = $1 and d.position = $2 and p.position = $2 and o.signature = a.signature`;
+      d.address, d.user_ref as "user"
+    from withdrawal w join attempt a on a.settlement_id = w.id, payment p, deposit_address d
+    where w.id = $1 and d.position = $2 and p.position = $2`;
   return withClient(url, async (client) => {
-    interface Found extends Omit<Sample, 'rows' | 'outflow'> {
-      readonly outflowSignature: string;
-      readonly slot: string;
-      readonly account: string;
-      readonly asset: string;
-    }
-    const { rows: found } = await client.query<Found>(one, [`w-${middle}`, middle]);
+    const { rows: found } = await client.query<Omit<Sample, 'rows'>>(one, [`w-${middle}`, middle]);
     const [row] = found;
     if (row === undefined) throw new Error('the made history has no such rows');
-    const { outflowSignature, slot, account, asset, ...names } = row;
-    const of = { wallet: HOT, amount: 1000n + BigInt(middle), witnessDue: true, witnessedBy: null };
-    return {
-      ...names,
-      rows,
-      outflow: { ...of, signature: outflowSignature, slot: BigInt(slot), account, asset },
-    };
+    return { ...row, rows };
   });
 }
 
@@ -137,7 +123,7 @@ export async function readOnes(ledger: Ledger, of: Sample): Promise<void> {
   await addresses.byAddress(of.address);
   await addresses.byUser(of.user);
   await ledger.deposits.get(BigInt(of.rows / 2));
-  await ledger.rejections.find('none');
+  await ledger.deposits.find(`dep_${'0'.repeat(32)}`);
   await ledger.deposits.unconfirmedAmong([BigInt(of.rows)]);
   await ledger.webhooks.get('e-1');
   await ledger.webhooks.secretsOf('e-1').catch(() => undefined);
@@ -162,15 +148,13 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reservations.total();
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.overdue(60_000, 100);
-  await payments.spentSince(since, { feePayer: FEE_PAYER });
-  await payments.spentSince(since, { payer: of.payer });
+  await payments.spentSince(since, 'feePayer', FEE_PAYER);
+  await payments.spentSince(since, 'payer', of.payer);
   await walletHistory.wallets(HOT);
   await walletHistory.feePayers();
-  await walletHistory.unpaidBy([of.address, TOKEN]);
-  await walletHistory.unpaidBy([of.address], true);
+  await ledger.withdrawals.unpaidBy([of.address, TOKEN]);
+  await ledger.withdrawals.unpaidBy([of.address], true);
   await ledger.spends.unjudged(HOT, 5_000);
-  const [first] = await ledger.outflows.unwitnessed(100);
-  await ledger.outflows.unwitnessed(100, first?.row);
   await ledger.deposits.unconfirmed(32, [1n]);
   await ledger.addresses.isEmpty();
   await ledger.addresses.freeCount(100);
@@ -186,7 +170,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reconciliations.due(200);
   await ledger.reconciliations.passes(10);
   await deliveries.unhanded();
-  await deliveries.standings();
+  await deliveries.backlogs();
   await alerts.openAbout(of.id);
   await alerts.openByKind();
   await alerts.everRaised('unknown_spend', [of.signature]);
@@ -202,11 +186,11 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.scan.headersBetween(top - 1_200n, top);
   await ledger.scanPauses.open();
   await ledger.scanPauses.assertNone();
+  await ledger.scanStatus.read();
   await ledger.backfills.open(10);
   await ledger.backfills.due(10);
   await ledger.gaps.closedBetween(1n, top);
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);
-  await ledger.nodeLedgers.all();
-  await ledger.nodeViews.together();
+  await ledger.keptBlocks.neededSlot();
 }

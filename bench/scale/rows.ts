@@ -91,7 +91,7 @@ export function fillStatements(n: number): readonly string[] {
     `insert into deposit_address (address, position, path, state, user_ref, assigned_at, assigned_after, since, audit_due)
       overriding system value select ${address(`'d' || i`)}, i, 'm/' || i, state, case when state = 'assigned' then 'u-' || i end, case when state = 'assigned' then now() end,
         case when state = 'assigned' then 1 end, case when state = 'auditing' then 1 end, state = 'auditing'
-      from (select i, case when i % 10 = 1 then 'free' when i > ${open} then (array['auditing', 'doubtful', 'used'])[1 + i % 3] else 'assigned' end as state from ${series}) given`,
+      from (select i, case when i % 10 = 1 then 'free' when i > ${open} then (array['auditing', 'used', 'used'])[1 + i % 3] else 'assigned' end as state from ${series}) given`,
     `select setval(pg_get_serial_sequence('deposit_address', 'position'), ${n})`,
     `insert into deposit (id, signature, slot, blockhash, time, account, wallet, asset, amount, state, reason, finalized_at, confirmed_by, created_at)
       overriding system value select i, ${signature(`'d' || i`)}, ${slot}, ${address(`'b' || i / 10`)}, 1, ${address(`'d' || i`)}, ${address(`'d' || i`)}, ${asset}, 1000 + i, state,
@@ -104,8 +104,8 @@ export function fillStatements(n: number): readonly string[] {
     `update deposit_feed set last_sequence = ${n}`,
     `update watch_version set version = ${Math.floor(n / 1000) + 1}`,
     `insert into spend (signature, slot, wallet, judged) select ${signature(`'w' || i`)}, ${slot} + 20, '${HOT}', i <= ${open} from ${series}`,
-    `insert into outflow (signature, slot, account, asset, wallet, amount, witness_due, witnessed_by)
-      select ${signature(`'w' || i`)}, ${slot} + 20, '${HOT}', ${asset}, '${HOT}', 1000 + i, i > ${open}, case when i <= ${open} then 'one, two' end from ${series}`,
+    `insert into outflow (signature, slot, account, asset, wallet, amount, owner_signed)
+      select ${signature(`'w' || i`)}, ${slot} + 20, '${HOT}', ${asset}, '${HOT}', 1000 + i, true from ${series}`,
     `insert into alert (kind, subject, message, raised_at, closed_at)
       select case when i > ${tenth - 20} then 'deposit_mismatch'
           else (array['unknown_spend', 'balance_difference', 'deposit_mismatch', 'webhook_dead_letter', 'maybe_paid'])[1 + i % 5] end,

@@ -3,7 +3,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NewAttempt, ReservationInput } from '../../src/ledger/settlements/attempts.ts';
 import type { NewPayment } from '../../src/ledger/x402/payments.ts';
 import type { Sample } from './reads.ts';
-import { FEE_PAYER, HOT } from './rows.ts';
+import { FEE_PAYER, HOT, TOKEN } from './rows.ts';
 
 const NOTE = { actor: 'the bench', reason: 'a measurement' };
 const REASON = { code: 'test', message: 'a reason' };
@@ -78,7 +78,7 @@ export async function writePayments(ledger: Ledger): Promise<void> {
   await ledger.settlements.note(id, 'confirmed', null);
   await obligations.take(id, { holder: 'me', ms: 1_000 });
   await obligations.giveBack(id, 'me');
-  await obligations.claim(id, { holder: 'me', ms: 1_000, key: null });
+  await obligations.claim(id, null, { holder: 'me', ms: 1_000 });
   await obligations.served(id, 200, null);
   await obligations.refused(id, 'a reason', null);
   await obligations.short(id, 1n, 'a reason');
@@ -93,8 +93,6 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await walletHistory.advance(HOT, 1n);
   await walletHistory.addFeePayers([FEE_PAYER]);
   await ledger.spends.markJudged(HOT, [of.signature]);
-  await ledger.outflows.prove([{ row: of.outflow, by: 'a payment' }]);
-  await ledger.outflows.witness({ row: of.outflow, amount: 1n, ownerSigned: true, by: ['one', 'two'] });
   const entry = { address: randomAddress(), path: `m/${hex()}` };
   await addresses.import([entry]);
   await addresses.assign(hex());
@@ -113,7 +111,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.pauses.end({ ...NOTE, seen: rows.map(({ position }) => position) });
   const place = await ledger.reconciliations.begin();
   const page = { next: null, compared: [of.address], alarms: [], unread: [] };
-  const tally = { wallets: 1, accounts: 1, differences: 0, slots: null };
+  const tally = { wallets: 1, accounts: 1, differences: 0 };
   await ledger.reconciliations.commit(place, { ...page, tally });
   await ledger.reconciliations.halt(place, 'a reason');
   await ledger.reconciliations.begin();
@@ -122,7 +120,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await deliveries.delivered({ endpoint: 'e-1', event: 'event-300' });
   await deliveries.failed({ endpoint: 'e-2', event: 'event-301' }, 'an error');
   await deliveries.giveUp({ endpoint: 'e-2', event: 'event-301' });
-  await deliveries.tellOfLate();
+  await deliveries.raiseLateAlerts();
   await deliveries.replay('e-2', 'event-301');
   await deliveries.forget(20);
   await writeFindings(ledger, of);
@@ -138,14 +136,14 @@ async function writeFindings(ledger: Ledger, { rows, address }: Sample): Promise
   const inflow = { ...moved, signature: hex(), reason: null };
   const header = { slot, blockhash: 'block-500', time: null };
   const spent = { signature: hex(), wallet: HOT };
-  const outflows = [{ ...spent, account: HOT, asset: 'SOL', amount: 7n }];
+  const outflows = [{ ...spent, account: HOT, asset: TOKEN, amount: 7n, ownerSigned: false }];
   const finding = { inflows: [inflow], outflows, spends: [{ ...spent, error: null }] };
   const blocks = [{ header, finding }];
   const later = { ...inflow, signature: hex() };
   const ahead = { slot: slot + 1_000n, blockhash: 'a later block', time: null };
   await ledger.deposits.announce([{ header: ahead, finding: { ...finding, inflows: [later] } }]);
-  const watchVersion = await ledger.watched.version();
-  await ledger.scan.upsert({ blocks, watchVersion, rematch: () => blocks });
+  const watchVersion = await ledger.watched.hold(() => ledger.watched.version());
+  await ledger.scan.upsert({ blocks, watchVersion });
   const found = await ledger.deposits.unconfirmed(50);
   const [row, other] = found.filter(({ signature }) => signature === inflow.signature).concat(found);
   if (row === undefined || other === undefined) throw new Error('nothing waits to be confirmed');
@@ -170,8 +168,9 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   );
   await ledger.cluster.bind('a genesis hash');
   await ledger.cluster.check('a genesis hash');
-  await ledger.nodeLedgers.keep(new Map([['a node', { first: 1n, finalized: 2n, gap: null }]]));
-  await ledger.nodeViews.put('a worker', []);
+  await ledger.alerts.closeUnseen(['node_silent'], 90);
+  await ledger.scanStatus.report({ state: 'tail', tip: 1n, reason: null });
+  await ledger.scanStatus.touch(true);
   await scanPauses.begin(NOTE);
   await scanPauses.end(NOTE);
   const {

@@ -48,10 +48,14 @@ export type Recipient = (transaction: number) => { readonly wallet: string; read
 /** Of {@link Recipient}: every payment is of this mint, and of SOL. */
 export const PAID_MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkwyTDt1v';
 
-const NOBODY: Recipient = () => null;
+const NO_RECIPIENT: Recipient = () => null;
 
 /** The `transactions` of a getBlock answer (transactionDetails `accounts`), keys in a node's own order. */
-export function blockTransactions(seed: number, shape: BlockShape, recipient: Recipient = NOBODY): string {
+export function blockTransactions(
+  seed: number,
+  shape: BlockShape,
+  recipient: Recipient = NO_RECIPIENT,
+): string {
   const chance = new Chance(seed);
   const mints = Array.from({ length: MINTS }, () => chance.base58(32));
   const votes = Math.round(shape.transactions * shape.votes);
@@ -86,7 +90,7 @@ export function answerAround(
 }
 
 /** A whole answer to getBlock. */
-export function blockAnswer(seed: number, shape: BlockShape, recipient: Recipient = NOBODY): Buffer {
+export function blockAnswer(seed: number, shape: BlockShape, recipient: Recipient = NO_RECIPIENT): Buffer {
   const { head, tail } = answerAround(seed, 1);
   return Buffer.from(head + blockTransactions(seed, shape, recipient) + tail);
 }

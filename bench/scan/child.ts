@@ -30,8 +30,8 @@ export class Child<Q extends object, A> {
   }
 
   async #next(): Promise<Reply<A>> {
-    const heard = new AbortController();
-    const { signal } = heard;
+    const received = new AbortController();
+    const { signal } = received;
     const message = once(this.#process, 'message', { signal });
     const end = once(this.#process, 'exit', { signal });
     end.catch(() => undefined);
@@ -40,7 +40,7 @@ export class Child<Q extends object, A> {
       const [reply] = await Promise.race([message, end.then(() => [{ failure: 'the process has ended' }])]);
       return reply as Reply<A>;
     } finally {
-      heard.abort();
+      received.abort();
     }
   }
 

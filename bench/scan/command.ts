@@ -53,7 +53,7 @@ function render(figures: Figures): string {
     `  of web3.js     ${figures.endToEndVsWeb3js.toFixed(2)} x its speed (aim >= 5)`,
     `  of JSON.parse  ${figures.endToEndVsJsonParse.toFixed(2)} of its time`,
     ...(gain === null ? [] : [`catch-up         ${gain.toFixed(2)} x the speed of one worker (aim > 1.6)`]),
-    `on record        ${figures.depositsCommitted} deposits of ${figures.blocksCommitted} blocks`,
+    `in the database  ${figures.depositsCommitted} deposits of ${figures.blocksCommitted} blocks`,
     `large blocks     ${peak.toFixed(0)} MB at most, ${catchUpPeak.toFixed(0)} MB in catch-up, with blocks of ${size.toFixed(0)} MB`,
   ].join('\n');
 }

@@ -41,7 +41,7 @@ const CHAIN = { shape: MAINNET_SHAPE, bodies: 4, rangeBlocks: 16 };
 /** The loop of web3.js is so much slower that fewer blocks tell as much. */
 const WEB3_SHARE = 8;
 
-/** Times of a block, in rounds, after one that warms all up. Throws where not every payment of every block is on record once. */
+/** Times of a block, in rounds, after one warm-up round. Throws unless every payment of every block is recorded once. */
 export async function measureEndToEnd(
   { blocks, rounds, workers }: EndToEndPlan,
   say: (line: string) => void,
@@ -82,7 +82,7 @@ async function measureRound(chain: BenchChain, web3: Web3, blocks: number): Prom
   const { from } = await chain.grow(blocks);
   const [scanner] = chain.scanners;
   const [rpcUrl] = chain.rpcUrls;
-  if (scanner === undefined || rpcUrl === undefined) throw new Error('nobody scans');
+  if (scanner === undefined || rpcUrl === undefined) throw new Error('no scanner runs');
   const scan = await timed(() => scanner.ask({ kind: 'tail' }));
   expectEqual('blocks', scan.value.blocks, blocks);
   const few = Math.ceil(blocks / WEB3_SHARE);
@@ -108,7 +108,7 @@ async function catchUp(chain: BenchChain, scanners: readonly Scanner[], blocks: 
   await chain.grow(blocks);
   const { milliseconds, value } = await timed(async () => {
     const [first] = scanners;
-    if (first === undefined) throw new Error('nobody scans');
+    if (first === undefined) throw new Error('no scanner runs');
     const { ranges } = await first.ask({ kind: 'plan' });
     await Promise.all(
       scanners.map((scanner, turn) =>

@@ -18,7 +18,7 @@ const MEGABYTE = 1e6;
 export function measureLargeBlocks(blocks: number): Promise<LargeBlockFigures> {
   return onChain(CHAIN, async (chain) => {
     const [follower, catcher] = chain.scanners;
-    if (follower === undefined || catcher === undefined) throw new Error('nobody scans');
+    if (follower === undefined || catcher === undefined) throw new Error('no scanner runs');
     return {
       largeBlockMegabytes: chain.blockBytes / MEGABYTE,
       largeBlockPeakMegabytes: (await follow(chain, follower, blocks)) / MEGABYTE,

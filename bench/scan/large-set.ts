@@ -57,7 +57,7 @@ function timesOf(set: WatchSet): Omit<WatchSetFigures, 'bytesPerWallet'> {
   return { lookupNanoseconds: nanoseconds(together), loneLookupNanoseconds: nanoseconds(alone) };
 }
 
-/** Of one question, the middle of some rounds. `ask` tells how many members it found. */
+/** The median time of one lookup over several rounds. `ask` returns how many members it found. */
 function nanoseconds(ask: () => number): number {
   const times = Array.from({ length: REPETITIONS }, () => {
     const start = process.cpuUsage();

@@ -30,4 +30,4 @@ const staff = async (connection: NativeConnection, closers: Closers, stop: Abort
   closers.add('tally', async () => tally.close());
   return workers;
 };
-await runWorkers(config, staff, shutdownSignal().signal);
+await runWorkers(config, staff, shutdownSignal());

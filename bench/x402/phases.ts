@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 
-/** Medians in milliseconds over the payments on record that were served, by the clock of PostgreSQL. */
+/** Medians in milliseconds over the served payments, by the clock of PostgreSQL. */
 export interface Phases {
-  /** From the payment on record to its attempt on record: Temporal starts the workflow, and the worker prepares. */
+  /** From the stored payment to its stored attempt: Temporal starts the workflow, and the worker prepares. */
   readonly toPreparedMs: number;
   /** The worker signs and sends, the chain confirms, and the worker sees and records it. */
   readonly toPaidMs: number;
@@ -11,7 +11,7 @@ export interface Phases {
   readonly toServedMs: number;
 }
 
-/** Of payments that went on record at `since` or later; null where there is none. */
+/** For payments stored at `since` or later; null if there are none. */
 export async function phasesOf({ db }: Pick<Ledger, 'db'>, since: Date): Promise<Phases | null> {
   const phase = (from: RawBuilder<unknown>, to: RawBuilder<unknown>) =>
     sql<

@@ -10,7 +10,7 @@ interface Scanned {
   readonly openGaps: number;
 }
 
-/** The headers on record are the chain's own, block by block, from where the scan began to the cursor, which has passed every deposit. */
+/** The recorded headers are those of the chain, block by block, from where the scan began to the cursor, which has passed every deposit. */
 export function chainFindings({ arrivals, blocks, headers, cursor, openGaps }: Scanned): readonly string[] {
   const last = headers.at(-1);
   if (cursor === null || last === undefined) return ['nothing was scanned'];
@@ -18,7 +18,7 @@ export function chainFindings({ arrivals, blocks, headers, cursor, openGaps }: S
   const differing = headers.findIndex((header, index) => !isBlock(header, blocks[begin + index]));
   const broken = headers.findIndex((header, index) => index > 0 && !follows(headers[index - 1], header));
   const unread = arrivals.filter(({ slot }) => BigInt(slot) > cursor.slot);
-  const where = (index: number): string => `the record at slot ${headers[index]?.slot}`;
+  const where = (index: number): string => `the recorded header at slot ${headers[index]?.slot}`;
   return [
     ...(begin >= 0 && differing === -1
       ? []
@@ -26,7 +26,7 @@ export function chainFindings({ arrivals, blocks, headers, cursor, openGaps }: S
     ...(broken === -1 ? [] : [`${where(broken)} does not follow the one before it`]),
     ...(cursor.slot === last.slot && cursor.blockhash === last.blockhash
       ? []
-      : [`the cursor is at slot ${cursor.slot}, the last block on record at ${last.slot}`]),
+      : [`the cursor is at slot ${cursor.slot}, the last recorded block at ${last.slot}`]),
     ...unread.map(({ signature, slot }) => `the cursor has not passed ${signature} at slot ${slot}`),
     ...(openGaps === 0 ? [] : [`${openGaps} gaps are open`]),
   ];

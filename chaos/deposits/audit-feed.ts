@@ -36,18 +36,18 @@ function isSame(a: DepositEvent, b: DepositEvent): boolean {
   );
 }
 
-/** Whoever books each `final` event books each deposit once, at its amount, and nothing comes after it. */
+/** A reader of the feed that books each `final` event books each deposit once, at its amount. No event follows the final one. */
 function historyFindings({ id, state, amount }: Deposit, feed: readonly DepositEvent[]): readonly string[] {
   const events = feed.filter(({ deposit }) => deposit.id === id);
   const finals = events.filter(({ kind }) => kind === 'final');
-  const told = events.at(-1);
+  const last = events.at(-1);
   return [
-    ...(told?.kind === state && told.deposit.amount === amount
+    ...(last?.kind === state && last.deposit.amount === amount
       ? []
-      : [`deposit ${id} is ${amount} ${state}, the feed ends with ${told?.deposit.amount} ${told?.kind}`]),
+      : [`deposit ${id} is ${amount} ${state}, the feed ends with ${last?.deposit.amount} ${last?.kind}`]),
     ...(finals.length <= 1 ? [] : [`the feed has deposit ${id} final ${finals.length} times`]),
-    ...(finals.length === 0 || told?.kind === 'final'
+    ...(finals.length === 0 || last?.kind === 'final'
       ? []
-      : [`deposit ${id} was final, and is ${told?.kind}`]),
+      : [`deposit ${id} was final, and is ${last?.kind}`]),
   ];
 }

@@ -34,13 +34,13 @@ export interface DepositEvidence {
   /** The feed as it is read at the end, and as a follower read it all along. */
   readonly feed: readonly DepositEvent[];
   readonly followed: readonly DepositEvent[];
-  /** The headers on record, ascending. */
+  /** The recorded headers, ascending. */
   readonly headers: readonly BlockHeader[];
   readonly cursor: { readonly slot: bigint; readonly blockhash: string } | null;
   readonly openGaps: number;
 }
 
-/** What the blocks say against the record. */
+/** The differences between the blocks and the database. */
 export interface DepositAudit {
   /** Deposits that the blocks show. */
   readonly made: number;
@@ -105,7 +105,7 @@ function judge(arrival: ChainArrival, evidence: DepositEvidence): Verdict {
     (reason === null ? right.length === 1 : row.state === 'not_credited');
   const seen = rows.map((one) => `${one.amount} ${one.state} ${one.reason ?? ''} at ${one.blockhash}`);
   const { signature, account, asset, amount, blockhash } = arrival;
-  const fault = `${signature} brought ${amount} ${asset} to ${account} at ${blockhash} (${reason ?? 'good'}), on record: ${seen.join(', ') || 'nothing'}`;
+  const fault = `${signature} brought ${amount} ${asset} to ${account} at ${blockhash} (${reason ?? 'good'}), recorded: ${seen.join(', ') || 'nothing'}`;
   return { arrival, reason, right, fault: agrees ? null : fault };
 }
 
@@ -141,13 +141,11 @@ function payersFindings({ paid }: DepositEvidence, made: readonly Verdict[]): re
   );
   return [
     ...[...meant].filter((one) => !shown.has(one)).map((one) => `the blocks do not show the deposit ${one}`),
-    ...[...shown]
-      .filter((one) => !meant.has(one))
-      .map((one) => `nobody means to have made the deposit ${one}`),
+    ...[...shown].filter((one) => !meant.has(one)).map((one) => `the run made no deposit ${one}`),
   ];
 }
 
-/** Rows for what the blocks do not show; only announced ones may have come to nothing. */
+/** Rows that the blocks do not show. Only announced ones may have been dropped. */
 function strangers({ deposits, arrivals }: DepositEvidence): readonly string[] {
   const known = new Set(arrivals.map(({ signature, account, asset }) => `${signature} ${account} ${asset}`));
   return deposits

@@ -23,7 +23,7 @@ interface Sources {
   readonly followed: readonly DepositEvent[];
 }
 
-/** Reads the blocks, the API and the record. */
+/** Reads the blocks, the API and the database. */
 export async function readEvidence({
   stack,
   sluice,
@@ -38,7 +38,7 @@ export async function readEvidence({
     all<DepositEvent>(sluice.deposits.events({ follow: false })),
     sluice.assets.list(),
   ]);
-  // After the record, which goes on: so the chain is never behind it.
+  // After the database, which grows meanwhile: so the chain is never behind it.
   const chain = await readChain(stack.rpcUrls[0] ?? '', wallets);
   const terms = assets.map(({ asset, minimumDeposit }): [string, Terms] => [
     asset,

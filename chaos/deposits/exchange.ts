@@ -11,7 +11,7 @@ import { retryWhileUnavailable } from '../unavailable.ts';
 
 const SCAN = depositScanWorkflowId('localnet');
 
-/** An exchange as its operators and its users see it: over the API, and where work stands in Temporal. */
+/** An exchange as its operators and its users see it: over the API, and the state of its work in Temporal. */
 export class Exchange {
   readonly #sluice: SluiceClient;
   readonly #temporal: Client;

@@ -39,7 +39,7 @@ export function coinsOf(
 }
 
 const DECIMALS = 6;
-const MORE_THAN_ANYBODY_HAS = 10n ** 18n;
+const ABOVE_ANY_BALANCE = 10n ** 18n;
 
 interface Made {
   readonly instructions: readonly TransactionInstruction[];
@@ -64,7 +64,7 @@ export function instructionsOf(
   const [leg] = legs;
   if (fake === 'other-account' && leg !== undefined)
     return toOther(payer, new PublicKey(wallets[0] ?? ''), leg, coins);
-  const failing = fake === 'failed' ? toAssociated(payer, payer, coins.token, MORE_THAN_ANYBODY_HAS) : [];
+  const failing = fake === 'failed' ? toAssociated(payer, payer, coins.token, ABOVE_ANY_BALANCE) : [];
   return { instructions: [...paid, ...failing], signers: [] };
 }
 

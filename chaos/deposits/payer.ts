@@ -86,7 +86,7 @@ export class Payers {
       const height = await healthy<number>(this.#url, 'getBlockHeight', FINALIZED);
       if (await this.#isFinal(signature)) return true;
       if (height > lastHeight) return false;
-      // Refused where it has landed already: the status above tells.
+      // A node refuses it if it has landed already; the status above shows that.
       await healthy(this.#url, 'sendTransaction', bytes, { encoding: 'base64', skipPreflight: true }).catch(
         () => undefined,
       );

@@ -65,7 +65,7 @@ export class DepositRun {
     return new DepositRun({ stack, sluice, exchange, coins, payers, end, closeTemporal });
   }
 
-  /** Makes every payment at its moment, and resolves when all are final and the record tells of them; one line for each failure. */
+  /** Makes every payment at its time, and resolves when all are final and recorded; one line for each failure. */
   async run(payments: readonly Payment[], startMs: number): Promise<readonly string[]> {
     const following = this.#follow();
     const failures = await Promise.all(payments.map((payment) => this.#payOne(payment, startMs)));
@@ -74,7 +74,7 @@ export class DepositRun {
     return [...failures, unsettled, await following].flatMap((one) => (one === null ? [] : [one]));
   }
 
-  /** Holds the blocks against the record; `arrivals` are what the blocks brought to the users. */
+  /** Compares the blocks with the database; `arrivals` are what the blocks brought to the users. */
   async judge(): Promise<{
     readonly deposits: DepositAudit;
     readonly findings: readonly string[];

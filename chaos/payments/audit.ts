@@ -1,4 +1,4 @@
-import type { Payment } from '../../src/client/payments.ts';
+import type { Payment } from '../../src/client/client.ts';
 import type { Bought } from './buyer.ts';
 import type { UpstreamRequest } from './upstream.ts';
 
@@ -23,7 +23,7 @@ export interface PaymentAudit {
   readonly served: number;
   /** Answers with the item to a buyer whose payments did not land. */
   readonly unpaidAnswers: number;
-  /** Landed payments that are neither served nor on record as owed, refundable or unmatched. */
+  /** Landed payments that are neither served nor recorded as owed, refundable or unmatched. */
   readonly lost: number;
 }
 
@@ -40,8 +40,8 @@ interface Sold {
   readonly row: Payment | undefined;
 }
 
-const ON_RECORD: ReadonlySet<string> = new Set(['owed', 'refundable', 'unmatched']);
-const MONEY_MOVED: ReadonlySet<string> = new Set(['served', ...ON_RECORD]);
+const ACCOUNTED_FOR: ReadonlySet<string> = new Set(['owed', 'refundable', 'unmatched']);
+const MONEY_MOVED: ReadonlySet<string> = new Set(['served', ...ACCOUNTED_FOR]);
 
 /** Judges the sales of a run from the payments in its blocks. */
 export function auditPayments(evidence: PaymentEvidence): PaymentVerdict {
@@ -51,7 +51,7 @@ export function auditPayments(evidence: PaymentEvidence): PaymentVerdict {
   const unpaid = bought.filter(
     ({ end, signatures }) => end.kind === 'answered' && !signatures.some((one) => landed.has(one)),
   );
-  const lost = sold.filter((one) => !isServed(one) && !ON_RECORD.has(one.row?.state ?? ''));
+  const lost = sold.filter((one) => !isServed(one) && !ACCOUNTED_FOR.has(one.row?.state ?? ''));
   return {
     payments: {
       made: sold.length,
@@ -87,7 +87,7 @@ function isServed({ buyer, row }: Sold): boolean {
 function soldFindings(sold: Sold): readonly string[] {
   const { signature, buyer, row } = sold;
   const name = `payment ${signature} of ${buyer === undefined ? 'no buyer' : nameOf(buyer)}`;
-  const state = `${row?.state ?? 'not on record'}${row?.reason ? `: ${row.reason}` : ''}`;
+  const state = `${row?.state ?? 'not recorded'}${row?.reason ? `: ${row.reason}` : ''}`;
   if (buyer === undefined) return [`${name} landed; its row is ${state}`];
   if (row?.state === 'served') return [];
   return [`${name} landed; its row is ${state}; the buyer's last answer: ${buyer.last}`];

@@ -117,7 +117,7 @@ function urlOf({ gatewayUrl }: BuyerDeps, { item }: Purchase): string {
   return `${gatewayUrl}/item?n=${item}`;
 }
 
-/** The buyer's signature in the transaction of a payment. It is in the block, whoever pays the fee. */
+/** The buyer's signature in the transaction of a payment. It is in the block, whichever account pays the fee. */
 function signatureOf(headers: PaymentHeaders, key: Uint8Array): string {
   const [header = ''] = Object.values(headers);
   const { payload } = JSON.parse(Buffer.from(header, 'base64').toString('utf8')) as {

@@ -26,7 +26,7 @@ export function reactionTo(status: number, body: string, item: number): Reaction
       ? { kind: 'answered' }
       : { kind: 'wrong', reason: 'the content is not that of the item' };
   const { error = '', details = '', accepts } = refusalOf(body);
-  if (details.startsWith('the payment is on record as'))
+  if (details.startsWith('the payment is recorded as'))
     return { kind: 'refused', reason: `${error}: ${details}` };
   if (status === 402) return reactionTo402(error, accepts !== undefined);
   if (status >= 500) return { kind: 'undecided' };

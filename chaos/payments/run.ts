@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { arrivalsIn, finalizedBlocks } from '../../devkit/localstack/chain-truth.ts';
 import type { SalesOptions } from '../../devkit/localstack/sales.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
+import type { Payment } from '../../src/client/client.ts';
 import { SluiceClient } from '../../src/client/client.ts';
-import type { Payment } from '../../src/client/payments.ts';
 import { healthy } from '../deposits/payer.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
 import { auditPayments, type LandedPayment, type PaymentVerdict } from './audit.ts';
@@ -63,7 +63,7 @@ export class PaymentRun {
     return `${this.#bought.length} buyers signed ${signed} payments and showed them ${shown} times; the upstream had ${this.#upstream.requests.length} requests`;
   }
 
-  /** Holds the blocks against the record, once nothing can land any more. */
+  /** Compares the blocks with the database, once nothing can land any more. */
   async judge(stack: Stack): Promise<PaymentVerdict> {
     const [url = ''] = stack.rpcUrls;
     const tip = await healthy<number>(url, 'getSlot', { commitment: 'processed' });

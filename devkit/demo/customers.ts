@@ -2,16 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { mintsOf } from '../localstack/chain.ts';
 import { newAddress } from '../localstack/keypair.ts';
-import { rpc } from '../localstack/rpc.ts';
+import { lamportsOf, rpc } from '../localstack/rpc.ts';
 import type { Stage } from './stage.ts';
 
-/** One withdrawal of the demo and what it shows. */
 export interface Case {
   readonly what: string;
   readonly terms: WithdrawalTerms;
 }
 
-/** The withdrawals of one run; no two runs share an id. */
 export interface Customers {
   readonly paid: readonly Case[];
   readonly rejected: Case;
@@ -63,14 +61,6 @@ export async function meetCustomers(stage: Stage): Promise<Customers> {
 async function fundedWallet({ node, signal }: Stage): Promise<string> {
   const wallet = newAddress();
   await rpc(node, 'requestAirdrop', [wallet, FUNDED_LAMPORTS]);
-  while ((await finalizedLamports(node, wallet)) === 0) await sleep(200, undefined, { signal });
+  while ((await lamportsOf(node, wallet, 'finalized')) === 0) await sleep(200, undefined, { signal });
   return wallet;
-}
-
-async function finalizedLamports(node: string, wallet: string): Promise<number> {
-  const { value } = await rpc<{ readonly value: number }>(node, 'getBalance', [
-    wallet,
-    { commitment: 'finalized' },
-  ]);
-  return value;
 }

@@ -1,12 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
-import { stoppedBy } from '../../src/cli/interruption.ts';
 import { JSON_AND_PROGRESS_OPTION, type Output, run } from '../../src/cli/output.ts';
 import { SluiceClient } from '../../src/client/client.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
 import type { ChainKind } from '../localstack/chain.ts';
 import type { Stack } from '../localstack/stack.ts';
-import { chainOption } from './chain-option.ts';
+import { chainOption, stoppedBy } from './dev.ts';
 import type { DemoReport } from './report.ts';
 import { renderTable } from './table.ts';
 
@@ -35,7 +34,7 @@ async function demonstrate(output: Output, chainKind: ChainKind | undefined): Pr
       import('./shopping.ts'),
     ]);
   const say = (line: string): void => output.progress(line);
-  const { signal } = shutdownSignal();
+  const signal = shutdownSignal();
   signal.addEventListener('abort', () => say('stopping'));
   const chain = chainKind === 'validator' ? 'solana-test-validator' : 'a Solana chain with two nodes';
   say(`starting Temporal, PostgreSQL, ${chain}, signer, workers, API and gateway …`);

@@ -8,15 +8,12 @@ export interface Given extends Gift {
   readonly signature: string;
 }
 
-/** What users deposited, by the blocks, and what became of it, by the feed. */
 export interface DepositVerdict {
-  /** Genuine deposits that the blocks show. */
   readonly made: number;
   /** Events `final` of the feed. */
   readonly credited: number;
   /** Events `not_credited` of the feed, by reason. */
   readonly notCredited: Readonly<Record<string, number>>;
-  /** What differs between the two, a line each. */
   readonly faults: readonly string[];
 }
 
@@ -48,7 +45,6 @@ export function judgeDeposits(
   };
 }
 
-/** A line for each gift: what the chain shows of it, and what became of it. */
 export function depositRows(
   given: readonly Given[],
   arrivals: readonly ChainArrival[],

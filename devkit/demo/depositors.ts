@@ -5,11 +5,9 @@ import { Payer, type Steps, type Token } from '../localstack/payer.ts';
 import { openDeposits } from './development-pool.ts';
 import type { Stage } from './stage.ts';
 
-/** What one transaction is to bring to one user. Amounts in base units. */
 export interface Gift {
   readonly what: string;
   readonly wallet: string;
-  /** `SOL` or the mint. */
   readonly asset: string;
   readonly sent: bigint;
   /** Less than `sent` where the token withholds a fee; 0 where the transaction fails. */
@@ -18,28 +16,22 @@ export interface Gift {
   readonly reason: NotCreditedReason | null;
 }
 
-/** One transaction of somebody who pays, or pretends to. */
 export interface Payment {
   readonly from: Payer;
   readonly steps: readonly Steps[];
   readonly gifts: readonly Gift[];
 }
 
-/** The deposits and fakes of one run. */
 export interface Depositors {
-  /** In this order. */
   readonly payments: readonly Payment[];
   /** The deposit that loses the scanner; each attempt pays another amount. */
   readonly crash: (attempt: number) => Payment;
-  /** All wallets that were given to users. */
   readonly wallets: ReadonlySet<string>;
 }
 
 const LAMPORTS = 2_000_000_000n;
 const UNITS = 100_000_000n;
-/** The least deposit of the demo's token: one of it. */
 const LEAST = 1_000_000n;
-/** The Token-2022 token of both chains withholds 1 %. */
 const FEE_DIVISOR = 100n;
 
 /** Imports the pool, lists the assets, gives three users an address each, and funds those who pay. */

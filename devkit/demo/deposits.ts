@@ -4,11 +4,10 @@ import { arrivalsOnChain } from '../localstack/chain-truth.ts';
 import { slotOf } from '../localstack/payer.ts';
 import { type DepositVerdict, depositRows, type Given, judgeDeposits } from './deposit-verdict.ts';
 import type { Payment } from './depositors.ts';
-import type { ScannerKill } from './kill-scanner.ts';
+import type { ScannerKill } from './kill.ts';
 import type { Stage } from './stage.ts';
 import type { DemoRow } from './table.ts';
 
-/** What the demo has shown of deposits. */
 export interface DepositsReport extends DepositVerdict {
   readonly kill: ScannerKill | null;
   readonly rows: readonly DemoRow[];
@@ -16,14 +15,12 @@ export interface DepositsReport extends DepositVerdict {
 
 const PAUSE_MS = 200;
 
-/** Sends each payment when the one before is in a block. */
 export async function makeAll(stage: Stage, payments: readonly Payment[]): Promise<readonly Given[]> {
   const given: Given[] = [];
   for (const payment of payments) given.push(...(await make(stage, payment)));
   return given;
 }
 
-/** Sends a payment; resolves when it is in a block. */
 export async function make({ say }: Stage, { from, steps, gifts }: Payment): Promise<readonly Given[]> {
   const signature = await from.send(...steps);
   for (const { what } of gifts) say(`deposit: ${what}`);
@@ -84,7 +81,6 @@ async function waitUntilScanned(
   }
 }
 
-/** The whole feed, from its first event to its present end. */
 async function readFeed({ sluice, signal }: Stage): Promise<readonly DepositEvent[]> {
   const events: DepositEvent[] = [];
   for await (const event of sluice.deposits.events({ follow: false, signal })) events.push(event);

@@ -1,10 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { inColumns } from '../../src/cli/columns.ts';
 import { DEV_FILE } from '../../src/cli/dev-file.ts';
-import { EXIT, UsageError } from '../../src/cli/exit.ts';
-import { stoppedBy } from '../../src/cli/interruption.ts';
+import { EXIT, Interrupted, UsageError } from '../../src/cli/exit.ts';
 import { type Output, run } from '../../src/cli/output.ts';
 import { SluiceClient } from '../../src/client/client.ts';
 import { aborted, shutdownSignal } from '../../src/platform/shutdown.ts';
@@ -12,7 +11,6 @@ import type { ChainKind } from '../localstack/chain.ts';
 import type { DevFacts } from '../localstack/dev-file.ts';
 import { isFree } from '../localstack/ports.ts';
 import type { RoutesOf, SalesOptions } from '../localstack/sales.ts';
-import { chainOption } from './chain-option.ts';
 import { holdFolder } from './dev-folder.ts';
 import type { DevelopmentPool } from './development-pool.ts';
 
@@ -23,7 +21,17 @@ const KEYS = '.sluice/keys';
 /** What Temporal is started again with where it dies; gone with the stack. */
 const TEMPORAL_DATA = '.sluice/temporal';
 
-/** `sluice dev`: the whole stack, until Ctrl-C. */
+export function stoppedBy(signal: AbortSignal, error: unknown): unknown {
+  return signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
+}
+
+export function chainOption() {
+  return new Option(
+    '--chain <kind>',
+    'Chain to start: localnet (default), or validator, a solana-test-validator from PATH',
+  ).choices(['localnet', 'validator'] as const);
+}
+
 export function registerDev(program: Command): void {
   program
     .command('dev')
@@ -36,7 +44,7 @@ export function registerDev(program: Command): void {
 async function keepStack(output: Output, chainKind: ChainKind | undefined): Promise<number> {
   const leaveFolder = holdFolder();
   forgetTemporal();
-  const { signal } = shutdownSignal();
+  const signal = shutdownSignal();
   signal.addEventListener('abort', () => output.progress('stopping'));
   try {
     await runStack(output, signal, chainKind);
@@ -159,7 +167,6 @@ const DEPOSIT_FILES: Readonly<Record<string, string>> = {
   mnemonicFile: 'their mnemonic',
 };
 
-/** The same facts as in the file, as a table. */
 function describe(facts: DevFacts): string {
   const rows: readonly (readonly [string, string])[] = [
     ['API', facts.apiUrl],

@@ -5,13 +5,11 @@ import type { Stack } from '../localstack/stack.ts';
 import { claimOf, judge, strangersTo } from '../localstack/verdict.ts';
 import type { Case } from './customers.ts';
 import type { DepositsReport } from './deposits.ts';
-import type { Kill } from './kill.ts';
-import type { ScannerKill } from './kill-scanner.ts';
+import type { Kill, ScannerKill } from './kill.ts';
 import type { SalesReport } from './sales.ts';
 import type { GatewayKill } from './shopping.ts';
 import type { DemoRow } from './table.ts';
 
-/** What the demo has shown. */
 export interface DemoReport {
   /** All that should be paid or credited is, exactly once, nothing else is, and workers were killed when it hurts. */
   readonly ok: boolean;
@@ -39,14 +37,12 @@ export interface DemoReport {
     readonly gatewayKilled: boolean;
     readonly kill: GatewayKill | null;
   };
-  /** What is missing for `ok`, a line each. */
   readonly faults: readonly string[];
   readonly rows: readonly DemoRow[];
   readonly depositRows: readonly DemoRow[];
   readonly saleRows: readonly DemoRow[];
 }
 
-/** A withdrawal and how it ended. */
 export interface Ended {
   readonly asked: Case;
   readonly result: Withdrawal;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Payment } from '../../src/client/payments.ts';
+import type { Payment } from '../../src/client/client.ts';
 import { type ChainPayment, paymentsOnChain } from '../localstack/chain-truth.ts';
-import { rpc } from '../localstack/rpc.ts';
+import { statusesOf } from '../localstack/rpc.ts';
 import type { Sales } from '../localstack/sales.ts';
 import {
   buyInAllForms,
@@ -16,13 +16,9 @@ import {
 import type { Stage } from './stage.ts';
 import type { DemoRow } from './table.ts';
 
-/** What the demo has shown of x402 sales. */
 export interface SalesReport {
-  /** Transfers from the buyer to the seller that the blocks show. */
   readonly paid: number;
-  /** Payments that the upstream has answered. */
   readonly served: number;
-  /** Repeated requests that got the stored answer. */
   readonly replayed: number;
   /** Payments that were shown for another request, and refused. */
   readonly refusedDuplicates: number;
@@ -62,7 +58,6 @@ export async function sell(stage: Stage): Promise<Selling> {
   return { sales, bought, replay, isReplayStored, duplicate, survivor };
 }
 
-/** Holds what was sold against the blocks, the upstream and the record. */
 export async function auditSales(stage: Stage, selling: Selling): Promise<SalesReport> {
   const { sales, bought, replay, isReplayStored, duplicate } = selling;
   const { last, kill } = await selling.survivor;
@@ -104,15 +99,9 @@ async function recordOf({ sluice, signal }: Stage): Promise<readonly Payment[]> 
 /** Resolves when the node shows every payment on record as finalized. */
 async function whenFinal({ node, signal }: Stage, payments: readonly Payment[]): Promise<void> {
   const signatures = payments.flatMap(({ signature }) => signature ?? []);
-  for (;;) {
-    const { value } = await rpc<{ value: readonly ({ confirmationStatus: string } | null)[] }>(
-      node,
-      'getSignatureStatuses',
-      [signatures, { searchTransactionHistory: true }],
-    );
-    if (value.every((status) => status?.confirmationStatus === 'finalized')) return;
-    await sleep(LOOK_MS, undefined, { signal });
-  }
+  const isFinal = async () =>
+    (await statusesOf(node, signatures)).every((status) => status?.confirmationStatus === 'finalized');
+  while (!(await isFinal())) await sleep(LOOK_MS, undefined, { signal });
 }
 
 /** A payment on record is one transfer of its amount, and one answer. */

@@ -53,7 +53,6 @@ export async function whenSold({ gatewayUrl }: Sales, signal: AbortSignal): Prom
   while ((await status()) !== 402) await sleep(LOOK_MS, undefined, { signal });
 }
 
-/** Buys once in each form. */
 export async function buyInAllForms(stage: Stage, sales: Sales): Promise<readonly Purchase[]> {
   const bought: Purchase[] = [];
   for (const form of FORMS) {

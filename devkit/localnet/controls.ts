@@ -1,25 +1,29 @@
+import { PublicKey, SystemProgram } from '@solana/web3.js';
+import {
+  createAssociatedTokenAccountIdempotentInstruction,
+  createFreezeAccountInstruction,
+  createInitializeMint2Instruction,
+  createMintToInstruction,
+  createPauseInstruction,
+  createResumeInstruction,
+  createThawAccountInstruction,
+  getAssociatedTokenAddressSync,
+  getMintLen,
+  TOKEN_2022_PROGRAM_ID,
+  TOKEN_PROGRAM_ID,
+} from '../../src/shims/spl-token.ts';
 import type { Chain } from './chain/chain.ts';
 import type { Fault, FaultTerms } from './faults.ts';
-import {
-  createToken2022Mint,
-  type MintExtension,
-  mintTo,
-  pausableExtension,
-  setFrozen,
-  setPaused,
-  transferFeeExtension,
-} from './genesis.ts';
+import { DECIMALS, type MintExtension, pausableExtension, transferFeeExtension } from './genesis.ts';
 import type { RpcNode } from './node.ts';
-import { airdrop } from './rpc/airdrop.ts';
-import type { Wallet } from './wallet.ts';
+import { airdrop, newWallet, submitSigned, type Wallet } from './wallet.ts';
 
 /** Extensions of a new Token-2022 mint: a transfer fee in basis points, or any others by their instructions. */
-export interface Token22Options {
+interface Token22Options {
   readonly transferFeeBasisPoints?: number;
   readonly extensions?: readonly MintExtension[];
 }
 
-/** What a test does to the chain and its nodes. */
 export class Controls {
   readonly chain: Chain;
   readonly #faucet: Wallet;
@@ -38,17 +42,10 @@ export class Controls {
     return this.#faucet.address;
   }
 
-  /** The faucet's public key, for extension set-up. */
-  get authorityKey(): Wallet['publicKey'] {
-    return this.#faucet.publicKey;
-  }
-
-  /** Produces the next block now; gives its slot. */
   produceSlot(): number {
     return this.chain.produce().slot;
   }
 
-  /** Produces that many blocks, each as {@link produceSlot} does; gives the slot of the last one. */
   produceSlots(count: number): number {
     for (let made = 0; made < count; made += 1) this.chain.produce();
     return this.chain.ledger.tip.slot;
@@ -70,11 +67,11 @@ export class Controls {
   /**
    * Takes back the newest `blocks`: 1 takes the processed tip, 2 the confirmed block below it too, and so on down to the last one
    * above finality, which never goes back. All nodes see it, for it is one chain. Their transactions are gone, and may be sent again
-   * while their blockhash lives; `requeue` does that. Their slots are not used again. Gives the slot of the new tip.
+   * while their blockhash is valid. Their slots are not used again. Gives the slot of the new tip.
    * Throws RangeError where a finalized block would go.
    */
-  fork(blocks: number, requeue = false): number {
-    return this.chain.fork(blocks, requeue).slot;
+  fork(blocks: number): number {
+    return this.chain.fork(blocks).slot;
   }
 
   /**
@@ -99,7 +96,6 @@ export class Controls {
     return total;
   }
 
-  /** Gives lamports from the faucet; resolves with the signature when finalized. Where blocks come by hand, it produces them. */
   async airdrop(address: string, lamports: bigint): Promise<string> {
     return this.#finalized(airdrop(this.chain, this.#faucet, address, lamports));
   }
@@ -111,7 +107,9 @@ export class Controls {
 
   /** Like {@link mintTo}, but only queues the transaction. */
   queueMintTo(mint: string, owner: string, amount: bigint): string {
-    return mintTo(this.chain, this.#faucet, mint, owner, amount);
+    const { open, account, mintKey, program } = this.#ataOf(mint, owner);
+    const give = createMintToInstruction(mintKey, account, this.#faucet.publicKey, amount, [], program);
+    return submitSigned(this.chain, [open, give], [this.#faucet]);
   }
 
   /** Freezes or thaws the ATA of a wallet, created where absent, as the issuer of the mint; resolves when finalized. */
@@ -121,29 +119,59 @@ export class Controls {
 
   /** Like {@link setFrozen}, but only queues the transaction. */
   queueFrozen(mint: string, owner: string, frozen: boolean): string {
-    return setFrozen(this.chain, this.#faucet, mint, owner, frozen);
+    const { open, account, mintKey, program } = this.#ataOf(mint, owner);
+    const change = frozen ? createFreezeAccountInstruction : createThawAccountInstruction;
+    const instruction = change(account, mintKey, this.#faucet.publicKey, [], program);
+    return submitSigned(this.chain, [open, instruction], [this.#faucet]);
   }
 
-  /** Pauses or resumes all transfers of a pausable mint, as its issuer; only queues the transaction. */
   queuePaused(mint: string, paused: boolean): string {
-    return setPaused(this.chain, this.#faucet, mint, paused);
+    const change = paused ? createPauseInstruction : createResumeInstruction;
+    const instruction = change(new PublicKey(mint), this.#faucet.publicKey);
+    return submitSigned(this.chain, [instruction], [this.#faucet]);
   }
 
   /** Queues the creation of a Token-2022 mint that its issuer can pause; gives its address. */
   queuePausableMint(): string {
-    return createToken2022Mint(this.chain, this.#faucet, [pausableExtension(this.#faucet)]);
+    return this.queueMint([pausableExtension(this.#faucet)]);
+  }
+
+  /** Queues the creation of a mint: of Token-2022 with `extensions`, of the Token program without them. Gives its address. */
+  queueMint(extensions?: readonly MintExtension[]): string {
+    const mint = newWallet();
+    const { publicKey: authority } = this.#faucet;
+    const space = getMintLen(extensions?.map(({ type }) => type) ?? []);
+    const programId = extensions === undefined ? TOKEN_PROGRAM_ID : TOKEN_2022_PROGRAM_ID;
+    const open = SystemProgram.createAccount({
+      fromPubkey: authority,
+      newAccountPubkey: mint.publicKey,
+      lamports: Number(this.chain.vm.rentMinimum(BigInt(space))),
+      space,
+      programId,
+    });
+    const extend = (extensions ?? []).map(({ initialize }) => initialize(mint.publicKey));
+    const terms = [mint.publicKey, DECIMALS, authority, authority, programId] as const;
+    const instructions = [open, ...extend, createInitializeMint2Instruction(...terms)];
+    submitSigned(this.chain, instructions, [this.#faucet, mint]);
+    return mint.address;
   }
 
   /** Creates a Token-2022 mint with 6 decimals; resolves with its address when finalized. */
   async createToken22Mint(options: Token22Options = {}): Promise<string> {
-    const { transferFeeBasisPoints, extensions = [] } = options;
-    const fee =
-      transferFeeBasisPoints === undefined
-        ? []
-        : [transferFeeExtension(this.#faucet, transferFeeBasisPoints)];
-    const mint = createToken2022Mint(this.chain, this.#faucet, [...fee, ...extensions]);
+    const { transferFeeBasisPoints: basisPoints, extensions = [] } = options;
+    const fee = basisPoints === undefined ? [] : [transferFeeExtension(this.#faucet, basisPoints)];
+    const mint = this.queueMint([...fee, ...extensions]);
     await this.#reached(() => this.chain.account(mint, this.chain.at('finalized')) !== null);
     return mint;
+  }
+
+  /** The associated token account of a wallet, and the instruction that creates it where it is absent. */
+  #ataOf(mint: string, owner: string) {
+    const program = new PublicKey(this.chain.vm.account(mint)?.owner ?? TOKEN_PROGRAM_ID.toBase58());
+    const [mintKey, ownerKey] = [new PublicKey(mint), new PublicKey(owner)];
+    const account = getAssociatedTokenAddressSync(mintKey, ownerKey, true, program);
+    const terms = [this.#faucet.publicKey, account, ownerKey, mintKey, program] as const;
+    return { open: createAssociatedTokenAccountIdempotentInstruction(...terms), account, mintKey, program };
   }
 
   #node(index: number): RpcNode {

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { falseAccountSchema } from './rpc/false-account.ts';
-import { ALL_LIES } from './rpc/false-block.ts';
-import { STATUS_LIES } from './rpc/false-status.ts';
+import { ALL_LIES, falseAccountSchema, STATUS_LIES } from './rpc/false-answers.ts';
 
 const count = z.int().min(0);
 
@@ -48,7 +46,6 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('malformed'), form: z.enum(['truncated', 'html', 'wrong-id']) }),
 ]);
 
-/** See {@link faultSchema}. */
 export type Fault = Readonly<z.infer<typeof faultSchema>>;
 
 /** How often a fault is met: at most `times`, each call with a `probability` from 0 to 1 drawn from `seed`. Default: by every call. */
@@ -58,7 +55,6 @@ export const faultTermsSchema = z.object({
   seed: z.int().optional(),
 });
 
-/** See {@link faultTermsSchema}. */
 export type FaultTerms = Readonly<z.infer<typeof faultTermsSchema>>;
 
 /** A call meets one of these only where the answer differs for it: the node counts it then. */
@@ -102,12 +98,10 @@ export class Faults {
     this.#scripted.push({ method, fault, probability, random: randomFrom(seed), left: times });
   }
 
-  /** Ends the faults of one method, or all. */
   clear(method?: string): void {
     this.#scripted = method === undefined ? [] : this.#scripted.filter((item) => item.method !== method);
   }
 
-  /** How often each kind was met since the start. */
   get met(): ReadonlyMap<Fault['kind'], number> {
     return this.#met;
   }
@@ -141,7 +135,6 @@ export class Faults {
   }
 }
 
-/** The first fault of a kind. */
 export function faultOf<K extends Fault['kind']>(
   faults: readonly Fault[],
   kind: K,

@@ -1,16 +1,12 @@
 import { createServer } from 'node:http';
 import { Chain } from './chain/chain.ts';
-import { startClock } from './chain/clock.ts';
 import { Controls } from './controls.ts';
 import {
   createFaucet,
-  createMint,
-  createToken2022Mint,
   DECIMALS,
   FEE_BASIS_POINTS,
   fund,
   PLANTED_MINT,
-  plantMint,
   transferFeeExtension,
 } from './genesis.ts';
 import { RpcNode } from './node.ts';
@@ -20,7 +16,6 @@ import { methodTable } from './rpc/methods.ts';
 import { serveSubscriptions } from './subscriptions.ts';
 import type { Wallet } from './wallet.ts';
 
-/** Settings of a chain. */
 export interface LocalnetOptions {
   /** Port of the first node; each node takes two, RPC and subscriptions. 0 finds free ones. */
   readonly port?: number;
@@ -37,17 +32,14 @@ export interface LocalnetOptions {
   readonly funded?: readonly { readonly address: string; readonly lamports: bigint }[];
 }
 
-/** A token of the chain. */
 export interface LocalMint {
   readonly address: string;
   readonly decimals: number;
 }
 
-/** A running chain. */
 export interface Localnet {
   readonly rpcUrls: readonly string[];
   readonly wsUrls: readonly string[];
-  /** A mint of the Token program. */
   readonly mint: LocalMint;
   /** A Token-2022 mint with a transfer fee of 1 %. */
   readonly feeMint: LocalMint;
@@ -82,16 +74,30 @@ function createGenesis(options: LocalnetOptions): Genesis {
   for (const { address, lamports } of options.funded ?? []) fund(chain, address, lamports);
   if (hotWallet) fund(chain, hotWallet, HOT_WALLET_LAMPORTS);
   chain.produce();
-  const mint = createMint(chain, faucet);
-  const feeMint = createToken2022Mint(chain, faucet, [transferFeeExtension(faucet, FEE_BASIS_POINTS)]);
-  chain.produce();
-  plantMint(chain, mint);
   const controls = new Controls(chain, faucet, [], 0);
+  const mint = controls.queueMint();
+  const feeMint = controls.queueMint([transferFeeExtension(faucet, FEE_BASIS_POINTS)]);
+  chain.produce();
+  // No key creates an account at this address, so the bytes of a mint are copied to it.
+  chain.vm.setAccount(PLANTED_MINT, chain.vm.account(mint));
   if (hotWallet)
     for (const each of [mint, feeMint, PLANTED_MINT])
       controls.queueMintTo(each, hotWallet, HOT_WALLET_TOKENS);
   for (let block = 0; block < finalityLag + GENESIS_BLOCKS_MARGIN; block += 1) chain.produce();
   return { chain, faucet, mint, feeMint };
+}
+
+/** Calls `tick` every `slotMs`, without drift; each call comes after the one before has ended. */
+function startClock(slotMs: number, tick: () => void): { stop(): void } {
+  let next = performance.now() + slotMs;
+  let timer: NodeJS.Timeout;
+  const run = (): void => {
+    tick();
+    next = Math.max(next + slotMs, performance.now());
+    timer = setTimeout(run, Math.max(0, next - performance.now()));
+  };
+  timer = setTimeout(run, slotMs);
+  return { stop: () => clearTimeout(timer) };
 }
 
 /** Starts a chain with its nodes; resolves when all of them answer. */

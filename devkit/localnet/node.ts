@@ -65,7 +65,6 @@ export class RpcNode {
     this.server.keepAliveTimeout = 60_000;
   }
 
-  /** The chain as this node shows it to a method now. */
   view(faults: readonly Fault[]): NodeView {
     return new NodeView(this.#chain, this.#identity, faults, (kind) => this.faults.count(kind));
   }
@@ -89,7 +88,6 @@ export class RpcNode {
     }
   }
 
-  /** Browsers ask before they post. */
   #preflight(response: ServerResponse): void {
     response.setHeader('access-control-allow-origin', '*');
     response.setHeader('access-control-allow-methods', 'POST, OPTIONS');

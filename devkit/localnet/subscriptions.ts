@@ -2,18 +2,17 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Chain } from './chain/chain.ts';
-import type { Block, Commitment } from './chain/records.ts';
+import type { Block } from './chain/records.ts';
 import { toJson } from './encoding/json.ts';
 import { type Fault, faultOf } from './faults.ts';
 import type { RpcNode } from './node.ts';
 import { API_VERSION } from './rpc/call.ts';
 import { failures, RpcFailure } from './rpc/errors.ts';
-import { checkSignature, commitmentOf, flag, Params } from './rpc/params.ts';
+import { checkSignature, commitmentOf, Params } from './rpc/params.ts';
 
 /** Called after every block; true ends the subscription. */
 type Watcher = () => boolean;
 
-/** The answer to a request, and what may only be said after it. */
 interface Reply {
   readonly result: unknown;
   readonly afterwards?: () => void;
@@ -21,7 +20,6 @@ interface Reply {
 
 let lastSubscription = 0;
 
-/** The subscriptions of one connection to a node, with the node's faults. */
 class Session {
   readonly #node: RpcNode;
   readonly #socket: WebSocket;
@@ -86,19 +84,14 @@ class Session {
 
   #watchSignature(params: Params): Reply {
     const signature = checkSignature(params.string(0));
-    const config = params.config(1);
-    const commitment = commitmentOf(config);
+    const commitment = commitmentOf(params.config(1));
     const subscription = ++lastSubscription;
-    let received = !flag(config, 'enableReceivedNotification');
     const watcher = (): boolean => {
       const view = this.#node.view(this.#node.faults.lasting('signatureNotification'));
       const record = view.chain.ledger.record(signature);
-      if (record && !received) {
-        received = true;
-        this.#notifySignature(subscription, 'processed', 'receivedSignature');
-      }
       if (!record || record.slot > view.at(commitment).slot) return false;
-      this.#notifySignature(subscription, commitment, { err: record.meta.err });
+      const context = { apiVersion: API_VERSION, slot: view.at(commitment).slot };
+      this.#notify('signatureNotification', subscription, { context, value: { err: record.meta.err } });
       return true;
     };
     // A notification may not overtake the number of its subscription.
@@ -106,14 +99,6 @@ class Session {
       if (!watcher()) this.#watchers.set(subscription, watcher);
     };
     return { result: subscription, afterwards };
-  }
-
-  #notifySignature(subscription: number, commitment: Commitment, value: unknown): void {
-    const { slot } = this.#node.view(this.#node.faults.lasting('signatureNotification')).at(commitment);
-    this.#notify('signatureNotification', subscription, {
-      context: { apiVersion: API_VERSION, slot },
-      value,
-    });
   }
 
   #notify(method: string, subscription: number, result: unknown): void {

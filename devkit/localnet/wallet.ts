@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { ed25519 } from '@noble/curves/ed25519.js';
 import {
+  ComputeBudgetProgram,
   PublicKey,
+  SystemProgram,
   type TransactionInstruction,
   TransactionMessage,
   VersionedTransaction,
@@ -40,4 +42,19 @@ export function submitSigned(
   const transaction = decodeTransaction(signed.serialize());
   chain.submit(transaction);
   return transaction.signature;
+}
+
+const UNITS = 1000;
+let given = 0;
+
+/** Queues a transfer from the faucet. The unit limit differs each time, or two equal airdrops would be one transaction. */
+export function airdrop(chain: Chain, faucet: Wallet, address: string, lamports: bigint): string {
+  given += 1;
+  const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS + (given % 100_000) });
+  const transfer = SystemProgram.transfer({
+    fromPubkey: faucet.publicKey,
+    toPubkey: new PublicKey(address),
+    lamports,
+  });
+  return submitSigned(chain, [limit, transfer], [faucet]);
 }

@@ -9,15 +9,12 @@ export type Spent = Readonly<Record<string, bigint>>;
 
 /** The same money as the finalized blocks show it and as Postgres has it. */
 export interface Books {
-  /** Every transaction that the hot wallet signed, in all finalized blocks. */
   readonly chain: Spent;
   /** What the hot wallet paid as fee for each of these. */
   readonly fees: Spent;
   /** Every attempt that landed or failed and that the hot wallet signed, at what the record says it cost. */
   readonly record: Spent;
-  /** Attempts that may still land. */
   readonly live: number;
-  /** Attempts that were proved dead. */
   readonly dead: number;
   /** Base units of all assets that are still promised. */
   readonly openReservations: bigint;

@@ -40,24 +40,20 @@ interface Quote {
   readonly quoteToken: string;
 }
 
-/** What a 402 asks for, in each form. */
 export interface AskedTerms {
   readonly v2: { readonly resource: unknown; readonly accepts: readonly Requirements[] };
   readonly v1: readonly Requirements[];
   readonly quote: Quote;
 }
 
-/** The headers that show a payment. They can be shown again. */
 export type PaymentHeaders = Readonly<Record<string, string>>;
 
-/** What a transaction pays. Amount in base units. */
 interface Transfer {
   readonly mint: string;
   readonly payTo: string;
   readonly amount: bigint;
 }
 
-/** What signs a transaction, and the node that it is for. */
 interface Wallet {
   readonly buyer: Keypair;
   readonly connection: Connection;
@@ -105,7 +101,6 @@ export async function pay(
   }
 }
 
-/** Requests the URL with a payment. */
 export function show(url: string, headers: PaymentHeaders, signal?: AbortSignal): Promise<Response> {
   return fetch(url, { headers, ...(signal === undefined ? {} : { signal }) });
 }

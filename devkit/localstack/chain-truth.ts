@@ -6,7 +6,6 @@ export interface ChainPayment {
   readonly slot: number;
   /** The wallet that received: for tokens the owner of the token account. */
   readonly wallet: string;
-  /** `SOL` or the mint. */
   readonly asset: string;
   readonly received: bigint;
   /** What left the payer for it: more than arrived where the mint withholds a fee. */
@@ -21,7 +20,6 @@ export interface ChainArrival {
   /** The wallet for SOL, else the token account. */
   readonly account: string;
   readonly wallet: string;
-  /** `SOL` or the mint. */
   readonly asset: string;
   readonly amount: bigint;
 }
@@ -73,22 +71,18 @@ export interface Block {
  * of the demo, of the crash tests and of the benchmarks. Small amounts only: balances are read as JSON numbers.
  * Throws where a block is missing between genesis and the tip.
  */
-export async function paymentsOnChain(rpcUrl: string, payer: string): Promise<readonly ChainPayment[]> {
-  const payments: ChainPayment[] = [];
-  for await (const { slot, transactions } of finalizedBlocks(rpcUrl)) {
-    for (const transaction of transactions) payments.push(...paymentsOf(transaction, payer, slot));
-  }
-  return payments;
+export function paymentsOnChain(rpcUrl: string, payer: string): Promise<readonly ChainPayment[]> {
+  return collect(rpcUrl, ({ slot, transactions }) =>
+    transactions.flatMap((transaction) => paymentsOf(transaction, payer, slot)),
+  );
 }
 
 /** All that the finalized blocks of one node brought to `wallets`, as {@link arrivalsIn} counts it. Throws as {@link paymentsOnChain}. */
-export async function arrivalsOnChain(
+export function arrivalsOnChain(
   rpcUrl: string,
   wallets: ReadonlySet<string>,
 ): Promise<readonly ChainArrival[]> {
-  const arrivals: ChainArrival[] = [];
-  for await (const block of finalizedBlocks(rpcUrl)) arrivals.push(...arrivalsIn(block, wallets));
-  return arrivals;
+  return collect(rpcUrl, (block) => arrivalsIn(block, wallets));
 }
 
 /**
@@ -118,25 +112,22 @@ export function arrivalsIn(
 }
 
 /** Every transaction that `wallet` signed, failed ones included, the oldest first. Throws as {@link paymentsOnChain}. */
-export async function transactionsSignedBy(
-  rpcUrl: string,
-  wallet: string,
-): Promise<readonly WalletTransaction[]> {
-  const signed: WalletTransaction[] = [];
-  for await (const { slot, transactions } of finalizedBlocks(rpcUrl)) {
-    for (const { transaction, meta } of transactions) {
+export function transactionsSignedBy(rpcUrl: string, wallet: string): Promise<readonly WalletTransaction[]> {
+  return collect(rpcUrl, ({ slot, transactions }) =>
+    transactions.flatMap(({ transaction, meta }) => {
       const index = transaction.accountKeys.findIndex((key) => key.pubkey === wallet && key.signer);
-      if (index === -1) continue;
-      signed.push({
-        signature: transaction.signatures[0] ?? '',
-        slot,
-        failed: meta.err !== null,
-        feeLamports: index === 0 ? BigInt(meta.fee) : 0n,
-        changeLamports: gainOf(meta, index),
-      });
-    }
-  }
-  return signed;
+      if (index === -1) return [];
+      const feeLamports = index === 0 ? BigInt(meta.fee) : 0n;
+      const [failed, changeLamports] = [meta.err !== null, gainOf(meta, index)];
+      return [{ signature: transaction.signatures[0] ?? '', slot, failed, feeLamports, changeLamports }];
+    }),
+  );
+}
+
+async function collect<T>(rpcUrl: string, read: (block: Block) => readonly T[]): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const block of finalizedBlocks(rpcUrl)) found.push(...read(block));
+  return found;
 }
 
 /** All finalized blocks, each proved to follow the one before: a count over them leaves nothing out. */

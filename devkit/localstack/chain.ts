@@ -13,8 +13,6 @@ export interface ChainOptions extends Compiled {
   readonly finalityLag?: number;
   /** Views of the chain, each a node of its own port. Default 2. */
   readonly nodes?: number;
-  /** Port of the first node. Default: a free one. */
-  readonly rpcPort?: number;
 }
 
 /** What the chain said when it was ready. */
@@ -66,7 +64,7 @@ export async function startChain(
   const readyFile = join(options.stateDir, 'localnet.json');
   rmSync(readyFile, { force: true });
   const flags = {
-    '--port': options.rpcPort ?? 0,
+    '--port': 0,
     '--slot-ms': options.slotMs ?? 400,
     '--finality-lag': options.finalityLag ?? 32,
     '--nodes': options.nodes ?? 2,

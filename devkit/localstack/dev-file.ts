@@ -4,7 +4,6 @@ import { mintsOf } from './chain.ts';
 import type { Stack } from './stack.ts';
 import { depositsInUi, withdrawalsInUi } from './temporal.ts';
 
-/** What `npm run dev` has set up beside the stack itself. */
 export interface DevSetUp {
   /** Paths of the imported pool of deposit addresses, and of the words of their keys; null where none was imported. */
   readonly deposits: { readonly manifestFile: string; readonly mnemonicFile: string } | null;

@@ -1,7 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { base58 } from '@scure/base';
+import { newApiKey } from '../../src/ledger/operations/api-keys.ts';
 import { addressOf, privateKeyOf } from '../../src/signing/ed25519.ts';
-import { keptFile } from './kept-file.ts';
 
 const SEED_BYTES = 32;
 const FILE_BYTES = 64;
@@ -9,17 +11,11 @@ const FILE_BYTES = 64;
 /** A keypair file as solana-keygen writes it: a JSON array of 64 bytes, seed and public key. */
 export interface KeypairFile {
   readonly path: string;
-  /** base58 public key. */
   readonly address: string;
-}
-
-interface Keypair {
-  readonly address: string;
-  readonly seed: Uint8Array;
 }
 
 // From a seed: the key objects of `generateKeyPairSync` make Node.js 20 wait for ever where memory is collected while one is exported.
-function newKeypair(): Keypair {
+function newKeypair() {
   const seed = randomBytes(SEED_BYTES);
   return { address: addressOf(privateKeyOf(seed, seed)), seed };
 }
@@ -39,4 +35,25 @@ export function keypairFile(path: string): KeypairFile {
   if (bytes.length !== FILE_BYTES)
     throw new Error(`${path} is not a solana-keygen file of ${FILE_BYTES} bytes`);
   return { path, address: base58.encode(Uint8Array.from(bytes.slice(SEED_BYTES))) };
+}
+
+/** The API key in the file `path`, which is made where it does not exist: an API key outlives a restart. */
+export function keptApiKey(path: string): string {
+  return keptFile(path, () => `${newApiKey()}\n`).trim();
+}
+
+/** Who somebody with this key of a local stack is on record; stacks that share one have names of their own. */
+export function nameOfKey(key: string): string {
+  return `dev-${createHash('sha256').update(key).digest('hex').slice(0, 8)}`;
+}
+
+/** The text of the file `path`, made (readable by the owner only) where it does not exist: what is there is never written over. */
+export function keptFile(path: string, make: () => string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  try {
+    writeFileSync(path, make(), { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+  return readFileSync(path, 'utf8');
 }

@@ -23,7 +23,7 @@ import {
   TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
 } from '../../src/shims/spl-token.ts';
-import { rpc } from './rpc.ts';
+import { rpc, statusesOf } from './rpc.ts';
 
 /** A mint of the development chain; base58 addresses. */
 export interface Token {
@@ -31,7 +31,6 @@ export interface Token {
   readonly program: string;
 }
 
-/** What a transaction does, and who signs it beside the payer. */
 export interface Steps {
   readonly instructions: readonly TransactionInstruction[];
   readonly signers: readonly Keypair[];
@@ -65,7 +64,6 @@ export class Payer {
     this.#url = url;
   }
 
-  /** base58. */
   get address(): string {
     return this.#keypair.publicKey.toBase58();
   }
@@ -106,7 +104,6 @@ export class Payer {
     }
   }
 
-  /** Lamports to a wallet. */
   lamports(to: string, lamports: bigint): Steps {
     const transfer = { fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(to), lamports };
     return { instructions: [SystemProgram.transfer(transfer)], signers: [] };
@@ -159,7 +156,6 @@ export class Payer {
     return { token, instructions, signers: [mint] };
   }
 
-  /** The same of Token-2022, with a transfer fee. */
   newFeeMint(): NewMint {
     const [mint, program] = [Keypair.generate(), TOKEN_2022_PROGRAM_ID];
     const { publicKey: at } = mint;
@@ -239,14 +235,9 @@ interface LatestBlockhashAnswer {
 
 /** The slot of the block in which a node has the transaction, however long ago, at any commitment; null while it has none. */
 export async function slotOf(url: string, signature: string): Promise<number | null> {
-  const { value } = await rpc<{ value: readonly ({ slot: number } | null)[] }>(url, 'getSignatureStatuses', [
-    [signature],
-    { searchTransactionHistory: true },
-  ]);
-  return value[0]?.slot ?? null;
+  return (await statusesOf(url, [signature]))[0]?.slot ?? null;
 }
 
-/** The associated account of a wallet. */
 function accountOf({ mint, program }: Token, wallet: string): PublicKey {
   return getAssociatedTokenAddressSync(
     new PublicKey(mint),

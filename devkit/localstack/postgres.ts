@@ -10,7 +10,6 @@ import { type PostgresBinaries, postgresBinaries } from './postgres-binaries.ts'
 import { ManagedProcess } from './process.ts';
 
 export interface LocalPostgres {
-  /** `postgres://user:password@host:port/database` */
   readonly url: string;
   /** The server, to be killed and started again; null where it is somebody else's. */
   readonly process: ManagedProcess | null;
@@ -18,8 +17,6 @@ export interface LocalPostgres {
 }
 
 export interface PostgresOptions {
-  /** Default: a free one. */
-  readonly port?: number;
   /** Default `.sluice/logs`. */
   readonly logDir?: string;
   readonly env?: NodeJS.ProcessEnv;
@@ -100,7 +97,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
   try {
     const password = randomBytes(18).toString('base64url');
     const dataDir = await createCluster(binaries, dir, password);
-    const port = options.port ?? (await freePort());
+    const port = await freePort();
     const url = (database: string) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
     const server = new ManagedProcess({
       name: 'postgres',

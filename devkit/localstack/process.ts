@@ -2,10 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { orAborted } from '../../src/platform/shutdown.ts';
+import { aborted } from '../../src/platform/shutdown.ts';
 import { guard, unguard } from './watchdog.ts';
 
-/** What to run, and how to tell that it is up. */
 export interface ProcessSpec {
   readonly name: string;
   readonly command: string;
@@ -14,7 +13,6 @@ export interface ProcessSpec {
   readonly env?: NodeJS.ProcessEnv;
   /** stdout and stderr are appended here. */
   readonly logFile: string;
-  /** Asked every 50 ms until it answers true. */
   readonly ready: () => Promise<boolean>;
   /** Default 60,000. */
   readonly readyTimeoutMs?: number;
@@ -40,7 +38,6 @@ export class ManagedProcess {
     this.#spec = spec;
   }
 
-  /** Undefined while it does not run. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -71,15 +68,18 @@ export class ManagedProcess {
     signal?.throwIfAborted();
     if (this.#child === undefined) this.#spawn();
     try {
-      await orAborted(this.waitReady(), signal);
+      const interruption = async (over: AbortSignal) => {
+        await aborted(over);
+        throw over.reason;
+      };
+      await Promise.race([this.#waitReady(), ...(signal === undefined ? [] : [interruption(signal)])]);
     } catch (error) {
       if (signal?.aborted) await this.stop();
       throw error;
     }
   }
 
-  /** Waits for readiness of the present run. */
-  async waitReady(): Promise<void> {
+  async #waitReady(): Promise<void> {
     const deadline = Date.now() + (this.#spec.readyTimeoutMs ?? 60_000);
     while (!(await this.#spec.ready())) {
       if (this.#child === undefined) throw this.#failure(`ended before it was ready (${this.#ending})`);
@@ -92,7 +92,6 @@ export class ManagedProcess {
     if (this.#child === undefined) throw this.#failure(`ended before it was ready (${this.#ending})`);
   }
 
-  /** Sends `signal` and waits until the process is gone. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     this.#signal(signal);
     await this.#exited;
@@ -124,7 +123,6 @@ export class ManagedProcess {
     await this.start();
   }
 
-  /** The last `lines` lines of the log. */
   tail(lines = 15): string {
     try {
       return readFileSync(this.#spec.logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');

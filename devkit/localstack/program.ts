@@ -8,7 +8,6 @@ const BUILT = import.meta.url.endsWith('.js');
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What {@link ManagedProcess} and `spawn` need to start a program. */
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
@@ -37,7 +36,6 @@ export function nodeProgram(
   return { command: process.execPath, args: ['--enable-source-maps', ...flags, ...run, ...args] };
 }
 
-/** In `dist` the program beside this module. */
 function compiledProgram(path: string, directory: string | undefined): string | undefined {
   const name = path.replace(/\.ts$/, '.js');
   if (BUILT) return name;

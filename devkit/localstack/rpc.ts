@@ -14,3 +14,29 @@ export async function rpc<T>(url: string, method: string, params: readonly unkno
     throw new Error(`${method}: ${answer.error?.message ?? 'no result'}`);
   return answer.result;
 }
+
+type SignatureStatus = { readonly slot: number; readonly confirmationStatus: string };
+
+/** Statuses of signatures at a node, however old they are; null for one that the node does not have. */
+export async function statusesOf(
+  url: string,
+  signatures: readonly string[],
+): Promise<readonly (SignatureStatus | null)[]> {
+  const params = [signatures, { searchTransactionHistory: true }];
+  const { value } = await rpc<{ value: readonly (SignatureStatus | null)[] }>(
+    url,
+    'getSignatureStatuses',
+    params,
+  );
+  return value;
+}
+
+/** The balance of a wallet in lamports. */
+export async function lamportsOf(
+  url: string,
+  wallet: string,
+  commitment: 'confirmed' | 'finalized',
+): Promise<number> {
+  const { value } = await rpc<{ readonly value: number }>(url, 'getBalance', [wallet, { commitment }]);
+  return value;
+}

@@ -4,16 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TOKEN_PROGRAM_ID } from '../../src/shims/spl-token.ts';
 import { type LocalChain, mintsOf } from './chain.ts';
-import { keptFile } from './kept-file.ts';
-import { type KeypairFile, keypairFile } from './keypair.ts';
+import { type KeypairFile, keptFile, keypairFile } from './keypair.ts';
 import { freePort } from './ports.ts';
-import { rpc } from './rpc.ts';
+import { lamportsOf, rpc } from './rpc.ts';
 
 /** What a development gateway sells: the routes file, made from what there is. */
 export type RoutesOf = (facts: {
-  /** The wallet that is paid. */
   readonly seller: string;
-  /** The mint of the price. */
   readonly asset: string;
   readonly apiUrl: string;
 }) => object;
@@ -27,7 +24,6 @@ export interface Sales {
   readonly feePayer: string;
   /** A wallet with tokens, and its key file. */
   readonly buyer: KeypairFile;
-  /** Settings of the API and of the x402 worker. */
   readonly env: NodeJS.ProcessEnv;
   /** Where the keys are: for the x402 worker alone. */
   readonly keys: NodeJS.ProcessEnv;
@@ -100,10 +96,5 @@ async function fund(
   // A unit, so that the seller's token account exists.
   await mintTo(asset, seller.address, 1n);
   await mintTo(asset, buyer.address, BUYER_UNITS);
-  const isThere = async (): Promise<boolean> => {
-    const options = { commitment: 'confirmed' };
-    const { value } = await rpc<{ value: number }>(url, 'getBalance', [feePayer.address, options]);
-    return value >= FEE_PAYER_LAMPORTS;
-  };
-  while (!(await isThere())) await sleep(LOOK_MS);
+  while ((await lamportsOf(url, feePayer.address, 'confirmed')) < FEE_PAYER_LAMPORTS) await sleep(LOOK_MS);
 }

@@ -3,8 +3,7 @@ import { Connection } from '@temporalio/client';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { type ChainInfo, type ChainKind, type ChainOptions, type LocalChain, startChain } from './chain.ts';
-import { keptApiKey, nameOfKey } from './kept-api-key.ts';
-import { keypairFile } from './keypair.ts';
+import { keptApiKey, keypairFile, nameOfKey } from './keypair.ts';
 import type { MintTo } from './payer.ts';
 import { freePort } from './ports.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
@@ -32,7 +31,6 @@ export interface StackOptions extends ChainOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Aborted before all is up, it ends the start: what has started is stopped, and the reason thrown. */
   readonly signal?: AbortSignal;
-  /** Gets one line a step. */
   readonly say?: (line: string) => void;
 }
 
@@ -62,15 +60,11 @@ export interface Stack {
   readonly chain: ManagedProcess | null;
   readonly worker: ManagedProcess;
   readonly signer: ManagedProcess;
-  /** With the gateway, where there is one. */
   readonly api: ManagedProcess;
   /** Null where nothing is sold. */
   readonly sales: Sales | null;
-  /** Settles what is sold. */
   readonly x402: ManagedProcess | null;
-  /** One more chain worker, started. */
   addWorker(name: string): Promise<ManagedProcess>;
-  /** Stops everything that was started, in reverse order. */
   close(): Promise<void>;
 }
 
@@ -100,18 +94,16 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   if (options.chainKind === 'validator') findValidator(env);
   const start = options.chainKind === 'validator' ? startValidator : startChain;
   const chainStart = env.SLUICE_RPC_URLS
-    ? null
+    ? Promise.resolve(null)
     : start({ ...options, hotWallet: key.address, stateDir: dir, env }).then(started('chain'));
-  const results = await Promise.allSettled([
+  const starts = [
     startTemporal({ ...options, env, logDir, say }).then(started('Temporal')),
     startPostgres({ ...options, env, logDir }).then(started('PostgreSQL')),
     chainStart,
-  ]);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-  const [temporal, postgres, chain] = results.map(
-    (result) => (result as PromiseFulfilledResult<unknown>).value,
-  ) as [LocalTemporal, LocalPostgres, Base['chain']];
+  ] as const;
+  // All of them have a closer, or have failed, before the first failure is thrown.
+  await Promise.allSettled(starts);
+  const [temporal, postgres, chain] = await Promise.all(starts);
   return { temporal, postgres, chain, key };
 }
 

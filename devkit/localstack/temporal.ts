@@ -21,8 +21,6 @@ export interface LocalTemporal {
 
 export interface TemporalOptions {
   /** Default: a free one. */
-  readonly port?: number;
-  /** Default: a free one. */
   readonly uiPort?: number;
   /** Default true. */
   readonly ui?: boolean;
@@ -111,7 +109,7 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Loca
     env,
     ...(options.say === undefined ? {} : { say: options.say }),
   });
-  const port = options.port ?? (await freePort());
+  const port = await freePort();
   const uiPort = options.ui === false ? null : (options.uiPort ?? (await freePort()));
   const address = `127.0.0.1:${port}`;
   const namespace = 'default';

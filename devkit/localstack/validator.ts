@@ -19,12 +19,9 @@ const LOOK_MS = 200;
 const FINAL_WITHIN_MS = 120_000;
 
 interface ValidatorOptions {
-  /** Funded with SOL and tokens. */
   readonly hotWallet: string;
   readonly stateDir: string;
   readonly env: NodeJS.ProcessEnv;
-  /** Default: a free one. */
-  readonly rpcPort?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -35,7 +32,7 @@ interface ValidatorOptions {
 export async function startValidator(options: ValidatorOptions): Promise<LocalChain> {
   const command = findValidator(options.env);
   const ledger = mkdtempSync(join(tmpdir(), 'sluice-validator-'));
-  const port = options.rpcPort ?? (await freePair());
+  const port = await freePair();
   const faucetPort = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const validator = validatorProcess(command, { ledger, port, faucetPort }, options);
@@ -67,7 +64,6 @@ export async function startValidator(options: ValidatorOptions): Promise<LocalCh
   }
 }
 
-/** The path of the program. Throws, with what to do, where PATH has none. */
 export function findValidator({ PATH = '' }: NodeJS.ProcessEnv): string {
   const found = PATH.split(delimiter)
     .filter((folder) => folder !== '')

@@ -7,13 +7,11 @@ export interface Claim {
   readonly status: string;
   /** Base units that arrived, where less than the amount does. */
   readonly amountReceived: string | null;
-  /** Signatures of all its attempts. */
   readonly signatures: readonly string[];
 }
 
 /** What the finalized blocks say to a {@link Claim}. */
 export interface ChainVerdict {
-  /** The transfers of its attempts. */
   readonly transfers: readonly ChainPayment[];
   /** It is finalized, and no transfer has the right asset and amount and went to the right wallet. */
   readonly lost: boolean;
@@ -21,7 +19,6 @@ export interface ChainVerdict {
   readonly fault: string | null;
 }
 
-/** The claim of the API. */
 export function claimOf(terms: WithdrawalTerms, { status, amountReceived, attempts }: Withdrawal): Claim {
   const signatures = attempts.flatMap(({ signature }) => (signature === null ? [] : [signature]));
   return { terms, status, amountReceived, signatures };
@@ -39,7 +36,6 @@ export function judge(claim: Claim, payments: readonly ChainPayment[]): ChainVer
   return { transfers, lost: finalized && right.length === 0, fault: agrees ? null : fault };
 }
 
-/** Transfers that are of no claim. */
 export function strangersTo(
   claims: readonly Claim[],
   payments: readonly ChainPayment[],

@@ -2,27 +2,44 @@ import { createAddressAudit } from '../deposits/backfill/address-audit.ts';
 import type { AuditDeps } from '../deposits/backfill/audit-one-address.ts';
 import { createDepositRescan } from '../deposits/backfill/rescan.ts';
 import { createDepositRanges, type RangeDeps } from '../deposits/scan/catch-up.ts';
-import { createScanOrders } from '../deposits/scan/pause-orders.ts';
 import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.ts';
-import type { BackfillOrder, BackfillResult } from '../domain/backfill.ts';
-import type { CatchUpRange } from '../domain/scan.ts';
+import type { BackfillOrder, BackfillResult, StoredOrder } from '../domain/backfill.ts';
+import type { OperatorNote } from '../domain/operator-note.ts';
+import type { CatchUpRange, TailOrder } from '../domain/scan.ts';
+import { slotsOf } from '../domain/slots.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
 
 /** Activities of the deposit scan, backfills and reconciliation. The long ones send heartbeats. */
 export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps & ReconciliationDeps) {
+  const tail = createDepositScan(deps);
   const ranges = createDepositRanges(deps);
   const rescans = createDepositRescan(deps);
   const audits = createAddressAudit(deps);
   return {
-    ...createDepositScan(deps),
     ...createScanOrders(deps),
     ...createReconciliation(deps),
     ...ranges,
+    scanTail: (order: TailOrder) => withHeartbeat(() => tail.scanTail(order)),
     scanRange: (range: CatchUpRange) => withHeartbeat(() => ranges.scanRange(range)),
     joinRanges: () => withHeartbeat(() => ranges.joinRanges()),
     backfill: (order: BackfillOrder): Promise<BackfillResult> =>
       withHeartbeat<BackfillResult>(() => ('address' in order ? audits.audit(order) : rescans.rescan(order))),
+  };
+}
+
+/** Stores orders to the scan. The database decides, for this run and all later ones. */
+export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
+  return {
+    /** After this nothing is committed. */
+    recordPause: (order: OperatorNote) => ledger.scanPauses.begin(order),
+
+    recordResume: (order: OperatorNote) => ledger.scanPauses.end(order),
+
+    /** Ends the backfill, so that headers may be pruned. */
+    recordBackfillGivenUp: (order: StoredOrder, trouble: string) =>
+      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, trouble),
   };
 }
 

@@ -1,6 +1,6 @@
 import { isDomainError } from '../domain/errors.ts';
 import type { DisplayedStatus, SettlementState } from '../domain/steps.ts';
-import { createAnswering } from '../settlement/answer.ts';
+import { createAnswering } from '../settlement/land.ts';
 import type { JudgeDeps } from '../settlement/record-verdict.ts';
 import { setAside } from '../settlement/state.ts';
 import { createSettlementActivities, type SettlementsDeps } from './settlements.ts';

@@ -1,8 +1,7 @@
-import { type LookDeps, type Looks, lookAt, ScanBehind } from '../deposits/reconciliation/compare-wallets.ts';
+import { type LookDeps, lookAt, ScanBehind } from '../deposits/reconciliation/compare-wallets.ts';
 import type { Look } from '../deposits/reconciliation/expected-balances.ts';
 import { recordNested } from '../deposits/reconciliation/nested-tokens.ts';
 import type { Alarm } from '../domain/alerts.ts';
-import { highest, lowest } from '../domain/bigint.ts';
 import { DomainError } from '../domain/errors.ts';
 import {
   type Difference,
@@ -31,7 +30,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
   async function compare(place: PassCursor): Promise<ReconciledPage> {
     const page = await ledger.watched.page(place.after, pageSize, kind);
     const again = await ledger.reconciliations.due(AGAIN, kind);
-    const { looks, unread } = await lookAt(deps, [...new Set([...page, ...again])]);
+    const { looks, unread } = await lookAt(deps, [...new Set([...page, ...again])], place.passes);
     for (const look of looks) await recordNested(deps, look);
     const listed = new Set((await ledger.assets.list()).map(({ asset }) => asset));
     const next = page.length < pageSize ? null : (page.at(-1) ?? null);
@@ -40,7 +39,8 @@ export function createReconciliation(deps: ReconciliationDeps) {
     const tally = tallyOf(looks);
     if (!(await ledger.reconciliations.commit(place, { next, compared, tally, alarms, unread })))
       throw new DomainError('Unavailable', 'another run has compared these wallets meanwhile');
-    return { ...reportOf({ looks, unread }), next };
+    const confidential = sumOf(looks, ({ pending }) => pending.length);
+    return { ...tally, confidential, unread: unread.length, complete: true, next };
   }
 
   return {
@@ -67,19 +67,11 @@ export function createReconciliation(deps: ReconciliationDeps) {
   };
 }
 
-function reportOf({ looks, unread }: Looks): Omit<ReconciledPage, 'next'> {
-  const { wallets, accounts, differences } = tallyOf(looks);
-  const confidential = sumOf(looks, ({ pending }) => pending.length);
-  return { wallets, accounts, differences, confidential, unread: unread.length, complete: true };
-}
-
 function tallyOf(looks: readonly Look[]): Tally {
-  const [first, ...others] = looks.map(({ slot }) => slot);
   return {
     wallets: looks.length,
     accounts: sumOf(looks, ({ holdings }) => holdings.length),
     differences: sumOf(looks, ({ differences }) => differences.length),
-    slots: first === undefined ? null : { from: lowest([first, ...others]), to: highest([first, ...others]) },
   };
 }
 

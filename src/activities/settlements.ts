@@ -4,9 +4,8 @@ import type { DisplayedStatus, Preparation, SettlementState } from '../domain/st
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
-import { notYet } from '../settlement/retry-later.ts';
-import { signerOf } from '../settlement/signer-of.ts';
-import { setAside, standingOf } from '../settlement/state.ts';
+import { signerOf } from '../settlement/signatures.ts';
+import { notYet, setAside, stateOf } from '../settlement/state.ts';
 import type { SignerActivities } from './signing.ts';
 
 /** Milliseconds between two checks for signatures from other signers. */
@@ -29,7 +28,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
 
   return {
     /** State that an earlier run left. @throws NotFound */
-    findSettlement: ({ id }: Named): Promise<SettlementState> => standing(deps, id),
+    findSettlement: ({ id }: Named): Promise<SettlementState> => current(deps, id),
 
     async prepareSettlement({
       id,
@@ -62,7 +61,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
         throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
-      return standing(deps, id);
+      return current(deps, id);
     },
 
     /** See {@link setAside}. */
@@ -74,14 +73,14 @@ export function createSettlementActivities(deps: SettlementsDeps) {
       readonly reason: StatusReason;
     }): Promise<SettlementState> {
       await setAside(ledger, id, reason);
-      return standing(deps, id);
+      return current(deps, id);
     },
   };
 }
 
-async function standing({ ledger, kinds }: SettlementsDeps, id: string): Promise<SettlementState> {
+async function current({ ledger, kinds }: SettlementsDeps, id: string): Promise<SettlementState> {
   const settlement = await ledger.settlements.get(id);
-  return standingOf(ledger, settlement, kindOf(kinds, settlement));
+  return stateOf(ledger, settlement, kindOf(kinds, settlement));
 }
 
 export type SettlementActivities = ReturnType<typeof createSettlementActivities>;

@@ -1,7 +1,6 @@
 import { base58, base64 } from '@scure/base';
 import type { SigningTask } from '../domain/steps.ts';
-import { refused, type SigningBounds } from '../signing/checks.ts';
-import { maySign, SIGNING_RULES, type SigningRules } from '../signing/rules.ts';
+import { maySign, refused, type SigningBounds, type SigningRules } from '../signing/checks.ts';
 import type { Signer } from '../signing/signer.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
@@ -9,12 +8,11 @@ export interface SigningDeps {
   /** Keys of this process by name, for example `hot`. */
   readonly keys: Readonly<Partial<Record<string, Signer>>>;
   readonly bounds: SigningBounds;
-  /** Default: the rules of all kinds. */
-  readonly rules?: SigningRules;
+  readonly rules: SigningRules;
 }
 
 /** The only activity that uses a key. It reads the message, and signs only what the terms and its limits allow. */
-export function createSignerActivities({ keys, bounds, rules = SIGNING_RULES }: SigningDeps) {
+export function createSignerActivities({ keys, bounds, rules }: SigningDeps) {
   return {
     /** Signs the message and returns 64 bytes as base58. A signer may wait for people. @throws SigningRefused */
     async signTransaction({

@@ -2,7 +2,7 @@ import { startDueAudits } from '../deposits/backfill/due-audits.ts';
 import { createUnsignedExpiry, type UnsignedExpiryDeps } from '../settlement/expire-unsigned.ts';
 import { createOrphans, type OrphansDeps } from '../settlement/restart-unfinished.ts';
 import type { WalletWatch } from '../treasury/hot-wallet-watch.ts';
-import { createNodeWatch, type NodeWatchDeps } from './node-watch.ts';
+import { type NodeWatchDeps, watchNodes } from './node-watch.ts';
 
 export interface WatchDeps extends OrphansDeps, NodeWatchDeps, UnsignedExpiryDeps {
   readonly walletWatch: WalletWatch;
@@ -11,10 +11,10 @@ export interface WatchDeps extends OrphansDeps, NodeWatchDeps, UnsignedExpiryDep
 export function createWatchActivities(deps: WatchDeps) {
   const burial = createUnsignedExpiry(deps);
   return {
-    ...createNodeWatch(deps),
     ...createOrphans(deps),
     /** Proves unsigned attempts dead, so that the next `restartOrphans` can restart their settlements. */
     buryRefused: () => burial.buryUnsigned(),
+    watchNodes: () => watchNodes(deps),
     startDueAudits: () => startDueAudits(deps),
     /** Judges new signatures of our wallets, and stores a heartbeat that detects a database restore. */
     watchWallet: async (): Promise<void> => {

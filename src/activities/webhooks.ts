@@ -11,26 +11,24 @@ import {
 } from '../domain/webhook.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Due } from '../ledger/webhooks/deliveries.ts';
-import { notYet } from '../settlement/retry-later.ts';
-import { Places } from '../webhooks/connection-limits.ts';
-import { withLinks } from '../webhooks/links.ts';
-import { OwnFault } from '../webhooks/local-failure.ts';
-import type { DeliveryResponse, WebhookSender } from '../webhooks/sender.ts';
-import { signedHeaders } from '../webhooks/signature.ts';
+import { notYet } from '../settlement/state.ts';
+import { ConnectionLimiter } from '../webhooks/connection-limits.ts';
+import { type DeliveryResponse, OwnFault, type WebhookSender } from '../webhooks/sender.ts';
+import { signedHeaders, withLinks } from '../webhooks/signature.ts';
 
 export interface WebhookDeps {
   readonly ledger: Pick<Ledger, 'webhooks' | 'deliveries' | 'alerts'>;
   readonly sender: WebhookSender;
   readonly explorer: ExplorerSettings;
-  /** Concurrent tries of this process, shared between endpoints: see {@link Places}. */
+  /** Concurrent tries of this process, shared between endpoints: see {@link ConnectionLimiter}. */
   readonly triesAtOnce: number;
 }
 
 /** Result of one try. `unsent`: our own fault, not counted as a try. */
 type DeliveryOutcome =
-  | { readonly kind: 'heard' }
+  | { readonly kind: 'delivered' }
   | { readonly kind: 'gone' }
-  | { readonly kind: 'missed'; readonly reason: string; readonly retryAfterMs: number | null }
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs: number | null }
   | { readonly kind: 'unsent'; readonly reason: string };
 
 const GONE = 410;
@@ -55,7 +53,7 @@ export function createDeliverySteps({ deliveries }: Pick<Ledger, 'deliveries'>) 
 
 /** Sends events. A repeated try sends the same event id. */
 export function createWebhookActivities(deps: WebhookDeps) {
-  const places = new Places(deps.triesAtOnce);
+  const limiter = new ConnectionLimiter(deps.triesAtOnce);
   return {
     /**
      * Tries once; throws to be retried. Returns a summary for operators, or null for a finished delivery. Only a fault
@@ -63,7 +61,7 @@ export function createWebhookActivities(deps: WebhookDeps) {
      * and are retried until fixed. Without free capacity nothing is sent, and no try is counted.
      */
     async deliver(key: DeliveryKey, patience: Patience): Promise<string | null> {
-      const turn = places.take(key.endpoint);
+      const turn = limiter.take(key.endpoint);
       if (turn.kind === 'full')
         throw notYet('WebhookBusy', 'other events are on their way to this endpoint', turn.backInMs);
       try {
@@ -84,10 +82,10 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
     return givenUpText(due, key.endpoint, tries, reason);
   };
   if (due.disabledBecause !== null) return giveUp(due.attempts, due.disabledBecause);
-  const outcome = await tell(deps, key.endpoint, due);
+  const outcome = await send(deps, key.endpoint, due);
   if (outcome.kind === 'unsent') return unsent(deps, key, outcome.reason);
   await alerts.close(UNSENT, key.endpoint);
-  if (outcome.kind === 'heard') {
+  if (outcome.kind === 'delivered') {
     await deliveries.delivered(key);
     return deliveredText(due);
   }
@@ -103,13 +101,13 @@ async function tryOnce(deps: WebhookDeps, key: DeliveryKey, patience: Patience):
 
 async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, reason: string): Promise<never> {
   const { endpoint: subject, event } = key;
-  const message = `nothing can be sent to a webhook by a fault of our own: ${reason}`;
+  const message = `Sluice cannot send to this webhook because of a fault of its own: ${reason}`;
   await ledger.alerts.raise({ kind: UNSENT, subject, message, details: { event } });
   throw notYet('WebhookNotSent', reason, OWN_RETRY_MS);
 }
 
 /** Sends one request. Throws NotFound if the endpoint was deleted. */
-async function tell(
+async function send(
   { ledger: { webhooks }, sender, explorer }: WebhookDeps,
   endpoint: string,
   { id, url, body: facts }: Due,
@@ -129,18 +127,18 @@ async function tell(
     const reason = messageOf(error);
     return error instanceof OwnFault
       ? { kind: 'unsent', reason }
-      : { kind: 'missed', reason, retryAfterMs: null };
+      : { kind: 'failed', reason, retryAfterMs: null };
   }
 }
 
 /** Maps the answer to a result. `at`: our time in the signature. */
 function judge({ status, retryAfterMs, date }: DeliveryResponse, at: Date): DeliveryOutcome {
-  if (status >= 200 && status < 300) return { kind: 'heard' };
+  if (status >= 200 && status < 300) return { kind: 'delivered' };
   if (status === GONE) return { kind: 'gone' };
   const reason = `the receiver answered ${status}`;
   const apartMs = date === null ? 0 : Math.abs(date.getTime() - at.getTime());
   if (status < 400 || status >= 500 || apartMs <= CLOCK_TOLERANCE_MS)
-    return { kind: 'missed', reason, retryAfterMs };
+    return { kind: 'failed', reason, retryAfterMs };
   return {
     kind: 'unsent',
     reason: `${reason}, and its clock and ours are ${Math.round(apartMs / 1_000)} s apart`,

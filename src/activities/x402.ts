@@ -2,21 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
 import type { Landing, SignedStep } from '../domain/steps.ts';
 import { createLanding, type LandingDeps } from '../settlement/land.ts';
-import { notYet } from '../settlement/retry-later.ts';
-import { serveOwed, type UpstreamAsker } from '../x402/obligation.ts';
+import { notYet } from '../settlement/state.ts';
+import { serveOwed } from '../x402/obligation.ts';
+import type { UpstreamAsker } from '../x402/upstream.ts';
 
 const LOOK_MS = 2_000;
 const GIVEN_UP_MS = 86_400_000;
 /** No buyer is connected: an answer that cannot be stored is lost. */
 const BOUNDS = { timeoutMs: 60_000, maxBytes: 16 * 1024 * 1024 };
 
-export interface X402Deps extends LandingDeps {
-  readonly upstream: UpstreamAsker;
-}
-
 /** Steps for payments beyond their settlement. Each is idempotent. */
-export function createX402Activities(deps: X402Deps) {
+export function createX402Activities(deps: LandingDeps & { readonly upstream: UpstreamAsker }) {
   const { ledger, upstream } = deps;
+  const { obligations } = ledger;
   const landing = createLanding(deps);
 
   /** False for facilitator payments, which the facilitator's caller serves. */
@@ -36,24 +34,15 @@ export function createX402Activities(deps: X402Deps) {
     /** Fails, to be retried, until the obligation is served or refundable. */
     async serveOwed({ id }: { readonly id: string }): Promise<void> {
       const payment = await ledger.payments.get(id);
-      if (payment.isAnswered) {
-        await ledger.obligations.served(id, payment.answerStatus ?? 200, null);
-        return;
-      }
       const holder = `worker/${randomUUID()}`;
-      const serving = { obligations: ledger.obligations, upstream, holder, bounds: BOUNDS };
-      const outcome = await serveOwed(serving, id);
-      if (outcome.kind === 'taken')
+      const tried = await serveOwed({ obligations, upstream, holder, bounds: BOUNDS }, payment);
+      if (tried.kind === 'taken')
         throw notYet('taken', 'another process serves it, or has begun to', LOOK_MS);
-      if (outcome.kind === 'answered' && outcome.answer.kind === 'large') outcome.answer.discard();
-      if (outcome.kind !== 'unanswered') return;
-      if (Date.now() - (payment.paidAt?.getTime() ?? 0) > GIVEN_UP_MS)
-        await ledger.obligations.refused(
-          id,
-          `the upstream has not answered for a day: ${outcome.reason}`,
-          null,
-        );
-      else throw new DomainError('Unavailable', outcome.reason);
+      if (tried.kind === 'owed') {
+        if (Date.now() - (payment.paidAt?.getTime() ?? 0) <= GIVEN_UP_MS)
+          throw new DomainError('Unavailable', tried.reason);
+        await obligations.refused(id, `the upstream has not answered for a day: ${tried.reason}`, null);
+      } else if (tried.answer?.kind === 'large') tried.answer.discard();
     },
   };
 }

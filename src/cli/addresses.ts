@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
 import { generate } from './addresses/generate.ts';
-import { apiCommand, call, defined, localCommand, REASON_OPTION, YES_OPTION } from './command.ts';
-import { requireConsent } from './consent.ts';
+import { apiCommand, call, defined, localCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
 import { run } from './output.ts';
@@ -16,24 +15,17 @@ export function registerAddresses(program: Command): void {
   registerGenerate(addresses);
   registerImport(addresses);
   registerUsers(addresses);
-  registerRelease(addresses);
 }
 
 function registerImport(addresses: Command): void {
   apiCommand(addresses, 'import', 'Import the addresses of a manifest; importing it again changes nothing')
     .argument('<file>', 'Manifest written by `sluice addresses generate`')
     .option('--since <slot>', 'Audit the addresses from this slot on before they are assigned', notNegative)
-    .option(
-      '--kept-back',
-      'After a database restore: watch new addresses but never assign them, as users may have them',
-    )
-    .action((file, { since, keptBack = false, ...options }) =>
+    .action((file, { since, ...options }) =>
       call(
         options,
-        async (sluice) => {
-          const how = { keptBack, ...defined({ since: since?.toString() }) };
-          return sluice.depositAddresses.import(await readManifest(file), how);
-        },
+        async (sluice) =>
+          sluice.depositAddresses.import(await readManifest(file), defined({ since: since?.toString() })),
         (imported) => renderImport(imported, since !== undefined),
       ),
     );
@@ -63,29 +55,6 @@ function registerUsers(addresses: Command): void {
     .argument('<address>', 'Deposit address')
     .action((address, options) =>
       call(options, (sluice) => sluice.depositAddresses.get(address), renderAddress),
-    );
-}
-
-function registerRelease(addresses: Command): void {
-  apiCommand(
-    addresses,
-    'release',
-    'After a database restore: assign withheld addresses again; only if no user got an address since the backup',
-  )
-    .requiredOption(...REASON_OPTION)
-    .option(...YES_OPTION)
-    .action((options) =>
-      call(
-        options,
-        async (sluice) => {
-          await requireConsent(
-            options,
-            'This assigns withheld addresses again, which users may have already',
-          );
-          return sluice.depositAddresses.release(options.reason);
-        },
-        ({ released, free }) => `${released} released; ${describeFree(free)} can be assigned`,
-      ),
     );
 }
 
@@ -134,6 +103,7 @@ function isManifest(content: unknown): content is AddressManifest {
 
 const STATE_IN_WORDS: Readonly<Partial<Record<DepositAddress['state'], string>>> = {
   used: 'used (paid before it was assigned; it is never assigned)',
+  withheld: 'withheld (a user may have it since before a database restore; it is never assigned)',
 };
 
 function renderAddress({ address, state, userRef, path, since, warnings }: DepositAddress): string {

@@ -6,8 +6,8 @@ import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/operations/alerts.ts';
 import { apiCommand, type Columns, REASON_OPTION, table, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
+import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './database.ts';
 import { EXIT } from './exit.ts';
-import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './operations.ts';
 import { run } from './output.ts';
 
 const SHOWN = 200;

@@ -31,13 +31,16 @@ const COLUMNS: Columns<Deposit> = {
 };
 
 export function registerDeposits(program: Command): void {
-  const deposits = program.command('deposits').description('List, follow and reject deposits');
+  const deposits = program.command('deposits').description('List, show, follow and reject deposits');
   filtered(deposits, 'list', 'List deposits, newest first')
     .option(...LIMIT_OPTION)
     .option(...CURSOR_OPTION)
     .action((options) =>
       list(options, 'deposits', COLUMNS, (sluice, page) => sluice.deposits.page(filterOf(options), page)),
     );
+  apiCommand(deposits, 'get', 'Show a deposit in its current state')
+    .argument('<id>', 'Deposit ID')
+    .action((id, options) => show(options, 'deposits', COLUMNS, (sluice) => sluice.deposits.get(id)));
   filtered(deposits, 'follow', 'Print deposit events as they occur, one a line, until interrupted')
     .option('--after <sequence>', 'Only events after this one (default: all events)', notNegative)
     .action((options) => follow(options, defined({ after: options.after?.toString() })));

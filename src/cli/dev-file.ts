@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import { UsageError } from './exit.ts';
 
 /** File with the connection data of a running `npm run dev`. */
@@ -39,4 +40,13 @@ export function notSet(setting: string): UsageError {
   return new UsageError(
     `set ${setting}, or change to the directory of a running "npm run dev": it writes ${DEV_FILE}, which is not in ${process.cwd()}`,
   );
+}
+
+/** The settings in the environment. Throws UsageError on an invalid one. */
+export function settings(): Config {
+  try {
+    return readConfig(process.env, 'tool');
+  } catch (error) {
+    throw error instanceof ConfigError ? new UsageError(error.message) : error;
+  }
 }

@@ -4,16 +4,11 @@ import { ERROR_KINDS, isDomainError } from '../domain/errors.ts';
 export const EXIT = {
   ok: 0,
   failure: 1,
-  /** Invalid arguments or settings: the API was not called, or found the request invalid. */
   usage: 2,
-  /** The API refused: unknown ID, other terms, too late to cancel, wrong key. */
   refused: 3,
-  /** The withdrawal ended without paying: rejected, cancelled or failed. */
   unpaid: 4,
-  /** The API, or a service that it needs, is unavailable: the same command may succeed later. */
   unavailable: 5,
   differs: 6,
-  /** Stopped by Ctrl-C or not confirmed; a withdrawal that the command waited for continues. */
   interrupted: 130,
 } as const;
 

@@ -14,8 +14,3 @@ export async function untilInterrupted<T>(
     process.off('SIGINT', interrupt);
   }
 }
-
-/** The error to throw: an interruption if `signal` of `shutdownSignal` was aborted, otherwise `error`. */
-export function stoppedBy(signal: AbortSignal, error: unknown): unknown {
-  return signal.aborted ? new Interrupted(`stopped by ${signal.reason}`) : error;
-}

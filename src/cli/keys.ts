@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { newApiKey } from '../ledger/operations/api-keys.ts';
 import { localCommand } from './command.ts';
+import { withDatabase } from './database.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { run } from './output.ts';
-import { withRecord } from './record.ts';
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -24,6 +24,6 @@ export function registerKeys(program: Command): void {
 async function createKey(name: string): Promise<string> {
   if (!NAME.test(name)) throw new UsageError('<name> must have 1 to 64 characters of A-Z a-z 0-9 . _ -');
   const key = newApiKey();
-  await withRecord((ledger) => ledger.apiKeys.add(name, key));
+  await withDatabase((ledger) => ledger.apiKeys.add(name, key));
   return key;
 }

@@ -1,15 +1,13 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { ClusterRow } from '../ledger/operations/cluster.ts';
-import type { NodeLedger } from '../ledger/operations/node-ledgers.ts';
-import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
 import { inColumns } from './columns.ts';
 import { localCommand } from './command.ts';
-import { notSet, readDevFile } from './dev-file.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { databaseUrl, withDatabase } from './database.ts';
+import { notSet, readDevFile, settings } from './dev-file.ts';
+import { EXIT } from './exit.ts';
 import { asJson, run } from './output.ts';
-import { recordUrl, withRecord } from './record.ts';
 
 /** `sluice nodes`: the current state of the Solana nodes, as a worker sees them. */
 export function registerNodes(program: Command): void {
@@ -23,8 +21,8 @@ export function registerNodes(program: Command): void {
       const urls = nodeUrls();
       // Imported here, so that other commands start without the Solana client.
       const { surveyNodes } = await import('../solana/rpc/pool.ts');
-      const { cluster, ledgers } = await recorded();
-      const survey = { ...(await surveyNodes(urls, { ledgers })), record: cluster };
+      const { cluster, neededSlot } = await stored();
+      const survey = { ...(await surveyNodes(urls, neededSlot)), record: cluster };
       output.result(toJson(survey), renderNodes(survey));
       return failureOf(survey) === null ? EXIT.ok : EXIT.unavailable;
     }),
@@ -34,18 +32,18 @@ export function registerNodes(program: Command): void {
 /** Node states, and the cluster of the database. Null without a database, or before a worker has used it. */
 type Survey = PoolReport & { readonly record: ClusterRow | null };
 
-interface Recorded {
+interface Stored {
   readonly cluster: ClusterRow | null;
-  readonly ledgers: ReadonlyMap<string, NodeLedger>;
+  readonly neededSlot: bigint | null;
 }
 
-/** The database's cluster and the workers' stored view of the nodes; empty if no database can be read. */
-async function recorded(): Promise<Recorded> {
-  const nothing: Recorded = { cluster: null, ledgers: new Map() };
-  if (recordUrl() === undefined) return nothing;
-  const read = withRecord(async (ledger) => ({
+/** The database's cluster, and the lowest slot that is needed; nulls if no database can be read. */
+async function stored(): Promise<Stored> {
+  const nothing: Stored = { cluster: null, neededSlot: null };
+  if (databaseUrl() === undefined) return nothing;
+  const read = withDatabase(async (ledger) => ({
     cluster: await ledger.cluster.get(),
-    ledgers: await ledger.nodeLedgers.all(),
+    neededSlot: await ledger.keptBlocks.neededSlot(),
   }));
   return read.catch(() => nothing);
 }
@@ -54,14 +52,6 @@ function nodeUrls(): readonly string[] {
   const urls = settings().rpcUrls ?? readDevFile().rpcUrls;
   if (urls === undefined) throw notSet('SLUICE_RPC_URLS');
   return urls;
-}
-
-function settings(): Config {
-  try {
-    return readConfig(process.env, 'tool');
-  } catch (error) {
-    throw error instanceof ConfigError ? new UsageError(error.message) : error;
-  }
 }
 
 /** The survey as JSON, with an error if no payment could be made through these nodes. */

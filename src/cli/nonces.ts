@@ -1,14 +1,14 @@
-import type { Command } from '@commander-js/extra-typings';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/nonce-settlements.ts';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../domain/settlement-kinds.ts';
 import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
-import { type Config, ConfigError, readConfig } from '../platform/config.ts';
 import { type Columns, localCommand, table } from './command.ts';
-import { notSet, readDevFile } from './dev-file.ts';
+import { withDatabase } from './database.ts';
+import { notSet, readDevFile, settings } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
+import { positive } from './numbers.ts';
 import { run } from './output.ts';
-import { withRecord } from './record.ts';
 
 const MOST_AT_ONCE = 100;
 
@@ -22,16 +22,16 @@ export function registerNonces(program: Command): void {
     .description('List, create and advance durable nonce accounts, for SLUICE_LIFETIME=nonce');
   localCommand(nonces, 'list', 'List durable nonce accounts').action((options) =>
     run(options, async (output) => {
-      const accounts = await withRecord((ledger) => ledger.nonces.list());
+      const accounts = await withDatabase((ledger) => ledger.nonces.list());
       output.result({ nonceAccounts: accounts.map(toJson) }, table('nonce accounts', COLUMNS, accounts));
       return EXIT.ok;
     }),
   );
   localCommand(nonces, 'create', 'Create nonce accounts of the hot wallet, and wait until they are finalized')
-    .requiredOption('--count <count>', `Number of accounts, 1 to ${MOST_AT_ONCE}`)
+    .requiredOption('--count <count>', `Number of accounts, 1 to ${MOST_AT_ONCE}`, howMany)
     .action(({ count, ...options }) =>
       run(options, async (output) => {
-        const addresses = await withRecord((ledger) => register(ledger, howMany(count)));
+        const addresses = await withDatabase((ledger) => register(ledger, count));
         output.progress(`waiting until ${addresses.length} accounts are finalized`);
         const ends = await settle(NONCE_CREATE, addresses);
         output.result({ created: addresses }, addresses.join('\n'));
@@ -50,7 +50,7 @@ function registerAdvance(nonces: Command): void {
     .argument('<withdrawal>', 'Withdrawal ID')
     .action((withdrawal, options) =>
       run(options, async (output) => {
-        const used = await withRecord((ledger) => useUp(ledger, withdrawal));
+        const used = await withDatabase((ledger) => useUp(ledger, withdrawal));
         output.progress(`waiting until the nonce of ${used.address} is advanced`);
         const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
         const signature = end?.signature ?? null;
@@ -64,9 +64,8 @@ function registerAdvance(nonces: Command): void {
 }
 
 function howMany(text: string): number {
-  const count = /^[1-9][0-9]{0,2}$/.test(text) ? Number(text) : 0;
-  if (count < 1 || count > MOST_AT_ONCE)
-    throw new UsageError(`--count must be a whole number from 1 to ${MOST_AT_ONCE}, not ${text}`);
+  const count = positive(text);
+  if (count > MOST_AT_ONCE) throw new InvalidArgumentError(`It must be at most ${MOST_AT_ONCE}.`);
   return count;
 }
 
@@ -99,7 +98,7 @@ async function settle(kind: string, subjectIds: readonly string[]): Promise<read
   const address = dev.temporalAddress ?? temporalAddress;
   const namespace = dev.temporalNamespace ?? temporalNamespace;
   const { dataConverter } = await import('../platform/temporal/codec.ts');
-  const { runSettlement } = await import('../platform/temporal/start-settlement.ts');
+  const { runSettlement } = await import('../platform/temporal/starts.ts');
   const { connectTemporal } = await import('../platform/temporal/client.ts');
   const { connection, client } = await connectTemporal({ address, namespace }, dataConverter(payloadKeys));
   try {
@@ -112,14 +111,6 @@ async function settle(kind: string, subjectIds: readonly string[]): Promise<read
 /** The transaction landed, or the account existed already. */
 function isDone({ status }: SettlementEnd): boolean {
   return status === 'finalized' || status === 'cancelled';
-}
-
-function settings(): Config {
-  try {
-    return readConfig(process.env, 'tool');
-  } catch (error) {
-    throw error instanceof ConfigError ? new UsageError(error.message) : error;
-  }
 }
 
 function toJson({ address, authority, state, settlementId, nonce }: NonceAccountRow): object {

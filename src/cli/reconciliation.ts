@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ReconciledWallets, Reconciliation } from '../client/client.ts';
+import type { OpenReconciliation, Reconciliation } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { apiCommand, call } from './command.ts';
 import { EXIT } from './exit.ts';
@@ -45,12 +45,13 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
   ];
 }
 
-function comparedLines({ wallets, accounts, differences, slots }: ReconciledWallets): readonly string[] {
-  const at = slots === null ? '' : ` at ${range(slots)}`;
+type Compared = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
+
+function comparedLines({ wallets, accounts, differences }: Compared): readonly string[] {
   const verdict =
     differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;
   return [
-    `  compared  ${counted(wallets, 'wallet')}, ${counted(accounts, 'account')}${at}`,
+    `  compared  ${counted(wallets, 'wallet')}, ${counted(accounts, 'account')}`,
     ...(wallets === 0 ? [] : [`  verdict   ${verdict}`]),
   ];
 }
@@ -65,10 +66,6 @@ function unreadLines({ unread, longestUnread }: Reconciliation): readonly string
     ...rows,
     ...more,
   ];
-}
-
-function range({ from, to }: { readonly from: string; readonly to: string }): string {
-  return from === to ? `slot ${from}` : `slots ${from} to ${to}`;
 }
 
 function counted(count: number, what: string): string {

@@ -1,8 +1,14 @@
+import pc from 'picocolors';
 import type { Attempt, Withdrawal, WithdrawalSummary } from '../client/client.ts';
 import { describeAmount, formatLamports } from '../domain/amount.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
-import { colors } from './colors.ts';
 import { renderDeath } from './evidence.ts';
+
+const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+const onTerminal = process.stdout.isTTY === true && TERM !== 'dumb';
+
+/** Colours only on a terminal. Scripts parse the output of pipes, logs and CI. */
+const colors = pc.createColors(!NO_COLOR && (Boolean(FORCE_COLOR) || onTerminal));
 
 const COLOR: Readonly<Partial<Record<SettlementStatus, (text: string) => string>>> = {
   finalized: colors.green,
@@ -64,9 +70,5 @@ export function renderAttempt(attempt: Attempt): string[] {
 }
 
 export function renderStatus(status: SettlementStatus): string {
-  return paint(status, status);
-}
-
-function paint(status: SettlementStatus, text: string): string {
-  return (COLOR[status] ?? String)(text);
+  return (COLOR[status] ?? String)(status);
 }

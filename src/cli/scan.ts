@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ScanGap, ScanOverview, SluiceClient } from '../client/client.ts';
-import { GOING_ON, type ScanStatus } from '../domain/scan.ts';
+import { IN_PROGRESS, type ScanStatus } from '../domain/scan.ts';
 import { renderProgress } from './backfills.ts';
 import { apiCommand, call, FROM_OPTION, REASON_OPTION, TO_OPTION, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
@@ -21,7 +21,7 @@ const ORDERS: readonly (readonly [
   ['resume', 'End a pause of the scan', (scan, reason) => scan.resume(reason)],
 ];
 
-const isGoingOn = ({ state }: ScanStatus): boolean => GOING_ON.some((one) => one === state);
+const isInProgress = ({ state }: ScanStatus): boolean => IN_PROGRESS.some((one) => one === state);
 
 export function registerScan(program: Command): void {
   const scan = program.command('scan').description('Show, pause and resume the scan of blocks for deposits');
@@ -31,7 +31,7 @@ export function registerScan(program: Command): void {
         options,
         (sluice) => sluice.scan.status(),
         renderScan,
-        (status) => (isGoingOn(status) ? EXIT.ok : EXIT.unavailable),
+        (status) => (isInProgress(status) ? EXIT.ok : EXIT.unavailable),
       ),
   );
   for (const [name, description, send] of ORDERS)

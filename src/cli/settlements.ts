@@ -15,9 +15,9 @@ import {
   YES_OPTION,
 } from './command.ts';
 import { requireConsent } from './consent.ts';
+import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './database.ts';
 import { EXIT } from './exit.ts';
 import { registerExplain } from './explain.ts';
-import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './operations.ts';
 import { type Output, run } from './output.ts';
 import { renderStatus } from './render.ts';
 

@@ -4,7 +4,6 @@ import { registerAddresses } from './addresses.ts';
 import { registerAlerts } from './alerts.ts';
 import { registerAssets } from './assets.ts';
 import { registerBackfills } from './backfills.ts';
-import { registerCluster } from './cluster.ts';
 import { registerDeposits } from './deposits.ts';
 import { EXIT_MEANINGS } from './exit.ts';
 import { registerKeys } from './keys.ts';
@@ -52,7 +51,7 @@ export function sluiceProgram(addToX402: (x402: Command) => void = () => undefin
     registerReconciliation,
     registerWebhooks,
   );
-  group(program, 'Needs PostgreSQL (DATABASE_URL)', registerKeys, registerCluster, registerNonces);
+  group(program, 'Needs PostgreSQL (DATABASE_URL)', registerKeys, registerNonces);
   group(program, 'Needs the Solana nodes (SLUICE_RPC_URLS)', registerNodes);
   group(program, 'Needs the file in its arguments', (to) => registerX402(to, addToX402));
   return program;

@@ -1,10 +1,5 @@
-import { type Command, Option } from '@commander-js/extra-typings';
-import type {
-  WebhookDelivery,
-  WebhookTopic,
-  WebhookWithBacklog,
-  WebhookWithSecret,
-} from '../client/client.ts';
+import { Argument, type Command, Option } from '@commander-js/extra-typings';
+import type { WebhookDelivery, WebhookWithBacklog, WebhookWithSecret } from '../client/client.ts';
 import { DELIVERY_STATES, WEBHOOK_TOPICS } from '../domain/webhook.ts';
 import {
   apiCommand,
@@ -55,9 +50,21 @@ function registerEndpoints(webhooks: Command): void {
     'Create an endpoint, or change its events; prints the secret of a new endpoint once',
   )
     .argument('<url>', 'URL that receives events')
-    .argument('[events...]', 'Events, such as withdrawal.finalized or deposit.* (default: all)')
+    .addArgument(
+      new Argument('[events...]', 'Events, such as withdrawal.finalized or deposit.* (default: all)').choices(
+        WEBHOOK_TOPICS,
+      ),
+    )
     .action((url, events, options) =>
-      call(options, async (sluice) => sluice.webhooks.put(url, topicsOf(events)), renderCreated),
+      call(
+        options,
+        (sluice) =>
+          sluice.webhooks.put(
+            url,
+            events.length === 0 ? ['*'] : WEBHOOK_TOPICS.filter((topic) => events.includes(topic)),
+          ),
+        renderCreated,
+      ),
     );
   apiCommand(webhooks, 'rotate-secret', 'Create a new secret and print it once')
     .argument('<id>', 'Webhook ID')
@@ -134,14 +141,6 @@ function registerReplay(webhooks: Command): void {
         ({ replayed }) => (replayed > 0 ? EXIT.ok : EXIT.refused),
       ),
     );
-}
-
-function topicsOf(words: readonly string[]): readonly WebhookTopic[] {
-  const known = WEBHOOK_TOPICS.filter((topic) => words.includes(topic));
-  const unknown = words.find((word) => !known.some((topic) => topic === word));
-  if (unknown !== undefined)
-    throw new UsageError(`[events...] must be among ${WEBHOOK_TOPICS.join(', ')}, not ${unknown}`);
-  return known.length === 0 ? ['*'] : known;
 }
 
 function hoursOf(text: string): number {

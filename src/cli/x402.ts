@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
-import { ConfigError, readConfig } from '../platform/config.ts';
 import { NETWORKS } from '../x402/networks.ts';
 import type { Route } from '../x402/routes/route.ts';
 import { inColumns } from './columns.ts';
 import { localCommand } from './command.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { settings } from './dev-file.ts';
+import { EXIT } from './exit.ts';
 import { run } from './output.ts';
 
 const DEFAULT_FILE = 'x402.routes.json';
@@ -32,14 +32,6 @@ export function registerX402(program: Command, addTo: (x402: Command) => void): 
     }),
   );
   addTo(x402);
-}
-
-function settings() {
-  try {
-    return readConfig(process.env, 'tool');
-  } catch (error) {
-    throw error instanceof ConfigError ? new UsageError(error.message) : error;
-  }
 }
 
 function toJson(route: Route): object {

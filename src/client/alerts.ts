@@ -1,60 +1,26 @@
-import type { AlertKind, CLOSED_BY_ORDER } from '../domain/alerts.ts';
-import { type PageOptions, pagesOf } from './pages.ts';
-import { queryOf, type Transport } from './transport.ts';
+import type { CLOSED_BY_ORDER } from '../domain/alerts.ts';
+import type { Alert, AlertPage, ClosedAlert, ClosedAlerts } from './api.ts';
+import { Calls } from './calls.ts';
+import { itemsOf, type PageOptions } from './pages.ts';
 import type { CallOptions } from './waiting.ts';
-
-/** An alert for operators. Times are ISO-8601. */
-export interface Alert {
-  /** Identifies the alert in {@link AlertCalls.acknowledge} and {@link PauseCalls.end}. */
-  readonly position: string;
-  readonly kind: AlertKind;
-  /** By kind: a withdrawal id or settlement, a signature, a deposit id, a wallet, a node, a webhook id, or `sluice`. */
-  readonly subject: string;
-  readonly message: string;
-  /** Path of its runbook in the repository. */
-  readonly runbook: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly raisedAt: string;
-  readonly lastSeenAt: string;
-  /** Number of occurrences. */
-  readonly count: number;
-  /** Null while the alert is open. */
-  readonly closedAt: string | null;
-}
 
 export interface AlertFilter {
   /** True: open alerts only. False: closed alerts only. */
   readonly open?: boolean;
 }
 
-export interface AlertPage {
-  readonly alerts: readonly Alert[];
-  /** Pass it as `cursor` for the next page; null on the last one. */
-  readonly nextCursor: string | null;
-}
-
-const PAGE_SIZE = 100;
-
-export class AlertCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class AlertCalls extends Calls {
   /** All matching alerts, newest first. Fetches pages as they are read. */
-  async *list(filter: AlertFilter = {}, options?: CallOptions): AsyncGenerator<Alert, void, undefined> {
-    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
-    for await (const { alerts } of pages) yield* alerts;
+  list(filter: AlertFilter = {}, options?: CallOptions): AsyncGenerator<Alert, void, undefined> {
+    return itemsOf(
+      (cursor) => this.page(filter, { cursor, ...options }),
+      ({ alerts }) => alerts,
+    );
   }
 
   /** One page of at most `limit` (1-200) alerts. */
-  page(
-    { open }: AlertFilter = {},
-    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
-  ): Promise<AlertPage> {
-    const path = `/v1/alerts${queryOf({ limit, open: open?.toString(), cursor })}`;
-    return this.#transport.call({ method: 'GET', path }, { signal });
+  page(filter: AlertFilter = {}, options?: PageOptions): Promise<AlertPage> {
+    return this.readPage('/v1/alerts', { ...filter }, options);
   }
 
   /**
@@ -68,11 +34,7 @@ export class AlertCalls {
     options?: CallOptions,
   ): Promise<readonly Alert[]> {
     const body = { seen: positions, reason };
-    const { alerts } = await this.#transport.call<{ readonly alerts: readonly Alert[] }>(
-      { method: 'POST', path: '/v1/alerts/seen', body },
-      options,
-    );
-    return alerts;
+    return (await this.send<ClosedAlerts>('POST', '/v1/alerts/seen', body, options)).alerts;
   }
 
   /** Closes an alert that stops a settlement. Sluice may then pay the settlement. False if no such alert was open. */
@@ -82,10 +44,7 @@ export class AlertCalls {
     reason: string,
     options?: CallOptions,
   ): Promise<boolean> {
-    const { closed } = await this.#transport.call<{ readonly closed: boolean }>(
-      { method: 'POST', path: '/v1/alerts/close', body: { kind, subject, reason } },
-      options,
-    );
-    return closed;
+    const body = { kind, subject, reason };
+    return (await this.send<ClosedAlert>('POST', '/v1/alerts/close', body, options)).closed;
   }
 }

@@ -1,88 +1,46 @@
 import { isTerminal } from '../domain/settlement.ts';
 import { AlertCalls } from './alerts.ts';
-import { AssetCalls } from './assets.ts';
-import { BackfillCalls } from './backfills.ts';
-import { DepositAddressCalls } from './deposit-addresses.ts';
-import { DepositCalls } from './deposits.ts';
-import type { Explanation } from './evidence.ts';
-import type { HotWallet } from './hot-wallets.ts';
-import { type PageOptions, pagesOf } from './pages.ts';
-import { PauseCalls } from './pauses.ts';
-import { PaymentCalls } from './payments.ts';
-import type { Reconciliation } from './reconciliation.ts';
-import { ScanCalls } from './scan.ts';
-import { SettlementCalls } from './settlements.ts';
-import { pathPart, queryOf, type SluiceClientOptions, Transport } from './transport.ts';
-import type { ListFilter, Withdrawal, WithdrawalPage, WithdrawalSummary, WithdrawalTerms } from './types.ts';
-import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
-import { WebhookCalls } from './webhooks.ts';
-
-export type { Alert, AlertCalls, AlertFilter, AlertPage } from './alerts.ts';
-export type { Asset, AssetCalls, AssetChange } from './assets.ts';
-export type {
-  AuditDifference,
-  AuditReport,
-  Backfill,
-  BackfillCalls,
-  BackfillPage,
-  BackfillRequest,
-} from './backfills.ts';
-export type {
-  AddressImport,
-  AddressManifest,
-  AddressRelease,
-  DepositAddress,
-  DepositAddressCalls,
-  DepositAddressState,
-  ImportOptions,
-  TokenAccount,
-  Warning,
-} from './deposit-addresses.ts';
-export type {
-  Deposit,
-  DepositCalls,
-  DepositEvent,
-  DepositFilter,
-  DepositPage,
-  DepositState,
-  FollowOptions,
-  NotCreditedReason,
-} from './deposits.ts';
-export { SluiceError, type SluiceErrorCode } from './errors.ts';
-export type { AttemptEvidence, ExplainedAttempt, Explanation, ShownBlock, StatusAnswer } from './evidence.ts';
-export type { HotWallet, WalletBaseline } from './hot-wallets.ts';
-export type { PageOptions } from './pages.ts';
-export type { Pause, PauseCalls, PauseOptions, ResumeOptions } from './pauses.ts';
-export type { Payment, PaymentCalls, PaymentFilter, PaymentPage, PaymentState } from './payments.ts';
-export type {
-  EndedReconciliation,
-  OpenReconciliation,
-  ReconciledWallets,
+import type {
+  Explanation,
+  HotWallet,
+  HotWallets,
   Reconciliation,
-  UnreadWallet,
-} from './reconciliation.ts';
-export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
-export type {
-  SettlementCalls,
-  SettlementExplanation,
-  SettlementFilter,
-  SettlementPage,
-  SettlementStatus,
-  SettlementView,
-} from './settlements.ts';
-export type { SluiceClientOptions } from './transport.ts';
-export type {
-  Attempt,
-  ListFilter,
-  Problem,
-  StatusReason,
   Withdrawal,
   WithdrawalPage,
   WithdrawalStatus,
   WithdrawalSummary,
   WithdrawalTerms,
-} from './types.ts';
+} from './api.ts';
+import { AssetCalls } from './assets.ts';
+import { BackfillCalls } from './backfills.ts';
+import { Calls } from './calls.ts';
+import { DepositAddressCalls } from './deposit-addresses.ts';
+import { DepositCalls } from './deposits.ts';
+import { itemsOf, type PageOptions } from './pages.ts';
+import { PauseCalls } from './pauses.ts';
+import { PaymentCalls } from './payments.ts';
+import { ScanCalls } from './scan.ts';
+import { SettlementCalls } from './settlements.ts';
+import { pathPart, type SluiceClientOptions, Transport } from './transport.ts';
+import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
+import { WebhookCalls } from './webhooks.ts';
 
+export type { DepositAddressState, NotCreditedReason } from '../domain/deposit.ts';
+export type { PaymentState } from '../domain/payment.ts';
+export type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/webhook.ts';
+export type { AlertCalls, AlertFilter } from './alerts.ts';
+export type * from './api.ts';
+export type { AssetCalls } from './assets.ts';
+export type { BackfillCalls } from './backfills.ts';
+export type { DepositAddressCalls, ImportOptions } from './deposit-addresses.ts';
+export type { DepositCalls, DepositFilter, FollowOptions } from './deposits.ts';
+export { SluiceError, type SluiceErrorCode } from './errors.ts';
+export type { PageOptions } from './pages.ts';
+export type { PauseCalls, PauseOptions, ResumeOptions } from './pauses.ts';
+export type { PaymentCalls, PaymentFilter } from './payments.ts';
+export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
+export type { SettlementCalls, SettlementFilter } from './settlements.ts';
+export type { SluiceClientOptions } from './transport.ts';
 export { type ReceivedWebhook, verifyWebhook } from './verify-webhook.ts';
 export type { CallOptions, PollOptions } from './waiting.ts';
 export type {
@@ -91,24 +49,19 @@ export type {
   WebhookEvent,
   WithdrawalEventData,
 } from './webhook-events.ts';
-export type {
-  DeliveryState,
-  Webhook,
-  WebhookCalls,
-  WebhookDelivery,
-  WebhookDeliveryPage,
-  WebhookEventType,
-  WebhookTopic,
-  WebhookWithBacklog,
-  WebhookWithSecret,
-} from './webhooks.ts';
+export type { WebhookCalls } from './webhooks.ts';
+
+/** All conditions must match. */
+export interface ListFilter {
+  readonly status?: WithdrawalStatus;
+  readonly asset?: string;
+  readonly destination?: string;
+}
 
 export interface WaitOptions extends PollOptions {
   /** Called with the first state, and with each later one that differs in status, reason or attempts. */
   readonly onChange?: (withdrawal: Withdrawal) => void;
 }
-
-const PAGE_SIZE = 100;
 
 /**
  * Typed client of the Sluice API, without dependencies. Every call is idempotent. The client retries a call if the
@@ -119,7 +72,7 @@ const PAGE_SIZE = 100;
  * await sluice.withdraw({ id: 'order-17', asset: 'SOL', amount: '1500000000', destination });
  * const paid = await sluice.waitForFinal('order-17');
  */
-export class SluiceClient {
+export class SluiceClient extends Calls {
   /** Settlements of every kind, withdrawals included. */
   readonly settlements: SettlementCalls;
   readonly payments: PaymentCalls;
@@ -131,11 +84,10 @@ export class SluiceClient {
   readonly webhooks: WebhookCalls;
   readonly alerts: AlertCalls;
   readonly pauses: PauseCalls;
-  readonly #transport: Transport;
 
   constructor(options: SluiceClientOptions) {
     const transport = new Transport(options);
-    this.#transport = transport;
+    super(transport);
     this.settlements = new SettlementCalls(transport);
     this.payments = new PaymentCalls(transport);
     this.depositAddresses = new DepositAddressCalls(transport);
@@ -155,12 +107,12 @@ export class SluiceClient {
    * `AssetRejected` or `DestinationRejected` (409) for base58 text that is not an address.
    */
   withdraw(terms: WithdrawalTerms, options?: CallOptions): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: '/v1/withdrawals', body: terms }, options);
+    return this.send('POST', '/v1/withdrawals', terms, options);
   }
 
   /** @throws SluiceError `NotFound` (404). */
   async get(id: string, options?: CallOptions): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'GET', path: pathOf(id) }, options);
+    return this.read(pathOf(id), options);
   }
 
   /**
@@ -169,41 +121,29 @@ export class SluiceClient {
    * @throws SluiceError `NotFound` (404).
    */
   async explain(id: string, options?: CallOptions): Promise<Explanation> {
-    return this.#transport.call({ method: 'GET', path: `${pathOf(id)}/explain` }, options);
+    return this.read(`${pathOf(id)}/explain`, options);
   }
 
   async hotWallets(options?: CallOptions): Promise<readonly HotWallet[]> {
-    const { hotWallets } = await this.#transport.call<{ readonly hotWallets: readonly HotWallet[] }>(
-      {
-        method: 'GET',
-        path: '/v1/hot-wallets',
-      },
-      options,
-    );
-    return hotWallets;
+    return (await this.read<HotWallets>('/v1/hot-wallets', options)).hotWallets;
   }
 
   /** Progress and result of the comparison of wallet balances with the database. */
   reconciliation(options?: CallOptions): Promise<Reconciliation> {
-    return this.#transport.call({ method: 'GET', path: '/v1/reconciliation' }, options);
+    return this.read('/v1/reconciliation', options);
   }
 
   /** All matching withdrawals, newest first. Fetches pages as they are read. */
-  async *list(
-    filter: ListFilter = {},
-    options?: CallOptions,
-  ): AsyncGenerator<WithdrawalSummary, void, undefined> {
-    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
-    for await (const { withdrawals } of pages) yield* withdrawals;
+  list(filter: ListFilter = {}, options?: CallOptions): AsyncGenerator<WithdrawalSummary, void, undefined> {
+    return itemsOf(
+      (cursor) => this.page(filter, { cursor, ...options }),
+      ({ withdrawals }) => withdrawals,
+    );
   }
 
   /** One page of at most `limit` (1-200) withdrawals. */
-  page(
-    filter: ListFilter = {},
-    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
-  ): Promise<WithdrawalPage> {
-    const path = `/v1/withdrawals${queryOf({ limit, ...filter, cursor })}`;
-    return this.#transport.call({ method: 'GET', path }, { signal });
+  page(filter: ListFilter = {}, options?: PageOptions): Promise<WithdrawalPage> {
+    return this.readPage('/v1/withdrawals', { ...filter }, options);
   }
 
   /**
@@ -212,7 +152,7 @@ export class SluiceClient {
    * @throws SluiceError `NotAwaitingConfirmation` (409).
    */
   async confirm(id: string, options?: CallOptions): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/confirm` }, options);
+    return this.send('POST', `${pathOf(id)}/confirm`, undefined, options);
   }
 
   /**
@@ -221,7 +161,7 @@ export class SluiceClient {
    * @throws SluiceError `NotCancellable` (409), `RecordInDoubt` (503) while an unrecorded transaction may have paid it.
    */
   async cancel(id: string, options?: CallOptions): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/cancel` }, options);
+    return this.send('POST', `${pathOf(id)}/cancel`, undefined, options);
   }
 
   /**
@@ -231,7 +171,7 @@ export class SluiceClient {
    * @throws SluiceError `NotCancellable` (409), also if no alert and no database restore suggests that it may be paid.
    */
   async endAsPaid(id: string, reason: string, options?: CallOptions): Promise<Withdrawal> {
-    return this.#transport.call({ method: 'POST', path: `${pathOf(id)}/paid`, body: { reason } }, options);
+    return this.send('POST', `${pathOf(id)}/paid`, { reason }, options);
   }
 
   /**

@@ -1,81 +1,16 @@
-import type { DepositAddressState } from '../domain/deposit.ts';
-import { pathPart, queryOf, type Transport } from './transport.ts';
+import type { AddressImport, AddressManifest, DepositAddress, TokenAccount } from './api.ts';
+import { Calls } from './calls.ts';
+import { pathPart, queryOf } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
-
-export type { DepositAddressState };
-
-/** Information that changes no behaviour: a stable code for programs and a sentence for people. */
-export interface Warning {
-  readonly code: string;
-  readonly message: string;
-}
-
-/** A wallet that is watched for deposits. Slots are decimal strings, times ISO-8601. */
-export interface DepositAddress {
-  readonly address: string;
-  /** Derivation path of its key, for the system that holds the keys. */
-  readonly path: string;
-  readonly state: DepositAddressState;
-  /** Your id of the user; null until the address is assigned. */
-  readonly userRef: string | null;
-  /** Slot from which the address was audited before it became free; null if it was new when imported. */
-  readonly since: string | null;
-  readonly createdAt: string;
-  readonly assignedAt: string | null;
-  readonly warnings: readonly Warning[];
-}
-
-/** Wallets, signed by the system that holds their keys: docs/deposits.md. */
-export interface AddressManifest {
-  readonly version: 1;
-  readonly publicKey: string;
-  readonly entries: readonly { readonly path: string; readonly address: string }[];
-  readonly signature: string;
-}
 
 export interface ImportOptions extends CallOptions {
   /** First slot (decimal string) of possible deposits. Addresses are audited from it before they are assignable. */
   readonly since?: string;
-  /**
-   * Watch new addresses, but assign none before {@link DepositAddressCalls.release}. For addresses that users
-   * received after the backup that was restored. @default false
-   */
-  readonly keptBack?: boolean;
-}
-
-/** Numbers of new, of already known, and of assignable addresses. */
-export interface AddressImport {
-  readonly imported: number;
-  readonly known: number;
-  readonly free: number;
-  readonly warnings: readonly Warning[];
-}
-
-/** Numbers of addresses that were released, and of assignable addresses. */
-export interface AddressRelease {
-  readonly released: number;
-  readonly free: number;
-}
-
-export interface TokenAccount {
-  readonly address: string;
-  readonly mint: string;
-  /** Token program of the mint; null for SOL. */
-  readonly program: string | null;
-  /** Associated token account that receives the token; null for SOL, which the address receives directly. */
-  readonly tokenAccount: string | null;
-  readonly depositsOn: boolean;
 }
 
 const ROOT = '/v1/deposit-addresses';
 
-export class DepositAddressCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class DepositAddressCalls extends Calls {
   /**
    * Returns the address of this user, and assigns a free one the first time. The scan watches it before the
    * response is sent.
@@ -84,17 +19,17 @@ export class DepositAddressCalls {
    * `RecordInDoubt` (503) if the database was restored and may have lost assignments.
    */
   assign(userRef: string, options?: CallOptions): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'POST', path: ROOT, body: { userRef } }, options);
+    return this.send('POST', ROOT, { userRef }, options);
   }
 
   /** @throws SluiceError `NotFound` (404). */
   async get(address: string, options?: CallOptions): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}/${pathPart(address)}` }, options);
+    return this.read(`${ROOT}/${pathPart(address)}`, options);
   }
 
   /** @throws SluiceError `NotFound` (404) if the user has no address yet. */
   ofUser(userRef: string, options?: CallOptions): Promise<DepositAddress> {
-    return this.#transport.call({ method: 'GET', path: `${ROOT}${queryOf({ userRef })}` }, options);
+    return this.read(`${ROOT}${queryOf({ userRef })}`, options);
   }
 
   /**
@@ -104,25 +39,11 @@ export class DepositAddressCalls {
    */
   import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
     const body = { manifest, ...how };
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/import`, body }, { signal });
-  }
-
-  /**
-   * Makes addresses that are `doubtful` after a database restore assignable again. Use it only if no user received
-   * one of them after the backup: otherwise two users get the same address.
-   */
-  release(reason: string, options?: CallOptions): Promise<AddressRelease> {
-    return this.#transport.call({ method: 'POST', path: `${ROOT}/release`, body: { reason } }, options);
+    return this.send('POST', `${ROOT}/import`, body, { signal });
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) if `mint` is not a mint. */
   async tokenAccount(address: string, mint: string, options?: CallOptions): Promise<TokenAccount> {
-    return this.#transport.call(
-      {
-        method: 'GET',
-        path: `${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`,
-      },
-      options,
-    );
+    return this.read(`${ROOT}/${pathPart(address)}/assets/${pathPart(mint)}`, options);
   }
 }

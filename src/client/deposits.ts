@@ -1,44 +1,8 @@
-import type { DepositState, NotCreditedReason } from '../domain/deposit.ts';
-import { type PageOptions, pagesOf } from './pages.ts';
-import { pathPart, queryOf, type Transport } from './transport.ts';
+import type { Deposit, DepositEvent, DepositFeed, DepositPage, DepositState } from './api.ts';
+import { Calls } from './calls.ts';
+import { itemsOf, type PageOptions } from './pages.ts';
+import { pathPart, queryOf } from './transport.ts';
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
-
-export type { DepositState, NotCreditedReason };
-
-/** A deposit by one transaction to one account. Amounts and slots are decimal strings, times ISO-8601. */
-export interface Deposit {
-  /** Permanent id of the deposit. Use it as the idempotency key of your booking. */
-  readonly id: string;
-  readonly signature: string;
-  readonly slot: string;
-  /** Null if no node returned the block and the deposit was read from its transaction only. */
-  readonly blockhash: string | null;
-  readonly blockTime: string | null;
-  /** Account that received the deposit: the wallet for SOL, otherwise its token account. */
-  readonly account: string;
-  readonly wallet: string;
-  /** User of the wallet when the deposit arrived; null if it was unassigned. A final deposit may have no user. */
-  readonly userRef: string | null;
-  /** `SOL` or the address of a mint. */
-  readonly asset: string;
-  readonly amount: string;
-  readonly state: DepositState;
-  /** Why it is not credited, otherwise null. While pending, the reason is from one node, to be confirmed. */
-  readonly reason: NotCreditedReason | null;
-  readonly explorerUrl: string;
-}
-
-/**
- * A deposit entered a state. The sequence counts all events from 1, in the order in which they became visible. It
- * has gaps where a filter omits events, and where the database was restored.
- */
-export interface DepositEvent {
-  readonly sequence: string;
-  readonly kind: DepositState;
-  readonly at: string;
-  /** Its state at the time of the event. */
-  readonly deposit: Deposit;
-}
 
 /** All conditions must match. */
 export interface DepositFilter {
@@ -49,12 +13,6 @@ export interface DepositFilter {
   readonly asset?: string;
 }
 
-export interface DepositPage {
-  readonly deposits: readonly Deposit[];
-  /** Pass it as `cursor` to get the next page; null on the last page. */
-  readonly nextCursor: string | null;
-}
-
 export interface FollowOptions extends DepositFilter, PollOptions {
   /** Sequence of the last event that was handled. @default '0', from the first event */
   readonly after?: string;
@@ -62,21 +20,9 @@ export interface FollowOptions extends DepositFilter, PollOptions {
   readonly follow?: boolean;
 }
 
-interface Feed {
-  readonly events: readonly DepositEvent[];
-  /** Last sequence that the API searched. Equals the call's `after` exactly if no event follows. */
-  readonly next: string;
-}
-
 const PAGE_SIZE = 200;
 
-export class DepositCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class DepositCalls extends Calls {
   /**
    * All events after `after`, each once and in order, across API restarts. Only `signal` ends it, unless `follow`
    * is false. Store the sequence of the last event in the transaction that books it, and continue from it.
@@ -107,19 +53,26 @@ export class DepositCalls {
     }
   }
 
+  /**
+   * The deposit in its current state.
+   *
+   * @throws SluiceError `NotFound` (404).
+   */
+  get(id: string, options?: CallOptions): Promise<Deposit> {
+    return this.read(`/v1/deposits/${pathPart(id)}`, options);
+  }
+
   /** All matching deposits in their current state, newest first. Fetches pages as they are read. */
-  async *list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
-    const pages = pagesOf((cursor) => this.page(filter, { cursor, ...options }));
-    for await (const { deposits } of pages) yield* deposits;
+  list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
+    return itemsOf(
+      (cursor) => this.page(filter, { cursor, ...options }),
+      ({ deposits }) => deposits,
+    );
   }
 
   /** One page of at most `limit` (1-200) deposits. */
-  page(
-    filter: DepositFilter = {},
-    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
-  ): Promise<DepositPage> {
-    const path = `/v1/deposits${queryOf({ limit, ...filter, cursor })}`;
-    return this.#transport.call({ method: 'GET', path }, { signal });
+  page(filter: DepositFilter = {}, options?: PageOptions): Promise<DepositPage> {
+    return this.readPage('/v1/deposits', { ...filter }, { limit: PAGE_SIZE, ...options });
   }
 
   /**
@@ -129,18 +82,10 @@ export class DepositCalls {
    * denies it.
    */
   async reject(id: string, reason: string, options?: CallOptions): Promise<Deposit> {
-    return this.#transport.call(
-      {
-        method: 'POST',
-        path: `/v1/deposits/${pathPart(id)}/reject`,
-        body: { reason },
-      },
-      options,
-    );
+    return this.send('POST', `/v1/deposits/${pathPart(id)}/reject`, { reason }, options);
   }
 
-  #feed(query: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<Feed> {
-    const path = `/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`;
-    return this.#transport.call({ method: 'GET', path }, { signal });
+  #feed(query: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<DepositFeed> {
+    return this.read(`/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`, { signal });
   }
 }

@@ -18,3 +18,11 @@ export async function* pagesOf<Page extends { readonly nextCursor: string | null
     cursor = page.nextCursor;
   } while (cursor !== null);
 }
+
+/** The items of all pages, in order. */
+export async function* itemsOf<Page extends { readonly nextCursor: string | null }, Item>(
+  fetchPage: (cursor: string | null) => Promise<Page>,
+  items: (page: Page) => readonly Item[],
+): AsyncGenerator<Item, void, undefined> {
+  for await (const page of pagesOf(fetchPage)) yield* items(page);
+}

@@ -1,16 +1,7 @@
 import type { PauseScope } from '../domain/pause-scope.ts';
-import type { Transport } from './transport.ts';
+import type { Pause, Pauses } from './api.ts';
+import { Calls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';
-
-/** A pause of payments. While it is open, no attempt of its scope is prepared. */
-export interface Pause {
-  /** `operator`, or the kind of the alert that caused it. */
-  readonly cause: string;
-  readonly scope: PauseScope;
-  readonly reason: string;
-  readonly actor: string;
-  readonly since: string;
-}
 
 export interface PauseOptions extends CallOptions {
   /** @default 'all' */
@@ -22,21 +13,15 @@ export interface ResumeOptions extends PauseOptions {
   readonly seen?: readonly string[];
 }
 
-export class PauseCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class PauseCalls extends Calls {
   /** The open pauses, oldest first. */
   open(options?: CallOptions): Promise<readonly Pause[]> {
-    return this.#call({ method: 'GET', path: '/v1/pause' }, options);
+    return pausesIn(this.read('/v1/pause', options));
   }
 
   /** Stops the preparation of attempts. Prepared attempts are still signed and sent. Returns the open pauses. */
   begin(reason: string, { signal, scope }: PauseOptions = {}): Promise<readonly Pause[]> {
-    return this.#call({ method: 'POST', path: '/v1/pause', body: { reason, scope } }, { signal });
+    return pausesIn(this.send('POST', '/v1/pause', { reason, scope }, { signal }));
   }
 
   /**
@@ -45,11 +30,8 @@ export class PauseCalls {
    * @throws SluiceError `AlertsUnseen` (409) if `seen` lacks one of these alerts; then no pause is ended.
    */
   end(reason: string, { signal, ...body }: ResumeOptions = {}): Promise<readonly Pause[]> {
-    return this.#call({ method: 'POST', path: '/v1/resume', body: { reason, ...body } }, { signal });
-  }
-
-  async #call(request: Parameters<Transport['call']>[0], options?: CallOptions): Promise<readonly Pause[]> {
-    const { pauses } = await this.#transport.call<{ readonly pauses: readonly Pause[] }>(request, options);
-    return pauses;
+    return pausesIn(this.send('POST', '/v1/resume', { reason, ...body }, { signal }));
   }
 }
+
+const pausesIn = async (answer: Promise<Pauses>) => (await answer).pauses;

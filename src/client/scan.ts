@@ -1,6 +1,6 @@
-import type { Backfill } from '../domain/backfill.ts';
 import type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
-import type { Transport } from './transport.ts';
+import type { Backfill } from './api.ts';
+import { Calls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';
 
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
@@ -12,15 +12,9 @@ export type ScanOverview = ScanStatus & {
 };
 
 /** Calls about the scan, for operations. Each order returns the scan's status after it. */
-export class ScanCalls {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
+export class ScanCalls extends Calls {
   status(options?: CallOptions): Promise<ScanOverview> {
-    return this.#transport.call({ method: 'GET', path: '/v1/scan' }, options);
+    return this.read('/v1/scan', options);
   }
 
   /** Stops commits until {@link resume}, even without workers or Temporal. Actor, reason and time are stored. */
@@ -46,6 +40,6 @@ export class ScanCalls {
     body: Readonly<Record<string, string>>,
     options?: CallOptions,
   ): Promise<ScanOverview> {
-    return this.#transport.call({ method: 'POST', path: `/v1/scan/${order}`, body }, options);
+    return this.send('POST', `/v1/scan/${order}`, body, options);
   }
 }

@@ -1,7 +1,5 @@
 import type { WebhookEventType } from '../domain/webhook.ts';
-import type { Alert } from './alerts.ts';
-import type { Deposit } from './deposits.ts';
-import type { WithdrawalSummary } from './types.ts';
+import type { Alert, Deposit, WithdrawalSummary } from './api.ts';
 
 /** A deposit at the time of the event. */
 export interface DepositEventData extends Deposit {

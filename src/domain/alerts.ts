@@ -52,7 +52,7 @@ export const ALERT_KINDS = [
   'scan_gap',
   /** The scan is stopped until an operator acts, or has waited for nodes for more than a minute. Subject: `sluice`. */
   'scan_stopped',
-  /** The scan reports no status: Temporal or the chain workers do not respond. Subject: `sluice`. */
+  /** No worker has reported the scan's status for a minute. Subject: `sluice`. */
   'scan_silent',
   /** The scan is far behind the finalized slot of the nodes: deposits are credited late. Subject: `sluice`. */
   'scan_behind',
@@ -72,7 +72,7 @@ export const ALERT_KINDS = [
   /** Few unassigned deposit addresses are left. Subject: `sluice`. */
   'addresses_low',
   /** Unassigned addresses of a restored database are withheld: users may have them. Subject: `sluice`. */
-  'addresses_doubtful',
+  'addresses_withheld',
   /** An account's balance on chain is not the sum of its recorded changes. Subject: the account and the asset. */
   'balance_difference',
   /** Some wallet balances were not compared with the database for too long. Subject: `sluice`. */
@@ -116,6 +116,7 @@ export const ENDED_BY_A_LOOK: readonly AlertKind[] = [
   'deposit_mismatch',
   'deposit_missed',
   'deposit_unowned',
+  'addresses_withheld',
   'tokens_seized',
   'asset_changed',
   'payment_short',

@@ -1,3 +1,21 @@
+import type { Address, BlockHeight, Blockhash, Signature, Slot } from './units.ts';
+
+/**
+ * States of an attempt: one transaction of a settlement. At most one attempt of a settlement is not yet ended.
+ *
+ * | state | meaning | next states |
+ * |---|---|---|
+ * | prepared | stored; a signature may exist, however slow the signer | signed, dead |
+ * | signed | all signatures are stored; the bytes may be sent | landed, failed, dead |
+ * | landed | end: finalized without an error, by two nodes | |
+ * | failed | end: finalized with an error, by two nodes; these bytes never land again | |
+ * | dead | end: proved that the message can never land, under any signature | |
+ *
+ * An adopted message with all its signatures begins as signed. A prepared attempt is found on chain as signed before it
+ * ends as landed or failed. Another attempt may follow only after `failed` or `dead`.
+ */
+export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+
 /**
  * The lifetime of a transaction. No transaction with it is in a block before `slot`, the slot of its read. A nonce
  * is valid until a transaction consumes it; Solana plans to retire nonces, so no feature depends on them.
@@ -5,12 +23,12 @@
 export type Lifetime =
   | {
       readonly kind: 'blockhash';
-      readonly blockhash: string;
-      readonly slot: bigint;
-      readonly height: bigint;
-      readonly lastValidBlockHeight: bigint;
+      readonly blockhash: Blockhash;
+      readonly slot: Slot;
+      readonly height: BlockHeight;
+      readonly lastValidBlockHeight: BlockHeight;
     }
-  | { readonly kind: 'nonce'; readonly account: string; readonly nonce: string; readonly slot: bigint };
+  | { readonly kind: 'nonce'; readonly account: Address; readonly nonce: string; readonly slot: Slot };
 
 /**
  * The facts about a transaction with a blockhash that a verdict needs. For a message that we composed, the first
@@ -18,16 +36,16 @@ export type Lifetime =
  * a finalized block before which the message cannot have landed, and its last height is L itself.
  */
 export interface AttemptFacts {
-  readonly signature: string | null;
-  readonly blockhash: string;
+  readonly signature: Signature | null;
+  readonly blockhash: Blockhash;
   /** Slot of the first block. A quorum returned that block when the attempt was prepared. */
-  readonly blockhashSlot: bigint;
+  readonly blockhashSlot: Slot;
   /** Height of the first block, as returned when the attempt was prepared. */
-  readonly blockhashHeight: bigint;
+  readonly blockhashHeight: BlockHeight;
   /** As the node returned it with the blockhash. For an adopted message: {@link adoptedLastHeight}. */
-  readonly lastValidBlockHeight: bigint;
+  readonly lastValidBlockHeight: BlockHeight;
   /** Hash of the first block of an adopted message. Null if the first block is the block of `blockhash`. */
-  readonly adoptedFrom: string | null;
+  readonly adoptedFrom: Blockhash | null;
 }
 
 /**
@@ -37,16 +55,16 @@ export interface AttemptFacts {
 export type StatusObservation =
   | {
       readonly kind: 'absent';
-      readonly atSlot: bigint | null;
+      readonly atSlot: Slot | null;
       /** First block of a node's history that lacks the transaction in getTransaction; null if none was searched. */
-      readonly historyFrom: bigint | null;
+      readonly historyFrom: Slot | null;
     }
   | {
       readonly kind: 'seen';
       readonly commitment: 'processed' | 'confirmed' | 'finalized';
-      readonly slot: bigint;
+      readonly slot: Slot;
       readonly error: string | null;
-      readonly atSlot: bigint | null;
+      readonly atSlot: Slot | null;
     }
   | { readonly kind: 'unreadable'; readonly reason: string };
 
@@ -59,9 +77,9 @@ export interface NodeAnswer<T> {
 
 /** A finalized block, and the nodes that return exactly this slot, hash and height. */
 export interface AgreedBlock {
-  readonly slot: bigint;
-  readonly blockhash: string;
-  readonly height: bigint;
+  readonly slot: Slot;
+  readonly blockhash: Blockhash;
+  readonly height: BlockHeight;
   readonly agreeingNodes: readonly string[];
 }
 
@@ -79,9 +97,9 @@ export interface Coverage {
  * finalized block at `slot` or later, and its parent is before `slot`. `sequence` is that of the last request.
  */
 export interface Displacement {
-  readonly slot: bigint;
+  readonly slot: Slot;
   readonly by: AgreedBlock;
-  readonly parentSlot: bigint;
+  readonly parentSlot: Slot;
   readonly sequence: number;
 }
 
@@ -104,7 +122,7 @@ export interface InvestigationTimes {
 }
 
 export interface Evidence extends OutcomeEvidence {
-  readonly finalizedHeights: readonly NodeAnswer<bigint>[];
+  readonly finalizedHeights: readonly NodeAnswer<BlockHeight>[];
   /** Nodes whose finalized bank still accepts the blockhash, whatever height they report. */
   readonly stillTaking: readonly string[];
   /** The attempt's first block. Null if too few nodes agree on it, or if no node was asked. */
@@ -115,19 +133,19 @@ export interface Evidence extends OutcomeEvidence {
 }
 
 export interface NonceAttemptFacts {
-  readonly signature: string | null;
-  readonly nonceAccount: string;
+  readonly signature: Signature | null;
+  readonly nonceAccount: Address;
   readonly nonce: string;
   /** A quorum's finalized banks had the nonce at this slot or later: no transaction with it ran up to this slot. */
-  readonly nonceSlot: bigint;
+  readonly nonceSlot: Slot;
 }
 
 /** A finalized transaction that ran with a nonce as its lifetime and so consumed it, with or without success. */
 export interface NonceUse {
-  readonly signature: string;
-  readonly nonceAccount: string;
+  readonly signature: Signature;
+  readonly nonceAccount: Address;
   readonly nonce: string;
-  readonly slot: bigint;
+  readonly slot: Slot;
   /** Nodes that return exactly this at finalized. */
   readonly shownBy: readonly string[];
   /** Sequence of the last request that found it. */
@@ -139,9 +157,9 @@ export interface NonceUse {
  * before it: the attempt may have run before it, but not after it.
  */
 export interface NonceBypass {
-  readonly signature: string;
-  readonly nonceAccount: string;
-  readonly slot: bigint;
+  readonly signature: Signature;
+  readonly nonceAccount: Address;
+  readonly slot: Slot;
   /** Nodes that return exactly this at finalized. */
   readonly shownBy: readonly string[];
   /** Sequence of the last request that found it. */
@@ -159,8 +177,8 @@ export interface NonceEvidence extends OutcomeEvidence {
 }
 
 export type AttemptVerdict =
-  | { readonly kind: 'landed'; readonly slot: bigint }
-  | { readonly kind: 'failed'; readonly slot: bigint; readonly error: string }
+  | { readonly kind: 'landed'; readonly slot: Slot }
+  | { readonly kind: 'failed'; readonly slot: Slot; readonly error: string }
   | { readonly kind: 'alive'; readonly seen: 'processed' | 'confirmed' | null }
   | { readonly kind: 'dead' }
   | { readonly kind: 'unknown'; readonly reason: string };

@@ -28,11 +28,7 @@ export interface RescanResult {
 
 export type BackfillResult = RescanResult | AuditReport;
 
-export const BACKFILL_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
-
 /**
- * A stored backfill: of all wallets by their blocks, or of one `address` by its history.
- *
  * - `reading`: in progress.
  * - `waiting`: its newest try failed with `trouble`; it is retried. That of a closed gap waits until a quorum of nodes
  *   has returned its blocks.
@@ -40,20 +36,7 @@ export const BACKFILL_STATES = ['reading', 'waiting', 'done', 'incomplete', 'giv
  * - `incomplete`: nodes did not return the slots of `unread` in closed gaps, or all of the history of the address.
  * - `given_up`: it ended early with `trouble`. Deposits found until then are stored.
  */
-export interface Backfill extends RescanOrder, RescanResult {
-  readonly id: string;
-  readonly address: string | null;
-  readonly repair: boolean;
-  readonly state: (typeof BACKFILL_STATES)[number];
-  /** All blocks up to this slot were read, except gaps; null before the first block. */
-  readonly readTo: string | null;
-  /** Result for an address; null until then. */
-  readonly report: AuditReport | null;
-  readonly trouble: string | null;
-  /** ISO-8601. */
-  readonly begunAt: string;
-  readonly endedAt: string | null;
-}
+export const BACKFILL_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
 
 const SLOT = /^(0|[1-9][0-9]{0,17})$/;
 

@@ -52,7 +52,12 @@ export function findingOfTransaction(transaction: ScannedTransaction, ours: Ours
     .filter(({ delta, wallet }) => delta !== 0n && ours.kindOf(wallet) !== undefined);
   const spends = spendsOf(transaction, ours);
   if (changes.length === 0 && spends.length === 0) return NOTHING_FOUND;
-  const outflows = changes.filter(({ delta }) => delta < 0n).map((change) => movement(transaction, change));
+  const outflows = changes
+    .filter(({ delta }) => delta < 0n)
+    .map((change) => ({
+      ...movement(transaction, change),
+      ownerSigned: isSignedBy(transaction, change.wallet),
+    }));
   if (transaction.error !== null) return { inflows: [], outflows, spends };
   const lost = lostByOurSigners(transaction, ours);
   const isOurs = ours.isAttempt(transaction.signature);
@@ -167,6 +172,10 @@ function isInItsPlace(change: BalanceDelta, terms: AssetTerms | undefined, ours:
 
 function movement({ signature }: ScannedTransaction, { account, wallet, asset, delta }: BalanceDelta) {
   return { signature, account, wallet, asset, amount: delta < 0n ? -delta : delta };
+}
+
+function isSignedBy({ accounts }: ScannedTransaction, wallet: string): boolean {
+  return accounts.some(({ address, signer }) => signer && address === wallet);
 }
 
 function spendsOf({ signature, error, accounts }: ScannedTransaction, ours: Ours): readonly Spend[] {

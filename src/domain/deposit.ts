@@ -1,31 +1,37 @@
+import type { BlockHeight, Blockhash, Slot } from './units.ts';
+
 /** Why a wallet is watched: users pay to it, or we pay from it (hot wallets, fee payers and nonce authorities). */
 export type WatchKind = 'deposit' | 'hot';
 
 export const DEPOSIT_STATES = ['pending', 'final', 'dropped', 'not_credited'] as const;
 
 /**
- * State of a deposit.
+ * State of a deposit, with every transition.
  *
- * - `pending`: seen, but not finalized yet, or not confirmed by a quorum. It may already have a
- *   {@link NotCreditedReason} from one node, which a quorum must confirm.
- * - `final`: irreversible. Credit it if it has a user. It has none if the address was unassigned when it arrived,
- *   or if a restored database lost the assignment.
- * - `dropped`: was pending on a fork that is gone, or was returned by one node and denied by a quorum. It is
- *   pending again if its slot turns out to contain it.
- * - `not_credited`: arrived, but is not credited, for a {@link NotCreditedReason}.
+ * - `pending`: the first state. A confirmed block announces the deposit, or a finalized block, a rescan or an audit
+ *   adds it. One node may have reported a {@link NotCreditedReason}, which a quorum must confirm.
+ *   - to `final` or `not_credited`: a quorum returns its finalized transaction, without or with a reason.
+ *   - to `dropped`: the cursor passes the slot of an announced deposit whose finalized block lacks it, or an operator
+ *     rejects it and a quorum denies it.
+ * - `dropped`: to `pending`: a finalized block of its slot contains it, also when it is read again.
+ * - `final`: irreversible, no transition. Credit it if it has a user. It has none if the address was unassigned when
+ *   it arrived, or if a restored database lost the assignment.
+ * - `not_credited`: arrived, but is not credited, for a {@link NotCreditedReason}. No transition.
  */
 export type DepositState = (typeof DEPOSIT_STATES)[number];
 
-export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'doubtful'] as const;
+export const DEPOSIT_ADDRESS_STATES = ['auditing', 'free', 'assigned', 'used', 'withheld'] as const;
 
 /**
- * State of a deposit address.
+ * State of a deposit address, with every transition. It is watched in all of them.
  *
- * - `auditing`: watched, while earlier deposits are searched; then `free` or `used`.
- * - `free`: may be assigned.
- * - `assigned`: belongs to one user permanently.
- * - `used`: received a deposit before it was assigned, so it is never assigned.
- * - `doubtful`: unassigned in a restored database, so a user may have it: withheld until an operator releases it.
+ * - `auditing`: imported with a past, while earlier deposits are searched. To `free` after a complete audit; to `used`
+ *   by an earlier deposit.
+ * - `free`: may be assigned. To `assigned` for a user; to `auditing` if it is imported again with a past; to `used`
+ *   by a deposit that a quorum confirms, unless it is our own transfer.
+ * - `assigned`: belongs to one user. No transition.
+ * - `used`: received a deposit before it was assigned, so it is never assigned. No transition.
+ * - `withheld`: unassigned in a restored database, so a user may have it: watched, and never assigned. No transition.
  */
 export type DepositAddressState = (typeof DEPOSIT_ADDRESS_STATES)[number];
 
@@ -58,11 +64,11 @@ export type NotCreditedReason = (typeof NOT_CREDITED_REASONS)[number];
 
 /** A finalized block without its transactions. `time` is Unix seconds; null if the node does not know it. */
 export interface BlockHeader {
-  readonly slot: bigint;
-  readonly blockhash: string;
-  readonly parentSlot: bigint;
-  readonly previousBlockhash: string;
-  readonly height: bigint;
+  readonly slot: Slot;
+  readonly blockhash: Blockhash;
+  readonly parentSlot: Slot;
+  readonly previousBlockhash: Blockhash;
+  readonly height: BlockHeight;
   readonly time: bigint | null;
 }
 
@@ -123,6 +129,11 @@ export interface Inflow extends Movement {
   readonly reason: NotCreditedReason | null;
 }
 
+/** A decrease. `ownerSigned` is false if a delegate moved the tokens. */
+export interface Outflow extends Movement {
+  readonly ownerSigned: boolean;
+}
+
 /** A transaction that a wallet of kind `hot` signed; `error` is null if it succeeded. */
 export interface Spend {
   readonly signature: string;
@@ -133,7 +144,7 @@ export interface Spend {
 export interface BlockFinding {
   readonly inflows: readonly Inflow[];
   /** Decreases: by a sweep, by a permanent delegate, or as a transaction fee, also of a failed one. */
-  readonly outflows: readonly Movement[];
+  readonly outflows: readonly Outflow[];
   readonly spends: readonly Spend[];
 }
 

@@ -68,7 +68,6 @@ export const ERROR_KINDS = {
     retryable: true,
     title: 'The Solana nodes belong to another cluster than the record',
   },
-  ClusterInUse: { status: 409, retryable: false, title: 'The record belongs to its cluster for ever' },
   Unavailable: { status: 503, retryable: true, title: 'A service that Sluice needs cannot be reached' },
 } as const satisfies Record<string, ErrorKind>;
 

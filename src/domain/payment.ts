@@ -3,67 +3,46 @@ import { settlementId } from './settlement.ts';
 export const X402 = 'x402';
 
 /**
- * State of an x402 payment.
+ * States of an x402 payment. {@link PAYMENT_EVENTS} has every transition. `served` and `void` are final.
  *
- * | state | the money | the resource |
- * |---|---|---|
- * | settling | not seen at `confirmed` | not served |
- * | owed | moved | not served: the gateway or the workflow must serve it |
- * | served | moved | served once; the stored response may be sent again to the same caller |
- * | refundable | moved | the upstream refused, or may not be called again |
- * | unmatched | may have moved | none: it was on chain before a request was bound to it, or it was too small |
- * | void | did not move, and never will | not served |
+ * | state | the money | the resource | next |
+ * |---|---|---|---|
+ * | settling | not confirmed | not served | owed, served, refundable, unmatched, void |
+ * | owed | moved | must be served by the gateway or the workflow | settling (fork), served, refundable, unmatched, void |
+ * | served | moved | served once; the stored response may be sent again to the same caller | |
+ * | refundable | moved | the upstream refused, or may not be called again | void |
+ * | unmatched | may have moved | none: it was on chain before it was presented, or too little arrived | void |
+ * | void | did not move, and never will | not served | |
  */
 export const PAYMENT_STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
 
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
-export type PaymentEvent =
-  /** A node returns it as confirmed, or it is final. */
-  | { readonly kind: 'paid' }
-  /** A fork removed its `confirmed` transaction; its bytes are sent again. */
-  | { readonly kind: 'taken-back' }
-  /** It failed on chain, is proved dead, or was never to be settled. */
-  | { readonly kind: 'unpaid' }
-  /** The upstream returned 2xx or 3xx, and the response is stored. */
-  | { readonly kind: 'served' }
-  /** The upstream returned 4xx, or may not be called again. */
-  | { readonly kind: 'refused' }
-  /** It is final, and the amount received is below the price. */
-  | { readonly kind: 'short' };
-
-/** The state after an event; unchanged if the event does not apply. `served` is permanent. */
-export function paymentAfter(state: PaymentState, event: PaymentEvent): PaymentState {
-  switch (event.kind) {
-    case 'paid':
-      return state === 'settling' ? 'owed' : state;
-    case 'taken-back':
-      return state === 'owed' ? 'settling' : state;
-    case 'unpaid':
-      return state === 'served' ? state : 'void';
-    // A fork may remove the payment while the upstream responds; the resource is served all the same.
-    case 'served':
-      return isOpen(state) ? 'served' : state;
-    case 'refused':
-      return isOpen(state) ? 'refundable' : state;
-    case 'short':
-      return isOpen(state) ? 'unmatched' : state;
-  }
-}
-
-export function paymentMove(event: PaymentEvent): {
+interface Transition {
   readonly from: readonly PaymentState[];
   readonly to: PaymentState;
-} {
-  const from = PAYMENT_STATES.filter((state) => paymentAfter(state, event) !== state);
-  const [first = 'void'] = from;
-  return { from, to: paymentAfter(first, event) };
 }
 
-/** Undecided, or paid and not served: the buyer must not pay for the same request again. */
-function isOpen(state: PaymentState): boolean {
-  return state === 'settling' || state === 'owed';
-}
+/** The buyer must not pay for the same request again. */
+const UNSERVED = ['settling', 'owed'] as const;
+
+/** What an event changes: it has no effect in a state that is not in `from`. */
+export const PAYMENT_EVENTS = {
+  /** A node returns it as confirmed, or it is final. */
+  paid: { from: ['settling'], to: 'owed' },
+  /** A fork removed its `confirmed` transaction; its bytes are sent again. */
+  'taken-back': { from: ['owed'], to: 'settling' },
+  /** It failed on chain, is proved dead, or was never to be settled. */
+  unpaid: { from: ['settling', 'owed', 'refundable', 'unmatched'], to: 'void' },
+  /** The upstream returned 2xx or 3xx, and the response is stored: a fork may have removed the payment meanwhile. */
+  served: { from: UNSERVED, to: 'served' },
+  /** The upstream returned 4xx, or may not be called again. */
+  refused: { from: UNSERVED, to: 'refundable' },
+  /** It is final, and the amount received is below the price. */
+  short: { from: UNSERVED, to: 'unmatched' },
+} as const satisfies Readonly<Record<string, Transition>>;
+
+export type PaymentEvent = keyof typeof PAYMENT_EVENTS;
 
 /** `x402/<network>/<hash>`: the id of its settlement and of its workflow. */
 export function paymentId(network: string, messageHash: string): string {

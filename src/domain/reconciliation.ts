@@ -1,5 +1,4 @@
 import { type Alarm, WHOLE } from './alerts.ts';
-import type { Slots } from './slots.ts';
 
 /** The balance of an account, on chain or in the database, in base units. `asset` is `SOL` or a mint. */
 export interface Holding {
@@ -21,21 +20,17 @@ export interface Difference {
   readonly record: bigint;
 }
 
-/** Counts of a comparison, and its lowest and highest slot (null if none). A wallet that is retried counts again. */
+/** Counts of a comparison. A wallet that is retried counts again. */
 export interface Tally {
   readonly wallets: number;
   readonly accounts: number;
   readonly differences: number;
-  readonly slots: Slots | null;
 }
 
-export interface ReconciliationReport {
-  readonly wallets: number;
-  readonly accounts: number;
-  readonly differences: number;
+export interface ReconciliationReport extends Tally {
   /** Token accounts with pending confidential transfers. */
   readonly confidential: number;
-  /** Wallets without an agreeing quorum: they are not compared, and are retried. */
+  /** Wallets that could not be compared, and are retried. */
   readonly unread: number;
   /** False if the scan did not reach the slot of the nodes: the next round continues there. */
   readonly complete: boolean;

@@ -1,10 +1,20 @@
-export const GOING_ON = ['starting', 'tail', 'catch-up'] as const;
+export const IN_PROGRESS = ['starting', 'tail', 'catch-up'] as const;
 
 /** States in which the scan waits for nodes or operators. */
-export const STANDING_STILL = ['waiting', 'stopped'] as const;
+export const HALTED = ['waiting', 'stopped'] as const;
 
 /** States without a reported status. */
-export const UNTOLD = ['silent', 'absent'] as const;
+export const WITHOUT_REPORT = ['silent', 'absent'] as const;
+
+/**
+ * What a worker reports: its state, the finalized slot of a quorum or null, and why the scan makes no progress. Pause
+ * and gap have rows of their own.
+ */
+export interface ScanReport {
+  readonly state: (typeof IN_PROGRESS | typeof HALTED)[number] | 'paused' | 'gap';
+  readonly tip: bigint | null;
+  readonly reason: string | null;
+}
 
 /** Slots as decimal strings, both ends inclusive. */
 export interface ScanRange {
@@ -38,10 +48,9 @@ export interface JoinEnd {
   readonly reason: string | null;
 }
 
-/** How long to follow the chain. `since`: start of the current standstill by the last status; null if none. */
+/** How long to follow the chain. */
 export interface TailOrder {
   readonly seconds: number;
-  readonly since: string | null;
 }
 
 /** The last block that was linked, scanned and committed; decimal strings. */
@@ -57,9 +66,9 @@ export interface ScanPosition {
   /** The newest slot that a quorum has finalized, by the last worker report; null without one. */
   readonly tip: string | null;
   readonly lag: string | null;
-  /** From the newest report; null before the first one, and while the scan is paused. */
+  /** Average of about the last minute; null while unknown, and while the scan makes no progress. */
   readonly blocksPerSecond: number | null;
-  /** ISO-8601 time of the worker's report; null without one. */
+  /** ISO-8601 time of the newest worker report; null without one. */
   readonly at: string | null;
 }
 
@@ -70,29 +79,24 @@ interface Standstill {
 }
 
 /**
- * Status of the scan, by its `state`. Cursor, pauses and gaps come from PostgreSQL; the rest comes from worker
- * reports and may be some seconds older.
+ * Status of the scan, by its `state`. All of it is read from PostgreSQL. Workers report at each change of state, and
+ * otherwise every two seconds.
  *
  * - `starting`, `tail`, `catch-up`: in progress: it starts, reads blocks as they are finalized, or reads many in
  *   parallel.
  * - `waiting`: waits for nodes; `stopped`: waits for an operator.
  * - `paused`: an operator paused it, and an operator must resume it.
  * - `gap`: the chain links to blocks in the slots of `gap`, and no node returns them.
- * - `silent`: no worker reports; `absent`: not started.
+ * - `silent`: no worker has reported for a minute; `absent`: not started.
  */
 export type ScanStatus = ScanPosition &
   (
-    | { readonly state: (typeof GOING_ON)[number] }
-    | ({ readonly state: (typeof STANDING_STILL)[number] } & Standstill)
+    | { readonly state: (typeof IN_PROGRESS)[number] }
+    | ({ readonly state: (typeof HALTED)[number] } & Standstill)
     | ({ readonly state: 'paused'; readonly actor: string } & Standstill)
     | ({ readonly state: 'gap'; readonly gap: ScanRange } & Standstill)
-    | { readonly state: (typeof UNTOLD)[number] }
+    | { readonly state: (typeof WITHOUT_REPORT)[number] }
   );
-
-/** Start of the standstill, ISO-8601; null if the scan makes progress, or if no status is known. */
-export function sinceOf(status: ScanStatus): string | null {
-  return 'since' in status ? status.since : null;
-}
 
 export const GAP_STATES = ['open', 'filled', 'closed'] as const;
 
@@ -106,6 +110,3 @@ export interface ScanGap extends ScanRange {
   /** When a rescan had read all blocks of a closed gap from a quorum of nodes; null before. */
   readonly readAt: string | null;
 }
-
-/** Name of the signal with which an activity reports the scan's status to its workflow. */
-export const SCAN_REPORT = 'scanReport';

@@ -1,6 +1,24 @@
 /**
- * States of a settlement: one obligation that must reach the chain at most once. `finalized`, `rejected`, `cancelled`,
- * `failed` and `dead` are terminal. Only an adopted message, never composed anew, ends as `dead`.
+ * States of a settlement: one obligation that must reach the chain at most once. `NEXT` below has the transitions as
+ * the ledger enforces them.
+ *
+ * | state | meaning | next states |
+ * |---|---|---|
+ * | requested | stored, nothing composed | awaiting_confirmation, awaiting_funds, preparing; rejected, cancelled; held |
+ * | awaiting_confirmation | the customer must confirm the destination | awaiting_funds, preparing; rejected, cancelled; held |
+ * | awaiting_funds | the wallet lacks the amount | awaiting_confirmation, preparing; rejected, cancelled; held |
+ * | preparing | an attempt waits for signatures, or the next one is composed | awaiting_confirmation, awaiting_funds, sending; rejected, cancelled, failed, dead; held |
+ * | sending | the attempt is signed, and sent until the chain has a verdict | preparing, confirmed; finalized, failed, dead; held |
+ * | confirmed | a node shows the attempt in a confirmed block | sending (a fork reverted it); finalized, failed; held |
+ * | held | no verdict, or a reason that an operator or the nodes must end | every state but requested |
+ * | finalized | end: an attempt landed | |
+ * | rejected | end: it can never be paid, and no attempt can land | |
+ * | cancelled | end: by request, or an operator knows that it is paid (`PAID_ALREADY`) | |
+ * | failed | end: an attempt failed on chain for a cause that does not pass | |
+ * | dead | end: an adopted message is proved dead; only its buyer can make another one | |
+ *
+ * While an attempt may land, a held settlement goes only where that attempt leads. A settlement that a dead attempt has
+ * paid ({@link isPaidByDead}) stays held until an operator ends it or judges that payment as false.
  */
 export const SETTLEMENT_STATUSES = [
   'requested',
@@ -68,7 +86,7 @@ export function isPaidByDead(row: {
   return row.status === 'held' && row.reason?.code === PAID_BY_DEAD;
 }
 
-/** Allowed state transitions. Operator orders are absent: only the chain and the customer change states about money. */
+/** Operator orders are absent: only the chain and the customer change states about money. */
 const NEXT: Readonly<Record<SettlementStatus, readonly SettlementStatus[]>> = {
   requested: ['awaiting_confirmation', 'awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
   awaiting_confirmation: ['awaiting_funds', 'preparing', 'rejected', 'cancelled', 'held'],
@@ -85,7 +103,6 @@ const NEXT: Readonly<Record<SettlementStatus, readonly SettlementStatus[]>> = {
   ],
   sending: ['preparing', 'confirmed', 'finalized', 'failed', 'dead', 'held'],
   confirmed: ['sending', 'finalized', 'failed', 'held'],
-  // The ledger limits a held settlement with a live attempt further: only to states that the attempt leads to.
   held: [
     'awaiting_confirmation',
     'awaiting_funds',

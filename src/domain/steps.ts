@@ -10,8 +10,8 @@ export interface PreparedAttempt {
   readonly maxFeeLamports: string;
   /** Upper bound of the rent for accounts that it creates, decimal lamports. */
   readonly maxRentLamports: string;
-  /** Whether it creates the receiver's token account; absent for other kinds, and for attempts of older workers. */
-  readonly createsAccount?: boolean;
+  /** Whether it creates the receiver's token account. */
+  readonly createsAccount: boolean;
   /** The durable nonce account of its lifetime; absent for a blockhash. */
   readonly nonceAccount?: string;
   /** Signatures still needed from our keys, the fee payer's last; absent if the workflow derives them itself. */
@@ -79,4 +79,14 @@ export interface SettlementEnd {
   readonly reason: StatusReason | null;
   /** base58 signature of the newest signed attempt. */
   readonly signature: string | null;
+}
+
+/** Name of the signal with a {@link LandingReport}, sent by the waiting activity to its own workflow. */
+export const LANDING_REPORT = 'landingReport';
+
+/** Progress of a landing wait. For display only: a lost, late or repeated report changes no decision. */
+export interface LandingReport {
+  readonly n: number;
+  readonly status: 'sending' | 'confirmed' | 'held';
+  readonly reason: StatusReason | null;
 }

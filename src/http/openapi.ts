@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
@@ -10,6 +11,34 @@ const zodToJsonConfig = {
     delete jsonSchema.readOnly;
   },
 };
+
+const addSchemas = createJsonSchemaTransformObject({ zodToJsonConfig });
+
+type Schemas = Readonly<Record<string, unknown>>;
+type Document = ReturnType<typeof addSchemas> & { paths?: object; components?: { schemas?: Schemas } };
+
+/** The names of all schemas that `part` references, directly or not. */
+function referenced(part: unknown, schemas: Schemas, found = new Set<string>()): ReadonlySet<string> {
+  for (const [, name = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g))
+    if (!found.has(name)) referenced(schemas[name], schemas, found.add(name));
+  return found;
+}
+
+/**
+ * The library lists every schema twice: for responses, and with the suffix `Input` for requests. Keeps the referenced
+ * schemas, each once and without the suffix.
+ */
+function withSchemasOnce(document: Document): Document {
+  const schemas = document.components?.schemas ?? {};
+  const kept: Record<string, unknown> = {};
+  for (const name of [...referenced(document.paths, schemas)].sort()) {
+    const id = name.replace(/Input$/, '');
+    if (!isDeepStrictEqual((kept[id] ??= schemas[name]), schemas[name]))
+      throw new Error(`the schema ${id} of requests differs from that of responses`);
+  }
+  const text = JSON.stringify({ ...document, components: { ...document.components, schemas: kept } });
+  return JSON.parse(text.replaceAll(/("#\/components\/schemas\/\w+?)Input"/g, '$1"'));
+}
 
 /** The page loads nothing from other hosts, and sends requests only to this API. */
 const PAGE_CSP = {
@@ -39,7 +68,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       security: [{ apiKey: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
-    transformObject: createJsonSchemaTransformObject({ zodToJsonConfig }),
+    transformObject: (source) => withSchemasOnce(addSchemas(source)),
   });
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: PAGE_CSP });

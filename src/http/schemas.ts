@@ -1,13 +1,19 @@
 import { z } from 'zod';
-import type { Warning } from '../client/deposit-addresses.ts';
 import { ADDRESS_TEXT } from '../domain/address.ts';
 import { U64_MAX } from '../domain/amount.ts';
 import { CURSOR } from '../ledger/page.ts';
 
-export const time = z.string().meta({ format: 'date-time' });
+/** A time in a response, sent as ISO 8601. */
+export const time = z
+  .union([z.date(), z.string()])
+  .transform((at) => (typeof at === 'string' ? at : at.toISOString()))
+  .pipe(z.string().meta({ format: 'date-time' }));
 
-/** A slot, height, sequence or amount as a decimal string. */
-export const u64 = z.string().meta({ pattern: '^[0-9]{1,20}$' });
+/** A number in a response, sent as a decimal string. */
+export const decimal = (text: z.ZodString) => z.union([z.bigint(), z.string()]).transform(String).pipe(text);
+
+/** A slot, height, sequence or amount in a response. */
+export const u64 = decimal(z.string().meta({ pattern: '^[0-9]{1,20}$' }));
 
 /** Pattern of the numbers from 1 to `max` without leading zeros. */
 export function numbersTo(max: bigint): string {
@@ -89,7 +95,7 @@ export const WarningBody = z
     code: z.string().describe('Stable identifier of the warning, for programs'),
     message: z.string().describe('Explanation, for display'),
   })
-  .meta({ id: 'Warning' }) satisfies z.ZodType<Warning>;
+  .meta({ id: 'Warning' });
 
 export const PROBLEM_TYPE = 'application/problem+json';
 

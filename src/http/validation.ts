@@ -1,7 +1,7 @@
-import type { FastifySchemaCompiler } from 'fastify';
+import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
 import type { z } from 'zod';
 import { DomainError } from '../domain/errors.ts';
-import { describeIssue } from './validation-messages.ts';
+import { describeIssue } from '../domain/validation-messages.ts';
 
 /** Validates part of a request. Errors become InvalidRequest with the invalid fields, at most ten. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
@@ -10,6 +10,12 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
     const { data: value, error } = schema.safeParse(data, { error: describeIssue });
     return error === undefined ? { value } : { error: fieldsAtFault(error.issues) };
   };
+
+/** Serializes a response as its schema says: other fields are left out. */
+export const serializerCompiler: FastifySerializerCompiler<z.ZodType> =
+  ({ schema }) =>
+  (data: unknown) =>
+    JSON.stringify(schema.parse(data));
 
 /** Requests may contain any number of fields with names of any length. */
 const MOST_NAMED = 10;

@@ -6,14 +6,13 @@ import {
   type RawBuilder,
   sql,
 } from 'kysely';
-import type { Alarm, AlertKind } from '../domain/alerts.ts';
+import type { AlertKind } from '../domain/alerts.ts';
+import type { AttemptState } from '../domain/attempt.ts';
 import type { SettlementStatus } from '../domain/settlement.ts';
+import type { Address, BlockHeight, Blockhash, Lamports, Signature, Slot } from '../domain/units.ts';
 import type { DepositTables } from './deposits/deposit-tables.ts';
 import type { WebhookTables } from './webhooks/webhook-tables.ts';
 import type { PaymentTables } from './x402/payment-tables.ts';
-
-/** `prepared` and `signed` are live; the other states are final. */
-export type AttemptState = 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
 
 interface SettlementTable {
   id: string;
@@ -48,38 +47,39 @@ interface AttemptTable {
   /** The settlement's kind. */
   kind: string;
   /** base58, in the order of the message's account keys: the first pays the fee. */
-  signers: readonly string[];
+  signers: readonly Address[];
   messageHash: string;
   message: string;
   /** The blockhash in the message, or the nonce of its nonce account. */
-  blockhash: string;
+  blockhash: Blockhash;
   /** Slot at which the blockhash was read; for an adopted message, the slot of the block `adoptedFrom`. */
-  blockhashSlot: bigint;
+  blockhashSlot: Slot;
   /** Null for a durable nonce, which does not expire. */
-  blockhashHeight: bigint | null;
-  lastValidBlockHeight: bigint | null;
+  blockhashHeight: BlockHeight | null;
+  lastValidBlockHeight: BlockHeight | null;
   /** Hash of a finalized block before which an adopted message cannot have landed; null for our messages. */
-  adoptedFrom: string | null;
-  nonceAccount: string | null;
+  adoptedFrom: Blockhash | null;
+  nonceAccount: Address | null;
   /** True if the transaction only advances the nonce that another attempt uses. */
   bareAdvance: Generated<boolean>;
   computeUnitLimit: number;
   computeUnitPriceMicroLamports: bigint;
-  feeLamports: bigint;
-  rentLamports: bigint;
-  createsAccount: Generated<boolean | null>;
+  feeLamports: Lamports;
+  rentLamports: Lamports;
+  /** Whether it creates the token account of the receiver, maybe without rent. */
+  createsAccount: Generated<boolean>;
   state: AttemptState;
   /** base58, one for each signer; null for signers that have not signed. */
-  signatures: readonly (string | null)[];
+  signatures: readonly (Signature | null)[];
   /** The transaction's signature, which is the fee payer's. */
-  signature: GeneratedAlways<string | null>;
-  slot: bigint | null;
+  signature: GeneratedAlways<Signature | null>;
+  slot: Slot | null;
   error: string | null;
   proof: ColumnType<unknown, string | null, string | null>;
   /** Epoch of the database when the row was inserted: see `GENERATION`. */
   generation: Generated<number>;
   createdAt: Generated<Date>;
-  /** Null while the attempt is live, and for attempts that ended before this column existed. */
+  /** Null while the attempt is live. */
   endedAt: Generated<Date | null>;
 }
 
@@ -166,7 +166,7 @@ interface ContinuityTable {
   /** Epoch: the number of gaps that have ended. */
   generation: Generated<number>;
   /** Unassigned addresses up to here may belong to users that a restore has lost; 0: none. */
-  doubtfulUpTo: Generated<bigint>;
+  withheldUpTo: Generated<bigint>;
 }
 
 interface LostNonceTable {
@@ -179,20 +179,6 @@ interface ClusterTable {
   one: Generated<boolean>;
   genesisHash: string;
   boundAt: Generated<Date>;
-}
-
-interface NodeLedgerTable {
-  node: string;
-  firstSlot: bigint;
-  finalizedSlot: bigint;
-  gapFrom: bigint | null;
-  gapTo: bigint | null;
-}
-
-interface NodeViewTable {
-  worker: string;
-  alarms: ColumnType<readonly Alarm[], string, string>;
-  seenAt: Generated<Date>;
 }
 
 /** Tables in camelCase, as queries name them. numeric and int8 are bigint. */
@@ -211,8 +197,6 @@ export interface Tables extends DepositTables, PaymentTables, WebhookTables {
   nonceAccount: NonceAccountTable;
   lostNonce: LostNonceTable;
   cluster: ClusterTable;
-  nodeLedger: NodeLedgerTable;
-  nodeView: NodeViewTable;
 }
 
 export type Database = Kysely<Tables>;
@@ -225,4 +209,17 @@ export function anyOf(values: readonly string[]): RawBuilder<string> {
 /** {@link anyOf} for integers, which cursors and callers may have as decimal strings. */
 export function anyOfNumbers(values: readonly (bigint | string)[]): RawBuilder<bigint> {
   return sql<bigint>`any(${values.map(String)}::bigint[])`;
+}
+
+declare const LOCK: unique symbol;
+
+/** Proof that this transaction has a lock: only the function that takes the lock makes it. */
+export type Locked<Held, Lock extends string> = Held & { readonly [LOCK]: Lock };
+
+/** A value as JSON, bigint as decimal strings; null for null and undefined. */
+export function toJson(proof: unknown): string | null {
+  if (proof === null || proof === undefined) return null;
+  return JSON.stringify(proof, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
 }

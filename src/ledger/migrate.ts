@@ -14,20 +14,14 @@ import { deposits } from './migrations/0009-deposits.ts';
 import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
-import { failures } from './migrations/0013-failures.ts';
 import { dueAudits } from './migrations/0014-due-audits.ts';
-import { madeAccounts } from './migrations/0015-made-accounts.ts';
 import {
-  attemptsByPayer,
   depositsByFilter,
   hotWallets as hotWalletsByAddress,
   oldEvents,
   openAlerts,
   paymentsByState,
-  reservationSums,
-  settlementsByKind,
   waitingDeliveries,
-  withdrawalPositions,
 } from './migrations/0016-size.ts';
 
 /** Migrations by name. The names give the order. */
@@ -51,19 +45,13 @@ export const MIGRATIONS: Migrations = {
   '0010-webhooks': webhooks,
   '0011-reconciliation': reconciliation,
   '0012-payments': payments,
-  '0013-failures': failures,
   '0014-due-audits': dueAudits,
-  '0015-made-accounts': madeAccounts,
-  '0016-attempts-by-payer': attemptsByPayer,
   '0016-deposits-by-filter': depositsByFilter,
   '0016-hot-wallets': hotWalletsByAddress,
   '0016-old-events': oldEvents,
   '0016-open-alerts': openAlerts,
   '0016-payments-by-state': paymentsByState,
-  '0016-reservation-sums': reservationSums,
-  '0016-settlements-by-kind': settlementsByKind,
   '0016-waiting-deliveries': waitingDeliveries,
-  '0016-withdrawal-positions': withdrawalPositions,
 };
 
 const UNDEFINED_TABLE = '42P01';

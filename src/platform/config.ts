@@ -1,6 +1,6 @@
+import ipaddr from 'ipaddr.js';
 import type { z } from 'zod';
 import { isLoopback } from '../domain/loopback.ts';
-import { isPrivateAddress } from './private-address.ts';
 import { REQUIRED, type Role, SETTINGS } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;
@@ -59,10 +59,15 @@ function checkTogether(settings: Settings, role: Role): void {
   }
 }
 
+/** Ranges that are not routed publicly: RFC 1918, the loopback of each family, and fc00::/7. */
+const PRIVATE: ReadonlySet<string> = new Set(['private', 'loopback', 'uniqueLocal']);
+
 /** True if third parties can read and change the traffic. A host name may resolve anywhere, so only IPs count. */
 function isReadable(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol !== 'https:' && !isLoopback(url) && !isPrivateAddress(hostname);
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  const isPrivate = ipaddr.isValid(bare) && PRIVATE.has(ipaddr.process(bare).range());
+  return protocol !== 'https:' && !isLoopback(url) && !isPrivate;
 }
 
 function keypairOf({ signerKey, signerKeyFile }: Settings): string | undefined {

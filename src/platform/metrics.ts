@@ -1,5 +1,7 @@
 import { createServer, type Server } from 'node:http';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { AlertKind } from '../domain/alerts.ts';
+import { type SettlementCount, UNFINISHED, WITHDRAWAL } from '../domain/settlement.ts';
 
 /** Metrics of a process without Temporal workers, including Node.js metrics. Workers use the SDK's own endpoint. */
 export function createRegistry(): Registry {
@@ -23,4 +25,43 @@ export async function serveMetrics(registry: Registry, address: string): Promise
     server.listen(Number(port), host, resolve);
   });
   return server;
+}
+
+/** Gauge `sluice_alerts_open{kind}`. The returned function updates it for each kind of `openByKind`. */
+export function meterAlerts(
+  registry: Registry,
+  openByKind: () => Promise<ReadonlyMap<AlertKind, number>>,
+): () => Promise<void> {
+  const gauge = new Gauge({
+    name: 'sluice_alerts_open',
+    help: 'Open alerts by kind.',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
+  return async () => {
+    for (const [kind, open] of await openByKind()) gauge.set({ kind }, open);
+  };
+}
+
+/**
+ * Gauge `sluice_settlements_unfinished{kind,status}`. The returned function updates it for every unfinished status of
+ * withdrawals and of each kind seen since the process started, 0 included.
+ */
+export function meterSettlements(
+  registry: Registry,
+  countUnfinished: () => Promise<readonly SettlementCount[]>,
+): () => Promise<void> {
+  const gauge = new Gauge({
+    name: 'sluice_settlements_unfinished',
+    help: 'Settlements that have not ended, by kind and status.',
+    labelNames: ['kind', 'status'],
+    registers: [registry],
+  });
+  const kinds = new Set([WITHDRAWAL]);
+  return async () => {
+    const counts = await countUnfinished();
+    for (const { kind } of counts) kinds.add(kind);
+    for (const kind of kinds) for (const status of UNFINISHED) gauge.set({ kind, status }, 0);
+    for (const { kind, status, count } of counts) gauge.set({ kind, status }, count);
+  };
 }

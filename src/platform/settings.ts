@@ -7,28 +7,28 @@ export type Role = 'api' | 'chain' | 'signer' | 'x402' | 'all' | 'tool';
 
 const U64_MAX = 2n ** 64n - 1n;
 
-const flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true');
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/, 'must be a port number')
-  .transform(Number)
-  .refine((value) => value <= 65_535, 'must be a port number');
-const microLamports = z
-  .string()
-  .regex(/^\d{1,20}$/, 'must be a whole number of micro-lamports')
+const digits = (most: number, message: string) => z.string().regex(new RegExp(`^\\d{1,${most}}$`), message);
+const inRange = (least: number, most: number, message: string) =>
+  digits(String(most).length, message)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, message);
+const whole = (of: string, least: number, most: number) =>
+  inRange(least, most, `must be a whole number of ${of}, ${least} to ${most}`);
+const oneOf = <const Values extends readonly [string, ...string[]]>(...values: Values) =>
+  z.enum(values, `must be ${values.slice(0, -1).join(', ')} or ${values.at(-1)}`);
+
+const flag = oneOf('true', 'false').transform((text) => text === 'true');
+const port = inRange(0, 65_535, 'must be a port number');
+const rate = whole('requests', 1, 999_999);
+const lamports = digits(19, 'must be a whole number of lamports').transform(BigInt);
+const slot = digits(18, 'must be the number of a slot').transform(BigInt);
+const microLamports = digits(20, 'must be a whole number of micro-lamports')
   .transform(BigInt)
   .refine((value) => value <= U64_MAX, 'must fit into 64 bits');
-const rate = z
-  .string()
-  .regex(/^[1-9]\d{0,5}$/, 'must be a whole number of requests, 1 to 999999')
-  .transform(Number);
-const slot = z
-  .string()
-  .regex(/^\d{1,18}$/, 'must be the number of a slot')
-  .transform(BigInt);
 const hostPort = z.string().regex(/^[^\s:/]+:\d{1,5}$/, 'must be host:port');
 const url = (protocol: RegExp, kind: string) => z.url({ protocol, error: `must be ${kind} URL` });
 const httpUrl = url(/^https?$/, 'an http or https');
+const address = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
 
 const buildId = z
   .string()
@@ -40,27 +40,17 @@ const deploymentName = z
     /^[A-Za-z0-9][\w/-]{0,99}$/,
     'must be 1 to 100 letters, digits or _ / -, and begin with a letter or digit',
   );
-
-const rpcUrls = z
+const urlPath = z
   .string()
-  .transform((text) => text.split(',').map((part) => part.trim()))
-  .pipe(z.array(httpUrl).min(1))
-  .readonly();
+  .regex(/^\/[A-Za-z0-9._~-]*(\/[A-Za-z0-9._~-]+)*$/, 'must be a path such as /facilitator, or /');
 
-const list = z
-  .string()
-  .transform((text) => text.split(',').map((part) => part.trim()))
-  .pipe(z.array(z.string().min(1, 'must be a list, separated by commas')))
-  .readonly();
-
+const parts = z.string().transform((text) => text.split(',').map((part) => part.trim()));
+const list = parts.pipe(z.array(z.string().min(1, 'must be a list, separated by commas'))).readonly();
+const rpcUrls = parts.pipe(z.array(httpUrl).min(1)).readonly();
 const addresses = list.pipe(
   z.array(z.string().regex(ADDRESS_TEXT, 'must be base58 addresses, separated by commas')).readonly(),
 );
-
-const lamports = z
-  .string()
-  .regex(/^\d{1,19}$/, 'must be a whole number of lamports')
-  .transform(BigInt);
+const quoteSecrets = parts.pipe(z.array(z.string().min(32, 'must have at least 32 characters')));
 
 const worthOfAssets = z.string().transform((text, context): ReadonlyMap<string, bigint> => {
   const worths = new Map<string, bigint>();
@@ -86,9 +76,8 @@ const tokenPolicy = z.string().transform((text, context): TokenPolicy => {
   return z.NEVER;
 });
 
-const payloadKeys = z
-  .string()
-  .transform((text) => text.split(',').map((key) => Buffer.from(key.trim(), 'base64')))
+const payloadKeys = parts
+  .transform((keys) => keys.map((key) => Buffer.from(key, 'base64')))
   .refine((keys) => keys.every((key) => key.length === 32), 'must be base64 of 32 bytes');
 
 const signerKey = z
@@ -98,175 +87,94 @@ const signerKey = z
     'must be a JSON array of 64 bytes',
   );
 
+const setting = <Schema extends z.ZodType>(name: string, schema: Schema) => ({ name, schema });
+
 /** Every setting: its name in the environment, and its schema with the default. */
 export const SETTINGS = {
-  temporalAddress: { name: 'TEMPORAL_ADDRESS', schema: hostPort.default('127.0.0.1:7233') },
-  temporalNamespace: { name: 'TEMPORAL_NAMESPACE', schema: z.string().default('default') },
-  databaseUrl: { name: 'DATABASE_URL', schema: url(/^postgres(ql)?$/, 'a postgres').optional() },
-  rpcUrls: { name: 'SLUICE_RPC_URLS', schema: rpcUrls.optional() },
-  rpcRequestsPerSecond: { name: 'SLUICE_RPC_REQUESTS_PER_SECOND', schema: rate.optional() },
-  maxTransactionVersion: {
-    name: 'SLUICE_MAX_TRANSACTION_VERSION',
-    schema: z
-      .string()
-      .regex(/^\d{1,3}$/, 'must be the number of a transaction version')
-      .transform(Number)
-      .default(1),
-  },
-  cluster: {
-    name: 'SLUICE_CLUSTER',
-    schema: z
-      .enum(['localnet', 'devnet', 'mainnet-beta'], 'must be localnet, devnet or mainnet-beta')
-      .default('localnet'),
-  },
-  hotWallet: {
-    name: 'SLUICE_HOT_WALLET',
-    schema: z.string().regex(ADDRESS_TEXT, 'must be a base58 address').optional(),
-  },
-  signerKeyFile: { name: 'SLUICE_SIGNER_KEY_FILE', schema: z.string().optional() },
-  signerKey: { name: 'SLUICE_SIGNER_KEY', schema: signerKey.optional() },
-  workerRole: {
-    name: 'SLUICE_WORKER_ROLE',
-    schema: z.enum(['chain', 'signer', 'x402', 'all'], 'must be chain, signer, x402 or all').default('all'),
-  },
+  temporalAddress: setting('TEMPORAL_ADDRESS', hostPort.default('127.0.0.1:7233')),
+  temporalNamespace: setting('TEMPORAL_NAMESPACE', z.string().default('default')),
+  databaseUrl: setting('DATABASE_URL', url(/^postgres(ql)?$/, 'a postgres').optional()),
+  rpcUrls: setting('SLUICE_RPC_URLS', rpcUrls.optional()),
+  rpcRequestsPerSecond: setting('SLUICE_RPC_REQUESTS_PER_SECOND', rate.optional()),
+  maxTransactionVersion: setting(
+    'SLUICE_MAX_TRANSACTION_VERSION',
+    inRange(0, 999, 'must be the number of a transaction version').default(1),
+  ),
+  cluster: setting('SLUICE_CLUSTER', oneOf('localnet', 'devnet', 'mainnet-beta').default('localnet')),
+  hotWallet: setting('SLUICE_HOT_WALLET', address.optional()),
+  signerKeyFile: setting('SLUICE_SIGNER_KEY_FILE', z.string().optional()),
+  signerKey: setting('SLUICE_SIGNER_KEY', signerKey.optional()),
+  workerRole: setting('SLUICE_WORKER_ROLE', oneOf('chain', 'signer', 'x402', 'all').default('all')),
   /** Build ID of this worker for Temporal worker versioning; unversioned if it is not set. */
-  workerBuildId: { name: 'SLUICE_WORKER_BUILD_ID', schema: buildId.optional() },
-  workerDeploymentName: { name: 'SLUICE_WORKER_DEPLOYMENT_NAME', schema: deploymentName.default('sluice') },
+  workerBuildId: setting('SLUICE_WORKER_BUILD_ID', buildId.optional()),
+  workerDeploymentName: setting('SLUICE_WORKER_DEPLOYMENT_NAME', deploymentName.default('sluice')),
   /** Paths of solana-keygen files of the x402 worker, or of the signer if the keys are kept there. */
-  feePayerKeyFiles: { name: 'SLUICE_FEE_PAYER_KEY_FILES', schema: list.default([]) },
+  feePayerKeyFiles: setting('SLUICE_FEE_PAYER_KEY_FILES', list.default([])),
   /** `feePayers`: keys that new quotes name. `retiredFeePayers`: keys that only older quotes name. */
-  feePayers: { name: 'SLUICE_FEE_PAYERS', schema: addresses.default([]) },
-  retiredFeePayers: { name: 'SLUICE_RETIRED_FEE_PAYERS', schema: addresses.default([]) },
-  x402Routes: { name: 'SLUICE_X402_ROUTES', schema: z.string().optional() },
-  x402Host: { name: 'SLUICE_X402_HOST', schema: z.string().default('127.0.0.1') },
-  x402Port: { name: 'SLUICE_X402_PORT', schema: port.default(4021) },
+  feePayers: setting('SLUICE_FEE_PAYERS', addresses.default([])),
+  retiredFeePayers: setting('SLUICE_RETIRED_FEE_PAYERS', addresses.default([])),
+  x402Routes: setting('SLUICE_X402_ROUTES', z.string().optional()),
+  x402Host: setting('SLUICE_X402_HOST', z.string().default('127.0.0.1')),
+  x402Port: setting('SLUICE_X402_PORT', port.default(4021)),
   /** Public URL of the gateway, if it differs from its listening address. */
-  x402PublicUrl: { name: 'SLUICE_X402_PUBLIC_URL', schema: httpUrl.optional() },
-  x402QuoteSecret: {
-    name: 'SLUICE_X402_QUOTE_SECRET',
-    schema: z
-      .string()
-      .transform((text) => text.split(',').map((part) => part.trim()))
-      .pipe(z.array(z.string().min(32, 'must have at least 32 characters')))
-      .optional(),
-  },
-  x402FacilitatorOpen: { name: 'SLUICE_X402_FACILITATOR_OPEN', schema: flag.default(false) },
-  x402TrustedProxies: { name: 'SLUICE_X402_TRUSTED_PROXIES', schema: list.default([]) },
-  x402MaxFeeLamports: { name: 'SLUICE_X402_MAX_FEE_LAMPORTS', schema: lamports.default(15_000n) },
+  x402PublicUrl: setting('SLUICE_X402_PUBLIC_URL', httpUrl.optional()),
+  x402QuoteSecret: setting('SLUICE_X402_QUOTE_SECRET', quoteSecrets.optional()),
+  x402FacilitatorOpen: setting('SLUICE_X402_FACILITATOR_OPEN', flag.default(false)),
+  x402TrustedProxies: setting('SLUICE_X402_TRUSTED_PROXIES', list.default([])),
+  x402MaxFeeLamports: setting('SLUICE_X402_MAX_FEE_LAMPORTS', lamports.default(15_000n)),
   /** Value of a whole token in lamports, and the maximum priority fee in percent of a payment's value. */
-  x402AssetLamports: {
-    name: 'SLUICE_X402_ASSET_LAMPORTS',
-    schema: worthOfAssets.default(new Map()),
-  },
-  x402MaxFeePercent: {
-    name: 'SLUICE_X402_MAX_FEE_PERCENT',
-    schema: z
-      .string()
-      .regex(/^\d{1,5}$/, 'must be a whole number of percent, 0 to 99999')
-      .transform(BigInt)
-      .default(100n),
-  },
-  x402MaxComputeUnits: {
-    name: 'SLUICE_X402_MAX_COMPUTE_UNITS',
-    schema: z
-      .string()
-      .regex(/^[1-9]\d{3,6}$/, 'must be a whole number of compute units, 1000 to 1400000')
-      .transform(Number)
-      .default(60_000),
-  },
+  x402AssetLamports: setting('SLUICE_X402_ASSET_LAMPORTS', worthOfAssets.default(new Map())),
+  x402MaxFeePercent: setting(
+    'SLUICE_X402_MAX_FEE_PERCENT',
+    whole('percent', 0, 99_999).transform(BigInt).default(100n),
+  ),
+  x402MaxComputeUnits: setting(
+    'SLUICE_X402_MAX_COMPUTE_UNITS',
+    whole('compute units', 1_000, 1_400_000).default(60_000),
+  ),
   /** Balance below which a fee payer raises the alert `fee_payer_low`. */
-  x402FeePayerLow: {
-    name: 'SLUICE_X402_FEE_PAYER_LOW_LAMPORTS',
-    schema: lamports.default(50_000_000n),
-  },
+  x402FeePayerLow: setting('SLUICE_X402_FEE_PAYER_LOW_LAMPORTS', lamports.default(50_000_000n)),
   /** Path of the facilitator, such as `/facilitator`, or `/` for the root. */
-  x402FacilitatorPath: {
-    name: 'SLUICE_X402_FACILITATOR_PATH',
-    schema: z
-      .string()
-      .regex(/^\/[A-Za-z0-9._~-]*(\/[A-Za-z0-9._~-]+)*$/, 'must be a path such as /facilitator, or /')
-      .default('/facilitator'),
-  },
-  x402FacilitatorRate: { name: 'SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', schema: rate.optional() },
+  x402FacilitatorPath: setting('SLUICE_X402_FACILITATOR_PATH', urlPath.default('/facilitator')),
+  x402FacilitatorRate: setting('SLUICE_X402_FACILITATOR_REQUESTS_PER_SECOND', rate.optional()),
   /** Fee limits per hour, in lamports: of each fee payer key, and for each buyer. */
-  x402FeePayerBudget: {
-    name: 'SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR',
-    schema: lamports.default(1_000_000_000n),
-  },
-  x402BuyerBudget: { name: 'SLUICE_X402_BUYER_LAMPORTS_PER_HOUR', schema: lamports.default(100_000_000n) },
-  httpHost: { name: 'SLUICE_HTTP_HOST', schema: z.string().default('127.0.0.1') },
-  httpPort: { name: 'SLUICE_HTTP_PORT', schema: port.default(3402) },
-  apiUrl: { name: 'SLUICE_API_URL', schema: httpUrl.optional() },
-  apiKey: {
-    name: 'SLUICE_API_KEY',
-    schema: z.string().min(16, 'must have at least 16 characters').optional(),
-  },
-  addressManifestKey: {
-    name: 'SLUICE_ADDRESS_MANIFEST_KEY',
-    schema: z.string().regex(ADDRESS_TEXT, 'must be a base58 public key').optional(),
-  },
-  addressLowWater: {
-    name: 'SLUICE_ADDRESS_LOW_WATER',
-    schema: z
-      .string()
-      .regex(/^\d{1,6}$/, 'must be a whole number of addresses, 0 to 999999')
-      .transform(Number)
-      .default(100),
-  },
-  explorerUrl: { name: 'SLUICE_EXPLORER_URL', schema: httpUrl.default('https://explorer.solana.com') },
-  logLevel: {
-    name: 'SLUICE_LOG_LEVEL',
-    schema: z
-      .enum(
-        ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
-        'must be trace, debug, info, warn, error or silent',
-      )
-      .default('info'),
-  },
-  metricsAddress: { name: 'SLUICE_METRICS_ADDRESS', schema: hostPort.optional() },
-  priorityFloorMicroLamports: {
-    name: 'SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS',
-    schema: microLamports.default(1_000n),
-  },
-  priorityCapMicroLamports: {
-    name: 'SLUICE_PRIORITY_CAP_MICRO_LAMPORTS',
-    schema: microLamports.default(5_000_000n),
-  },
+  x402FeePayerBudget: setting('SLUICE_X402_FEE_PAYER_LAMPORTS_PER_HOUR', lamports.default(1_000_000_000n)),
+  x402BuyerBudget: setting('SLUICE_X402_BUYER_LAMPORTS_PER_HOUR', lamports.default(100_000_000n)),
+  httpHost: setting('SLUICE_HTTP_HOST', z.string().default('127.0.0.1')),
+  httpPort: setting('SLUICE_HTTP_PORT', port.default(3402)),
+  apiUrl: setting('SLUICE_API_URL', httpUrl.optional()),
+  apiKey: setting('SLUICE_API_KEY', z.string().min(16, 'must have at least 16 characters').optional()),
+  addressManifestKey: setting(
+    'SLUICE_ADDRESS_MANIFEST_KEY',
+    z.string().regex(ADDRESS_TEXT, 'must be a base58 public key').optional(),
+  ),
+  addressLowWater: setting('SLUICE_ADDRESS_LOW_WATER', whole('addresses', 0, 999_999).default(100)),
+  explorerUrl: setting('SLUICE_EXPLORER_URL', httpUrl.default('https://explorer.solana.com')),
+  logLevel: setting(
+    'SLUICE_LOG_LEVEL',
+    oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent').default('info'),
+  ),
+  metricsAddress: setting('SLUICE_METRICS_ADDRESS', hostPort.optional()),
+  priorityFloorMicroLamports: setting('SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS', microLamports.default(1_000n)),
+  priorityCapMicroLamports: setting('SLUICE_PRIORITY_CAP_MICRO_LAMPORTS', microLamports.default(5_000_000n)),
   /** Limit of a transaction's total fee. The chain worker composes within its own; the signer enforces its own. */
-  maxFeeLamports: { name: 'SLUICE_MAX_FEE_LAMPORTS', schema: lamports.default(500_000n) },
+  maxFeeLamports: setting('SLUICE_MAX_FEE_LAMPORTS', lamports.default(500_000n)),
   /** Solana plans to retire durable nonces: docs/decisions/0011-transaction-lifetimes.md. */
-  lifetime: {
-    name: 'SLUICE_LIFETIME',
-    schema: z.enum(['blockhash', 'nonce'], 'must be blockhash or nonce').default('blockhash'),
-  },
-  landingsAtOnce: {
-    name: 'SLUICE_LANDINGS_AT_ONCE',
-    schema: z
-      .string()
-      .regex(/^[1-9]\d{0,5}$/, 'must be a whole number of payments, 1 to 999999')
-      .transform(Number)
-      .default(10_000),
-  },
-  confirmUsedWallet: { name: 'SLUICE_CONFIRM_USED_WALLET', schema: flag.default(false) },
-  allowVaults: { name: 'SLUICE_ALLOW_VAULTS', schema: flag.default(false) },
-  tokenPolicy: { name: 'SLUICE_TOKEN_POLICY', schema: tokenPolicy.default({}) },
-  scan: { name: 'SLUICE_SCAN', schema: flag.default(true) },
-  scanStartSlot: { name: 'SLUICE_SCAN_START_SLOT', schema: slot.optional() },
-  announceConfirmed: { name: 'SLUICE_ANNOUNCE_CONFIRMED', schema: flag.default(false) },
-  creditOwnerChange: { name: 'SLUICE_CREDIT_OWNER_CHANGE', schema: flag.default(false) },
-  payloadKeys: { name: 'SLUICE_PAYLOAD_KEY', schema: payloadKeys.default([]) },
-  webhookAllowPrivate: { name: 'SLUICE_WEBHOOK_ALLOW_PRIVATE', schema: flag.default(false) },
-  webhookAttempts: {
-    name: 'SLUICE_WEBHOOK_ATTEMPTS',
-    schema: z
-      .string()
-      .regex(/^[1-9]\d{0,3}$/, 'must be a whole number of tries, 1 to 9999')
-      .transform(Number)
-      .default(80),
-  },
-  cacheDir: { name: 'SLUICE_CACHE_DIR', schema: z.string().optional() },
-  temporalCliPath: { name: 'TEMPORAL_CLI_PATH', schema: z.string().optional() },
-} as const satisfies Record<string, { name: string; schema: z.ZodType }>;
+  lifetime: setting('SLUICE_LIFETIME', oneOf('blockhash', 'nonce').default('blockhash')),
+  landingsAtOnce: setting('SLUICE_LANDINGS_AT_ONCE', whole('payments', 1, 999_999).default(10_000)),
+  confirmUsedWallet: setting('SLUICE_CONFIRM_USED_WALLET', flag.default(false)),
+  allowVaults: setting('SLUICE_ALLOW_VAULTS', flag.default(false)),
+  tokenPolicy: setting('SLUICE_TOKEN_POLICY', tokenPolicy.default({})),
+  scan: setting('SLUICE_SCAN', flag.default(true)),
+  scanStartSlot: setting('SLUICE_SCAN_START_SLOT', slot.optional()),
+  announceConfirmed: setting('SLUICE_ANNOUNCE_CONFIRMED', flag.default(false)),
+  creditOwnerChange: setting('SLUICE_CREDIT_OWNER_CHANGE', flag.default(false)),
+  payloadKeys: setting('SLUICE_PAYLOAD_KEY', payloadKeys.default([])),
+  webhookAllowPrivate: setting('SLUICE_WEBHOOK_ALLOW_PRIVATE', flag.default(false)),
+  webhookAttempts: setting('SLUICE_WEBHOOK_ATTEMPTS', whole('tries', 1, 9_999).default(80)),
+  cacheDir: setting('SLUICE_CACHE_DIR', z.string().optional()),
+  temporalCliPath: setting('TEMPORAL_CLI_PATH', z.string().optional()),
+} as const;
 
 export const REQUIRED = {
   api: ['databaseUrl'],

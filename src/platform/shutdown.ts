@@ -23,45 +23,20 @@ export class Closers {
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/**
- * Aborts at the first SIGINT or SIGTERM, with its name as reason; the second exits. `release` restores the
- * defaults.
- */
-export function shutdownSignal(): { readonly signal: AbortSignal; readonly release: () => void } {
+/** Aborts at the first SIGINT or SIGTERM, with its name as reason; the second exits. */
+export function shutdownSignal(): AbortSignal {
   const controller = new AbortController();
   // Every process of a stack listens to it, and each restart adds a listener.
   setMaxListeners(0, controller.signal);
-  const onSignal = (name: NodeJS.Signals) => {
-    if (controller.signal.aborted) process.exit(SIGNALS[name as keyof typeof SIGNALS]);
-    controller.abort(name);
-  };
-  const names = Object.keys(SIGNALS) as (keyof typeof SIGNALS)[];
-  for (const name of names) process.on(name, onSignal);
-  return {
-    signal: controller.signal,
-    release: () => {
-      for (const name of names) process.off(name, onSignal);
-    },
-  };
+  for (const [name, code] of Object.entries(SIGNALS))
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(code);
+      controller.abort(name);
+    });
+  return controller.signal;
 }
 
 export async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
-/** Settles like `work`, or rejects when `signal` aborts first. The caller must stop the work itself. */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  const settled = new AbortController();
-  const interruption = new Promise<never>((_, reject) => {
-    const giveUp = (): void => reject(signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true, signal: settled.signal });
-    if (signal.aborted) giveUp();
-  });
-  try {
-    return await Promise.race([work, interruption]);
-  } finally {
-    settled.abort();
-  }
 }

@@ -1,7 +1,7 @@
 import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
 import type { NewAttempt } from '../ledger/settlements/attempts.ts';
-import { verifySignature } from '../signing/verify.ts';
+import { verifySignature } from '../signing/ed25519.ts';
 import { acceptedIn, adoptedLife, type SharedLives } from '../solana/proof/adopted.ts';
 import type { NodePool } from '../solana/rpc/pool.ts';
 import { blockhashOf, messageHashOf } from '../solana/tx/message.ts';

@@ -1,14 +1,13 @@
 import { isDomainError, messageOf } from '../domain/errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
-import { verifySignature } from '../signing/verify.ts';
+import { verifySignature } from '../signing/ed25519.ts';
 import type { Chain } from '../solana/chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../solana/history/pages.ts';
-import type { Finding } from '../solana/proof/examine.ts';
+import { attemptEvidence } from '../solana/proof/attempt-evidence.ts';
+import { attemptOfRow } from '../solana/proof/examine.ts';
 import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
-import { examineUnsignedNonce } from '../solana/proof/investigate-unsigned-nonce.ts';
-import { confirmOneCluster } from './one-cluster.ts';
-import { unsignedAttemptOf, unsignedNonceAttemptOf } from './unsigned-attempt.ts';
+import { confirmOneCluster } from './record-verdict.ts';
 
 export interface UnsignedExpiryDeps {
   readonly ledger: Ledger;
@@ -40,12 +39,12 @@ export function createUnsignedExpiry({
   /** Attempts already examined in this pass that still have no proof. The next round skips them. */
   let left = 0;
 
-  async function bury(row: AttemptRow): Promise<boolean> {
-    const found = await examine(chain, cache, row);
+  async function expire(row: AttemptRow): Promise<boolean> {
+    const found = await examineUnsigned(chain, row, cache, verifySignature);
     if (found?.verdict.kind !== 'dead') return false;
     await confirmOneCluster(ledger, chain.pool);
     const { settlementId, n, signature } = row;
-    const proof = { ...found.times, ...found.evidence };
+    const proof = attemptEvidence(attemptOfRow(row, signature), found.evidence, found.times);
     await ledger.attempts.settle(settlementId, n, { state: 'dead', signature, proof });
     return true;
   }
@@ -58,44 +57,31 @@ export function createUnsignedExpiry({
     async buryUnsigned(): Promise<number> {
       const end = performance.now() + ROUND_MS;
       const rows = await ledger.attempts.unsigned(rowsARound, left);
-      let [examined, buried] = [0, 0];
+      let [examined, ended] = [0, 0];
       for (const row of rows) {
         if (performance.now() > end) break;
         examined += 1;
         try {
-          if (await bury(row)) buried += 1;
+          if (await expire(row)) ended += 1;
         } catch (error) {
           // The attempt was signed or settled meanwhile.
           if (isDomainError(error, 'IllegalTransition')) continue;
           await troubles.tell(row, error);
         }
       }
-      left += examined - buried;
+      left += examined - ended;
       if (examined === rows.length && rows.length < rowsARound) {
         left = 0;
         await troubles.endRounds();
       }
-      return buried;
+      return ended;
     },
   };
-}
-
-async function examine(
-  chain: Chain,
-  cache: ReturnType<typeof unsignedCache>,
-  row: AttemptRow,
-): Promise<Finding | null> {
-  const nonceAttempt = unsignedNonceAttemptOf(row);
-  if (nonceAttempt !== null) return examineUnsignedNonce(chain, nonceAttempt, cache.blocks, verifySignature);
-  const attempt = unsignedAttemptOf(row);
-  return attempt === null ? null : examineUnsigned(chain, attempt, cache, verifySignature);
 }
 
 /** Keeps an alert open for each attempt whose examination failed in the last full pass. */
 class Troubles {
   readonly #ledger: Pick<Ledger, 'alerts' | 'settlements'>;
-  /** Settlements with an alert from the last pass. Null in the first pass: earlier processes may have left some. */
-  #open: ReadonlySet<string> | null = null;
   #failing = new Set<string>();
 
   constructor(ledger: Pick<Ledger, 'alerts' | 'settlements'>) {
@@ -108,23 +94,22 @@ class Troubles {
     this.#failing.add(subject);
   }
 
-  /** Ends a full pass: closes the alerts of the pass before that were not raised again. */
+  /** Ends a full pass: closes the alerts about unsigned attempts that it did not raise. */
   async endRounds(): Promise<void> {
-    for (const subject of this.#open ?? (await this.#leftOpen()))
+    for (const subject of await this.#alerted())
       if (!this.#failing.has(subject)) await this.#ledger.alerts.close('evidence_missing', subject);
-    this.#open = this.#failing;
     this.#failing = new Set();
   }
 
   /** Settlements whose open alert is about an unsigned attempt: a signed one is held before its alert. */
-  async #leftOpen(): Promise<ReadonlySet<string>> {
+  async #alerted(): Promise<readonly string[]> {
     const { rows } = await this.#ledger.alerts.list({ open: true, limit: ALERTS_READ });
-    const left = new Set<string>();
+    const subjects: string[] = [];
     for (const { kind, subject } of rows) {
       if (kind !== 'evidence_missing') continue;
       const row = await this.#ledger.settlements.find(subject);
-      if (row?.status !== 'held' || row.reason?.code !== 'evidence_missing') left.add(subject);
+      if (row?.status !== 'held' || row.reason?.code !== 'evidence_missing') subjects.push(subject);
     }
-    return left;
+    return subjects;
   }
 }

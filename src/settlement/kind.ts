@@ -1,6 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
 import type { StatusReason } from '../domain/settlement.ts';
 import type { SigningTask } from '../domain/steps.ts';
+import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { AttemptRow, NewAttempt, ReservationInput } from '../ledger/settlements/attempts.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Spending } from '../solana/proof/spending.ts';
@@ -44,8 +45,18 @@ export interface Landed {
 }
 
 /**
- * One kind of settlement: everything that the core does not know. Its effects inside the core's database
- * transactions are in `ledger/settlements/kinds.ts`; its signing rules are in `signing/policy/`.
+ * A kind of settlement: everything that the core does not know, in one object. The core (`settlement`,
+ * `ledger/settlements`, `workflows/settle`) calls these members and never compares a kind's name.
+ *
+ * `SettlementKind` (domain) names every kind. `platform/roles` builds each object once for each worker that serves the
+ * kind. Two parts run in processes that build no `Kind`, so each is an object of its own:
+ * - `SigningRule`: the keys and the policy, in the signer, which loads no database client. `platform/roles/signer.ts`
+ *   has the table.
+ * - `KindEvents`: callbacks inside the ledger's transactions, which the API and the CLI run too. `ledger/ledger.ts` has
+ *   the table.
+ *
+ * Both tables are records over `SettlementKind`, and so is the one of the chain worker: a kind without a part does not
+ * compile. Workflows know no kind: a task's `kind` and `terms` come from `tasks`, or from the workflow's own input.
  */
 export interface Kind {
   /** Composes the message of the next attempt. Writes nothing. */
@@ -65,8 +76,11 @@ export interface Kind {
   afterwards?(attempt: AttemptRow): Promise<void>;
   /** False if this process has no key for the settlement. Default: true. */
   isServed?(settlement: SettlementRow): Promise<boolean>;
+  /** The input of the kind's own workflow. Default: the workflow of settlements, which needs only the id. */
+  terms?(settlement: SettlementRow): Promise<WithdrawalTerms>;
 }
 
+/** The kinds that a process serves. */
 export type Kinds = Readonly<Partial<Record<string, Kind>>>;
 
 /** The kind of a settlement or an attempt. Throws NotFound if this worker does not serve it. */

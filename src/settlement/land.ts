@@ -1,13 +1,14 @@
-import { cancellationSignal, sleep } from '@temporalio/activity';
-import { isPaidByDead } from '../domain/settlement.ts';
-import type { Landing, SignedStep } from '../domain/steps.ts';
+import { Context, cancellationSignal, sleep } from '@temporalio/activity';
+import type { Alarm } from '../domain/alerts.ts';
+import { type DomainError, isDomainError } from '../domain/errors.ts';
+import { type AwaitedCommitment, isPaidByDead } from '../domain/settlement.ts';
+import { LANDING_REPORT, type Landing, type LandingReport, type SignedStep } from '../domain/steps.ts';
 import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
-import { LandingReporter } from './landing-reporter.ts';
-import { unlessLost } from './lost-rows.ts';
-import { createJudge, failureOf, type JudgeDeps, settle } from './record-verdict.ts';
-import { signedAttempt } from './signed-attempt.ts';
+import { createJudge, failureOf, type JudgeDeps, type Reporter, settle } from './record-verdict.ts';
+import { signedAttempt } from './signatures.ts';
+import { notYet } from './state.ts';
 
 export interface LandingDeps extends JudgeDeps {
   /** Milliseconds between two checks of a settlement that only an operator can end. Default 15,000. */
@@ -80,4 +81,143 @@ function landingOf(attempt: AttemptRow, goesOn: boolean): Landing {
   if (state === 'landed') return { kind: 'finalized', signature, slot };
   const reason = failureOf(attempt, attempt.error);
   return { kind: 'failed', signature, slot, reason, ...(goesOn ? { goesOn: true } : {}) };
+}
+
+/**
+ * Handles a run whose signed attempt is missing from the database, because PostgreSQL was restored from an older
+ * backup. Pauses all payments and makes the run wait for the row; it never composes again. Rethrows every other error.
+ */
+export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    // Another row of the kind may be missing instead.
+    if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== remembered.id) throw error;
+    const alarm = lostAlarm(remembered, error);
+    // Raised once per database: after an operator resumes payments, this settlement alone stays stopped.
+    const told = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
+    if (!told.has(remembered.id)) await ledger.pauses.sound(alarm, remembered.id);
+    throw notYet(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
+  }
+}
+
+function lostAlarm({ id, n, signature }: SignedStep, { message }: DomainError): Alarm {
+  return {
+    kind: 'record_lost',
+    subject: id,
+    message: `its workflow has signed attempt ${n} as ${signature}, but ${message}: the record was restored from before it`,
+    details: { n, signature },
+  };
+}
+
+export function createAnswering(deps: JudgeDeps) {
+  const { ledger } = deps;
+  const judge = createJudge(deps);
+
+  /**
+   * Stores the signature and sends the attempt. Returns once a node shows it confirmed, it has ended, or
+   * `withinMs` have passed; the database has the result.
+   */
+  return async function answerSoon(
+    id: string,
+    n: number,
+    signature: string,
+    withinMs: number,
+  ): Promise<void> {
+    const attempt = await signedAttempt(ledger, id, n, signature);
+    if (attempt.state !== 'signed') return;
+    const over = new AbortController();
+    const timer = setTimeout(() => over.abort(), withinMs);
+    const show: Reporter['show'] = ({ status }) => void (status === 'confirmed' && over.abort());
+    const signal = AbortSignal.any([over.signal, cancellationSignal()]);
+    try {
+      const judgement = await judge(attempt, { begin: show, show }, signal);
+      if (judgement !== null) await settle(deps, attempt, judgement);
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+type Status = LandingReport['status'];
+
+/** Heartbeat details: the report, and the status that the workflow has, for the next try of the activity. */
+interface Beat extends LandingReport {
+  readonly signature: string;
+  readonly runShows: Status;
+}
+
+/**
+ * Reports the wait for a landing: each change in the heartbeat, and held or no longer held by a signal to the
+ * workflow. A failed signal is sent again with a later heartbeat. Construct it inside the waiting activity.
+ */
+export class LandingReporter {
+  readonly #context = Context.current();
+  readonly #signature: string;
+  readonly #timer: NodeJS.Timeout;
+  /** Callers of this kind wait for `confirmed`, so that status is signalled too. */
+  #answersAtConfirmed = false;
+  #report: LandingReport;
+  #runShows: Status;
+  #signalledAt = Number.NEGATIVE_INFINITY;
+  /** Status of the last signal, delivered or not. */
+  #signalled: Status | null = null;
+
+  constructor(n: number, signature: string) {
+    this.#signature = signature;
+    this.#report = { n, status: 'sending', reason: null };
+    const last = this.#context.info.heartbeatDetails as Partial<Beat> | undefined;
+    this.#runShows = last?.runShows ?? 'sending';
+    this.#timer = setInterval(() => this.#beat(), TIMEOUTS.heartbeatEveryMs);
+  }
+
+  /**
+   * Sets the stored status when the wait begins. If callers wait for `confirmed`, the workflow knew it before
+   * the first try. Later tries know only what the last heartbeat contains.
+   */
+  begin(report: LandingReport, answersAt: AwaitedCommitment): void {
+    this.#answersAtConfirmed = answersAt === 'confirmed';
+    const isFirst = this.#context.info.attempt === 1;
+    if (this.#answersAtConfirmed && isFirst && report.status === 'confirmed') this.#runShows = 'confirmed';
+    this.show(report);
+  }
+
+  show(report: LandingReport): void {
+    this.#report = report;
+    this.#keepRunInformed();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #beat(): void {
+    this.#keepRunInformed();
+    const beat: Beat = { ...this.#report, signature: this.#signature, runShows: this.#runShows };
+    this.#context.heartbeat(beat);
+  }
+
+  #keepRunInformed(): void {
+    const { status } = this.#report;
+    const shown = status === 'confirmed' && !this.#answersAtConfirmed ? 'sending' : status;
+    // Callers wait for `confirmed`, so its signal skips the pause between two signals.
+    const isAwaited = shown === 'confirmed' && this.#signalled !== shown;
+    const isDue = isAwaited || performance.now() - this.#signalledAt >= TIMEOUTS.landingSignalMs;
+    if (shown !== this.#runShows && isDue) void this.#signal(shown);
+  }
+
+  async #signal(shown: Status): Promise<void> {
+    this.#signalledAt = performance.now();
+    this.#signalled = shown;
+    const { client, info, log } = this.#context;
+    try {
+      const { workflowId = '', runId = '' } = info.workflowExecution ?? {};
+      await client.workflow.getHandle(workflowId, runId).signal(LANDING_REPORT, this.#report);
+      this.#runShows = shown;
+    } catch (error) {
+      log.warn('the run was not told how its wait for a landing looks', { error });
+    }
+  }
 }

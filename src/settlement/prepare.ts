@@ -12,10 +12,9 @@ import type { AttemptRow, PrepareResult } from '../ledger/settlements/attempts.t
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import { recordedError } from '../solana/tx/error.ts';
 import { mayLackUnits } from '../solana/tx/failure-causes.ts';
-import type { AttemptPosition, Composition, Kind, Refusal } from './kind.ts';
-import { preparationOf } from './prepared-attempt.ts';
-import { notYet } from './retry-later.ts';
-import { type SignHere, signedHere } from './sign-here.ts';
+import { type AttemptPosition, type Composition, type Kind, type Refusal } from './kind.ts';
+import { type SignHere, signedHere } from './signatures.ts';
+import { notYet, preparationOf } from './state.ts';
 
 /** Try from which a retryable error is shown. Earlier ones are likely to pass. */
 const TRIES_UNSEEN = 3;

@@ -1,22 +1,24 @@
 import { base58, base64 } from '@scure/base';
 import { DomainError } from '../domain/errors.ts';
-import type { LandingReport } from '../domain/landing-report.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
+import type { LandingReport } from '../domain/steps.ts';
+import { isDatabaseAway } from '../ledger/connection.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptOutcome, AttemptRow } from '../ledger/settlements/attempts.ts';
-import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import type { SettlementRow, Settlements } from '../ledger/settlements/settlements.ts';
 import type { Chain } from '../solana/chain.ts';
+import { attemptEvidence } from '../solana/proof/attempt-evidence.ts';
 import { attemptOfRow } from '../solana/proof/examine.ts';
 import type { LandingWatcher } from '../solana/proof/landing.ts';
 import { rentPaid, type Spending } from '../solana/proof/spending.ts';
 import type { AttemptProgress, LandingHooks, LandingOutcome } from '../solana/proof/watch.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { recordedError } from '../solana/tx/error.ts';
 import { describeFailure, mayPass } from '../solana/tx/failure-causes.ts';
 import { assembleTransaction } from '../solana/tx/transfer.ts';
 import { type Kinds, kindOf } from './kind.ts';
-import type { LandingReporter } from './landing-reporter.ts';
-import { confirmOneCluster } from './one-cluster.ts';
-import { PaidMeanwhile } from './paid-meanwhile.ts';
+import type { LandingReporter } from './land.ts';
 import { type MessageProof, type MessageVerdict, SameMessage } from './same-message.ts';
 
 export interface JudgeDeps {
@@ -105,11 +107,21 @@ function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, repor
   };
 }
 
-/** Why a settlement paid by a dead attempt is not sent, or null after an operator has cleared it. Never rejects. */
+/** Why a settlement paid by a dead attempt is not sent, or null after an operator has cleared it. */
 async function stopOf(ledger: Ledger, id: string, before: StatusReason): Promise<StatusReason | null> {
-  const row = await ledger.settlements.get(id).catch(() => null);
-  if (row === null) return before;
-  return isPaidByDead(row) ? row.reason : null;
+  const read = async () => {
+    const row = await ledger.settlements.get(id);
+    return isPaidByDead(row) ? row.reason : null;
+  };
+  return read().catch(unlessAway(before));
+}
+
+/** For `catch`: `last` while PostgreSQL does not answer. Throws any other error. */
+function unlessAway<T>(last: T): (error: unknown) => T {
+  return (error) => {
+    if (isDatabaseAway(error)) return last;
+    throw error;
+  };
 }
 
 /** Whether the message of a dead attempt may have landed under another signature. */
@@ -164,10 +176,22 @@ export async function settle(
     ...(verdict.kind === 'failed' ? failedOutcome(attempt, verdict.error) : {}),
     ...(amountReceived === null ? {} : { amountReceived }),
     ...costOf(attempt, landed?.movedLamports ?? 0n, spending),
-    proof: { ...times, ...evidence, ...(ofMessage === null ? {} : { ofMessage }) },
+    proof: proofOf(attempt, { evidence, times, ofMessage }),
   });
   await kind.afterwards?.(settled);
   return settled;
+}
+
+/** The proof to store: of the signed attempt, and of its message. */
+function proofOf(
+  row: AttemptRow,
+  { evidence, times, ofMessage }: Pick<Judgement, 'evidence' | 'times' | 'ofMessage'>,
+) {
+  const attempt = attemptOfRow(row, row.signature);
+  return {
+    ...attemptEvidence(attempt, evidence, times),
+    ofMessage: ofMessage && attemptEvidence(attempt, ofMessage, ofMessage),
+  };
 }
 
 function failedOutcome(
@@ -195,4 +219,54 @@ function costOf(
     ...(feeLamports === null ? {} : { feeLamports }),
     ...(rentLamports === null ? {} : { rentLamports }),
   };
+}
+
+/**
+ * Checks that a quorum of nodes still serves the pool's cluster, and that the database belongs to it. Call it before
+ * an attempt is declared dead or judged: the address of a node or database may lead elsewhere while a process runs.
+ * @throws NoHealthyNode
+ * @throws WrongCluster
+ */
+export async function confirmOneCluster(
+  ledger: Pick<Ledger, 'cluster'>,
+  pool: Pick<NodePool, 'confirmCluster' | 'genesisHash'>,
+): Promise<void> {
+  await pool.confirmCluster();
+  await ledger.cluster.check(pool.genesisHash);
+}
+
+/** Milliseconds for which all watches of this process share one query. Equals the interval of resending. */
+const SHARED_MS = 2_000;
+
+/** Tells the watches of this process if a dead attempt has paid their settlement. */
+class PaidMeanwhile {
+  readonly #record: Pick<Settlements, 'paidByDead'>;
+  readonly #watched = new Map<symbol, string>();
+  readonly #asked = new TtlCache<ReadonlyMap<string, StatusReason>>(SHARED_MS, 1);
+  #known: ReadonlyMap<string, StatusReason> = new Map();
+
+  constructor(record: Pick<Settlements, 'paidByDead'>) {
+    this.#record = record;
+  }
+
+  /** Includes the settlement in the shared query until `wait` has ended. */
+  async during<T>(id: string, wait: () => Promise<T>): Promise<T> {
+    const key = Symbol(id);
+    this.#watched.set(key, id);
+    try {
+      return await wait();
+    } finally {
+      this.#watched.delete(key);
+    }
+  }
+
+  /**
+   * Why a settlement paid by a dead attempt is held, or null; at most two seconds old. While PostgreSQL does not
+   * answer, the last result counts.
+   */
+  async reasonFor(id: string): Promise<StatusReason | null> {
+    const ask = () => this.#record.paidByDead([...this.#watched.values()]);
+    this.#known = await this.#asked.get('', ask).catch(unlessAway(this.#known));
+    return this.#known.get(id) ?? null;
+  }
 }

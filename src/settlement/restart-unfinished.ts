@@ -2,12 +2,11 @@ import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
 import { type BackfillOrder, backfillWorkflowId } from '../domain/backfill.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
-import { type AwaitedCommitment, isTerminal, WITHDRAWAL } from '../domain/settlement.ts';
+import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { orderOf } from '../ledger/scan/backfills.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
-import { termsOf } from '../ledger/withdrawals/terms-of-row.ts';
 import type { Kinds } from './kind.ts';
 
 /** Workflow runs of settlements and backfills, by workflow id. The composition root provides them. */
@@ -38,6 +37,7 @@ const OVERDUE_MS = 120_000;
 export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
   async function restart(settlement: SettlementRow): Promise<void> {
     const { id, kind } = settlement;
+    const terms = await kinds[kind]?.terms?.(settlement);
     const end = await runs.lastEnd(settlementWorkflowId(settlement));
     if (end === 'failed') await ledger.alerts.raise(failedAlarm(id));
     // A run completes only after its end is stored. If the row has no end now, a restore has lost it.
@@ -46,12 +46,14 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       const told = await ledger.alerts.everRaised('maybe_paid', [id]);
       if (!told.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
-    if (kind === WITHDRAWAL) await runs.start(termsOf(await ledger.withdrawals.get(id)));
-    else await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
+    if (terms === undefined) await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
+    else await runs.start(terms);
   }
 
+  /** False also for a kind of a newer release: a worker of that release starts its run. */
   async function isServed(settlement: SettlementRow): Promise<boolean> {
-    return (await kinds[settlement.kind]?.isServed?.(settlement)) ?? true;
+    const kind = kinds[settlement.kind];
+    return kind !== undefined && ((await kind.isServed?.(settlement)) ?? true);
   }
 
   /** Ended settlements whose buyers were not served yet. */

@@ -2,11 +2,10 @@ import pLimit from 'p-limit';
 import type { Evidence, InvestigationTimes, NonceEvidence } from '../domain/attempt.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
-import { verifySignature } from '../signing/verify.ts';
+import { verifySignature } from '../signing/ed25519.ts';
 import type { Chain } from '../solana/chain.ts';
 import { partiesOf } from '../solana/history/wallet-history.ts';
 import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsigned.ts';
-import { unsignedAttemptOf } from './unsigned-attempt.ts';
 
 /** Proof that a message landed under no signature, and when the nodes were asked. */
 export type MessageProof = (Evidence | NonceEvidence) & InvestigationTimes;
@@ -61,9 +60,7 @@ export class SameMessage {
 
   async #byBlocks(row: AttemptRow, cause: string): Promise<MessageVerdict> {
     const doubt = `${cause}, and nothing proves yet that its message has not landed under another signature`;
-    const attempt = unsignedAttemptOf(row);
-    if (attempt === null) return { doubt };
-    const found = await examineUnsigned(this.#chain, attempt, this.#cache, verifySignature);
+    const found = await examineUnsigned(this.#chain, row, this.#cache, verifySignature);
     if (found?.verdict.kind === 'dead') return { doubt: null, proof: { ...found.times, ...found.evidence } };
     return { doubt: found?.obstacle ? `${doubt}: ${found.obstacle}` : doubt };
   }

@@ -24,6 +24,23 @@ export type Policy = (
   bounds: SigningBounds,
 ) => void;
 
+/** The first part of a key's name: `hot`, `fee-payer` of `fee-payer/<address>`, `deposit` of `deposit/<index>`. */
+type KeyRole = 'hot' | 'fee-payer' | 'deposit';
+
+/** The part of a kind that runs in the signer: which keys sign it, and the policy that each message must pass. */
+export interface SigningRule {
+  /** Roles of the keys that may sign these messages: a task cannot request a key of another role. */
+  readonly roles: readonly KeyRole[];
+  readonly policy: Policy;
+}
+
+/** By settlement kind. The signer refuses a kind without a rule. */
+export type SigningRules = Readonly<Partial<Record<string, SigningRule>>>;
+
+export function maySign({ roles }: SigningRule, key: string): boolean {
+  return roles.some((role) => role === key.split('/')[0]);
+}
+
 /** Parses the terms of a task. @throws DomainError SigningRefused for terms of another shape */
 export function readTerms<T>(schema: z.ZodType<T>, terms: SigningTask['terms']): T {
   const { data, error } = schema.safeParse(terms);

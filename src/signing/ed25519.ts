@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { base58 } from '@scure/base';
 
 const OKP = { kty: 'OKP', crv: 'Ed25519' } as const;
@@ -20,4 +20,9 @@ export function addressOf(key: KeyObject): string {
 
 function base64url(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64url');
+}
+
+/** True if `signature` (64 bytes) is valid for these bytes and the wallet `address` (base58). */
+export function verifySignature(address: string, message: Uint8Array, signature: Uint8Array): boolean {
+  return verify(null, message, publicKeyOf(address), signature);
 }

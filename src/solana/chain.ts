@@ -2,14 +2,20 @@ import type { StatusObservation } from '../domain/attempt.ts';
 import { ascending } from '../domain/bigint.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
 import { forgetfulNodes, readStatuses } from './proof/statuses.ts';
-import { type AccountView, AgreedAccounts } from './rpc/agreed-accounts.ts';
+import {
+  type AccountView,
+  AgreedAccounts,
+  lowestSlot,
+  readAccounts,
+  type ShownAccount,
+} from './rpc/agreed-accounts.ts';
 import { Batcher } from './rpc/batcher.ts';
 import { preflightError, RpcError } from './rpc/errors.ts';
 import * as rpc from './rpc/methods.ts';
 import type { SolanaNode } from './rpc/node.ts';
 import type { NodePool } from './rpc/pool.ts';
+import { answersIn } from './rpc/quorum.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
-import { lowestSlot, readAccounts, type ShownAccount } from './rpc/shown-accounts.ts';
 import { TtlCache } from './rpc/ttl-cache.ts';
 import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './tx/blockhash.ts';
 import { recentPrice } from './tx/priority-fee.ts';
@@ -125,8 +131,8 @@ export class Chain {
     const priceOn = async (node: SolanaNode) =>
       recentPrice(await rpc.getRecentPrioritizationFees(node, accounts), slot, percentile);
     const answers = await this.pool.some(priceOn, () => true);
-    const prices = answers
-      .flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []))
+    const prices = answersIn(answers)
+      .map(({ answer }) => answer)
       .toSorted(ascending);
     const median = prices[Math.floor((prices.length - 1) / 2)];
     if (prices.length >= this.pool.quorum && median !== undefined) return median;
@@ -172,25 +178,29 @@ export class Chain {
   }
 
   /** Statuses from the best node for at most 256 signatures, without history: for watching, never for proofs. */
-  recentStatuses(signatures: readonly string[]): Promise<{ node: string; sightings: StatusObservation[] }> {
+  recentStatuses(
+    signatures: readonly string[],
+  ): Promise<{ node: string; observations: StatusObservation[] }> {
     return this.pool.read(async (node) => ({
       node: node.name,
-      sightings: await readStatuses(node, signatures, false),
+      observations: await readStatuses(node, signatures, false),
     }));
   }
 
   /** Every node's statuses, with history. A node that fails, or has no history and returns null, is `unreadable`. */
-  async statuses(signatures: readonly string[]): Promise<{ node: string; sightings: StatusObservation[] }[]> {
+  async statuses(
+    signatures: readonly string[],
+  ): Promise<{ node: string; observations: StatusObservation[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
     const forgetful = forgetfulNodes(this.pool);
     return answers.map(({ node, result }) => {
       if (result.status === 'rejected') {
-        return { node, sightings: signatures.map(() => unreadable(sendError(result.reason))) };
+        return { node, observations: signatures.map(() => unreadable(sendError(result.reason))) };
       }
       // A node without history can prove that it has a signature, never that it lacks one.
-      const said = (sighting: StatusObservation) =>
-        sighting.kind === 'absent' && forgetful.has(node) ? unreadable('keeps no history') : sighting;
-      return { node, sightings: result.value.map(said) };
+      const said = (observation: StatusObservation) =>
+        observation.kind === 'absent' && forgetful.has(node) ? unreadable('keeps no history') : observation;
+      return { node, observations: result.value.map(said) };
     });
   }
 

@@ -1,19 +1,18 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
-import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
+import { EVERYTHING } from '../domain/pause-scope.ts';
 import type { Gap } from '../ledger/operations/continuity.ts';
-import { confirmOneCluster } from '../settlement/one-cluster.ts';
+import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';
-import { progressOf, reachedBy } from '../solana/history/wallet-history.ts';
+import { progressOf } from '../solana/history/wallet-history.ts';
 import { unionOf, type WalletListing, WalletLists } from '../solana/history/wallet-signatures.ts';
 import { askHeights } from '../solana/proof/heights.ts';
+import { reached } from '../solana/rpc/quorum.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { restoredAlarm, unprovedListingAlarm, unreadAlarm } from './hot-wallet-alerts.ts';
-import { settleUnproved } from './missing-spends.ts';
 import { LISTED_LATE, quarantineEnd } from './restore-quarantine.ts';
 import { LostNonces } from './restored-nonces.ts';
-import { READ_AT_MOST, SpendJudge, type SpendJudgeDeps } from './unknown-spends.ts';
-import { unprovedListingsOf, withoutFalse } from './unproved-listings.ts';
+import { isInvented, SpendJudge, type SpendJudgeDeps } from './unknown-spends.ts';
 
 export interface WalletWatchDeps extends SpendJudgeDeps {
   /** The wallet that pays now. Wallets that paid before are watched too. */
@@ -37,8 +36,8 @@ export class WalletWatch {
   readonly #spends: SpendJudge;
   readonly #lists: WalletLists;
   readonly #lostNonces: LostNonces;
-  /** Wallets whose listing alert this process knows to be closed. */
-  readonly #undoubted = new Set<string>();
+  /** Wallets whose alert `listing_unproved` this process knows to be closed. */
+  readonly #proven = new Set<string>();
 
   constructor(deps: WalletWatchDeps) {
     this.#deps = deps;
@@ -137,56 +136,56 @@ export class WalletWatch {
     // A database restored from before the wallet's first check lacks its earlier payments, so all of its
     // history is judged.
     const from = known ?? BEFORE_ANY_SLOT;
-    await this.#judgeScanned(wallet, scope);
+    await this.#spends.judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
     const heard = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
     const { unproven, next } = await this.#spends.judge(wallet, unionOf(heard), scope);
-    const listings = await withoutFalse(chain.pool, heard, unproven);
-    const doubtful = unprovedListingsOf(listings, unproven);
-    await this.#tellOfDoubtful(wallet, doubtful, unproven);
-    const believed = listings.filter((listing) => !doubtful.includes(listing));
-    if (believed.length < Math.max(1, Math.min(quorum, listings.length))) throw unreadable(wallet, unproven);
-    const listedTo = reachedBy(
-      quorum,
-      believed.map(({ coveredTo }) => coveredTo),
-    );
-    const covered = (listedTo ?? from) - LISTED_LATE;
+    const { proved, unproved } = await this.#proved(heard, unproven);
+    await this.#reportUnproved(wallet, unproved, unproven);
+    if (proved.length < Math.max(1, Math.min(quorum, proved.length + unproved.length)))
+      throw unreadable(wallet, unproven);
+    const coverage = proved.map(({ coveredTo }) => coveredTo);
+    const covered = (reached(coverage, quorum) ?? from) - LISTED_LATE;
     const judgedTo = next !== undefined && next.slot <= covered ? next.slot - 1n : covered;
     if (judgedTo > from) await this.#advance(wallet, judgedTo);
-    if (next !== undefined || believed.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
-    return heightOf(quorum, believed);
-  }
-
-  /** Keeps the alert about the wallet open while a node lists a transaction that too few nodes confirm. */
-  async #tellOfDoubtful(
-    wallet: string,
-    doubtful: readonly WalletListing[],
-    unproven: ReadonlySet<string>,
-  ): Promise<void> {
-    const { alerts } = this.#deps.ledger;
-    const nodes = doubtful.map(({ node }) => node);
-    if (nodes.length > 0) {
-      await alerts.raise(unprovedListingAlarm(wallet, nodes, unproven));
-      this.#undoubted.delete(wallet);
-    } else if (!this.#undoubted.has(wallet)) {
-      await alerts.close('listing_unproved', wallet);
-      this.#undoubted.add(wallet);
-    }
+    if (next !== undefined || proved.some(({ finalized }) => finalized === null)) throw notThrough(wallet);
+    return heightOf(quorum, proved);
   }
 
   /**
-   * Judges spends found by the scan, listed or not. An unconfirmed one is checked again until its wait ends.
-   * One node may have invented it, so the listings count too.
+   * The listings without unproved transactions, and those with one. A listing is dropped, and its node distrusted, if
+   * a quorum returns the slot's block without the listed transaction.
    */
-  async #judgeScanned(wallet: string, scope: PauseScope): Promise<void> {
-    const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
-    const spends = await ledger.spends.unjudged(wallet, readAtMost);
-    if (spends.length === 0) return;
-    const { unproven } = await this.#spends.judge(wallet, spends, scope);
-    const judged = spends.flatMap(({ signature }) => (unproven.has(signature) ? [] : [signature]));
-    const left = spends.filter(({ signature }) => unproven.has(signature));
-    const settled = await settleUnproved({ ledger, pool: chain.pool }, wallet, left, scope);
-    await ledger.spends.markJudged(wallet, [...judged, ...settled]);
+  async #proved(listings: readonly WalletListing[], unproven: ReadonlySet<string>) {
+    const { pool } = this.#deps.chain;
+    const [proved, unproved]: [WalletListing[], WalletListing[]] = [[], []];
+    for (const listing of listings) {
+      const entry = listing.entries.find(({ signature }) => unproven.has(signature));
+      if (entry === undefined) proved.push(listing);
+      else if (!(await isInvented(pool, entry))) unproved.push(listing);
+      else {
+        const reason = `lists ${entry.signature} in slot ${entry.slot}, but a quorum shows that block without it`;
+        pool.distrust(listing.node, reason);
+      }
+    }
+    return { proved, unproved };
+  }
+
+  /** Keeps the alert about the wallet open while a node lists a transaction that too few nodes confirm. */
+  async #reportUnproved(
+    wallet: string,
+    unproved: readonly WalletListing[],
+    unproven: ReadonlySet<string>,
+  ): Promise<void> {
+    const { alerts } = this.#deps.ledger;
+    const nodes = unproved.map(({ node }) => node);
+    if (nodes.length > 0) {
+      await alerts.raise(unprovedListingAlarm(wallet, nodes, unproven));
+      this.#proven.delete(wallet);
+    } else if (!this.#proven.has(wallet)) {
+      await alerts.close('listing_unproved', wallet);
+      this.#proven.add(wallet);
+    }
   }
 
   /** Begins with a wallet that this unrestored database has never paid from: its earlier history is not judged. */
@@ -194,15 +193,10 @@ export class WalletWatch {
     const { chain } = this.#deps;
     const progress = await progressOf(chain.pool);
     const { quorum } = chain.pool;
-    const slot = reachedBy(
-      quorum,
-      progress.map((one) => one.slot),
-    );
+    const [slots, heights] = [progress.map(({ slot }) => slot), progress.map(({ height }) => height)];
+    const slot = reached(slots, quorum);
     if (slot !== null) await this.#advance(wallet, slot);
-    return reachedBy(
-      quorum,
-      progress.map((one) => one.height),
-    );
+    return reached(heights, quorum);
   }
 
   async #advance(wallet: string, slot: bigint): Promise<void> {
@@ -214,10 +208,8 @@ export class WalletWatch {
 
 /** Height that a quorum of the nodes with complete listings had finalized before they listed. */
 function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | null {
-  return reachedBy(
-    quorum,
-    listings.flatMap(({ finalized }) => finalized?.height ?? []),
-  );
+  const heights = listings.flatMap(({ finalized }) => finalized?.height ?? []);
+  return reached(heights, quorum);
 }
 
 function unreadable(wallet: string, unproven: ReadonlySet<string>): DomainError {

@@ -1,17 +1,16 @@
 import { base64 } from '@scure/base';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
-import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/nonce-settlements.ts';
+import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/settlement-kinds.ts';
 import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
-import type { AttemptPosition, Composition, Kind, Kinds, Refusal } from '../settlement/kind.ts';
+import type { AttemptPosition, Composition, Kind, Refusal } from '../settlement/kind.ts';
 import { lifetimeColumns, proveNonces } from '../settlement/lifetimes.ts';
 import type { Chain } from '../solana/chain.ts';
 import { NONCE_ACCOUNT_SIZE, nonceSeed } from '../solana/nonces/account.ts';
-import type { AgreedNonce } from '../solana/nonces/restored-nonces.ts';
-import { agreedNonces } from '../solana/nonces/survey.ts';
+import { type AgreedNonce, agreedNonces } from '../solana/nonces/survey.ts';
 import type { FeePlanner } from '../solana/tx/fees.ts';
 import { messageHashOf } from '../solana/tx/message.ts';
 
@@ -35,7 +34,9 @@ const USED_UP: Refusal = {
 };
 
 /** Kinds that create a nonce account, or use up the nonce of an attempt that must not land. The judges prove both. */
-export function nonceKinds(deps: NonceKindsDeps): Kinds {
+export function nonceKinds(
+  deps: NonceKindsDeps,
+): Readonly<Record<typeof NONCE_CREATE | typeof NONCE_ADVANCE, Kind>> {
   return {
     [NONCE_CREATE]: nonceKind(
       deps,

@@ -1,4 +1,6 @@
+import { highest } from '../domain/bigint.ts';
 import { BLOCKHASH_LIFE } from '../solana/proof/judge.ts';
+import { reached } from '../solana/rpc/quorum.ts';
 
 /** Lag of node listings: that many newest slots are listed again, and that many blocks are waited for. */
 export const LISTED_LATE = 150n;
@@ -18,11 +20,9 @@ export function quarantineEnd(
   quorum: number,
   stored: bigint | null,
 ): bigint | null {
-  const falling = heights.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0));
-  const [highest] = falling;
-  if (highest === undefined || falling.length < quorum) return stored;
-  const seconded = falling.length > quorum ? (falling[quorum - 1] ?? highest) : highest;
-  const believed = falling.find((height) => height <= seconded + FARTHEST_AHEAD) ?? seconded;
+  const common = reached(heights, heights.length > quorum ? quorum : 1);
+  if (common === null || heights.length < quorum) return stored;
+  const believed = highest([common, ...heights.filter((height) => height <= common + FARTHEST_AHEAD)]);
   const end = believed + BLOCKHASH_LIFE + LISTED_LATE;
   return stored === null || stored > end + FARTHEST_AHEAD ? end : stored;
 }

@@ -1,9 +1,8 @@
 import type { Ledger } from '../ledger/ledger.ts';
-import type { LostNonceRow } from '../ledger/settlements/restored-nonces.ts';
+import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
 import type { Chain } from '../solana/chain.ts';
 import { nonceAddress, nonceSeed } from '../solana/nonces/account.ts';
-import { agreedNonce, isGone, mayBeLost } from '../solana/nonces/restored-nonces.ts';
-import { surveyNonces } from '../solana/nonces/survey.ts';
+import { agreedNonces, isGone, mayBeLost, surveyNonces } from '../solana/nonces/survey.ts';
 
 export interface LostNoncesDeps {
   readonly ledger: Ledger;
@@ -53,10 +52,10 @@ export class LostNonces {
     const { ledger, chain } = this.#deps;
     const accounts = await ledger.nonces.list();
     const addresses = accounts.map(({ address }) => address);
-    const survey = await surveyNonces(chain.pool, addresses);
+    const survey = await agreedNonces(chain.pool, addresses, end);
     const suspects: LostNonceRow[] = [];
     for (const [index, { address, state, nonce: onRecord }] of accounts.entries()) {
-      const agreed = agreedNonce(end, survey[index] ?? [], chain.pool.quorum);
+      const agreed = survey[index] ?? null;
       if (agreed === null) return null;
       const { nonce, slot } = agreed;
       if (nonce !== null && mayBeLost(agreed, state === 'leased' ? onRecord : null))
@@ -77,10 +76,10 @@ export class LostNonces {
       address: nonceAddress(authority, nonceSeed(position)),
     }));
     const addresses = accounts.map(({ address }) => address);
-    const survey = await surveyNonces(chain.pool, addresses);
+    const survey = await agreedNonces(chain.pool, addresses, end);
     let found = false;
     for (const [index, account] of accounts.entries()) {
-      const agreed = agreedNonce(end, survey[index] ?? [], chain.pool.quorum);
+      const agreed = survey[index] ?? null;
       if (agreed === null) return false;
       const { nonce, slot } = agreed;
       if (nonce === null) continue;

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
-import { isGivenUp, judgeSpend, type RecordedSpend } from '../domain/spends.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { verifySignature } from '../signing/verify.ts';
+import type { RecordedSpend } from '../ledger/settlements/wallet-history.ts';
+import { verifySignature } from '../signing/ed25519.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { WalletSignature } from '../solana/history/pages.ts';
 import { mayHavePaid, type Parties, partiesOf, payeesOf } from '../solana/history/wallet-history.ts';
@@ -12,7 +12,14 @@ import {
   type FailureCheck,
   proveLanded,
 } from '../solana/proof/confirm-outcome.ts';
-import { landedThoughDead, maybePaidAlarm, unknownSpendAlarm } from './hot-wallet-alerts.ts';
+import { confirmedBlock } from '../solana/proof/linked-blocks.ts';
+import type { NodePool } from '../solana/rpc/pool.ts';
+import {
+  landedThoughDead,
+  maybePaidAlarm,
+  unknownSpendAlarm,
+  unprovedSpendAlarm,
+} from './hot-wallet-alerts.ts';
 
 export interface SpendJudgeDeps {
   readonly ledger: Ledger;
@@ -41,11 +48,15 @@ interface CheckedAttempt extends ListedAttempt {
 }
 
 const READ_AT_ONCE = 16;
-export const READ_AT_MOST = 5_000;
+const READ_AT_MOST = 5_000;
 /** Signatures kept so that nodes are asked once about each: transactions that are no spends, and proved failures. */
 const SIGNATURES_KEPT = 500_000;
 
-/** Compares the signatures of our wallets with the stored attempts. A mismatch pauses the given scope. */
+/**
+ * Compares the signatures of our wallets with the stored attempts. A transaction is a spend if the wallet signed it, with
+ * or without success: only our own signer can have made it. A mismatch pauses the given scope.
+ * Source: docs/decisions/0010-wallet-history.md.
+ */
 export class SpendJudge {
   readonly #deps: SpendJudgeDeps;
   /** Keyed by wallet and signature: a transfer between two of our wallets is a spend of the sender only. */
@@ -76,7 +87,7 @@ export class SpendJudge {
       const spend = recorded.get(entry.signature);
       return spend === undefined ? [] : [{ entry, recorded: spend }];
     });
-    const unproven = new Set(await this.#judgeRecorded(wallet, known, scope));
+    const unproven = new Set(await this.#judgeRecorded(known, scope));
     const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
     const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
       entry,
@@ -88,22 +99,36 @@ export class SpendJudge {
     return { unproven, next: strange[readAtMost] };
   }
 
+  /**
+   * Judges spends found by the scan, listed or not. An unproved one is judged again until its wait ends. Then it counts
+   * as an unknown spend, unless a quorum returns its block without it: the scanned node invented it.
+   */
+  async judgeScanned(wallet: string, scope: PauseScope): Promise<void> {
+    const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
+    const spends = await ledger.spends.unjudged(wallet, readAtMost);
+    if (spends.length === 0) return;
+    const { unproven } = await this.judge(wallet, spends, scope);
+    const judged = spends.filter(({ signature, isOverdue }) => isOverdue || !unproven.has(signature));
+    for (const { signature, slot } of judged.filter((one) => unproven.has(one.signature)))
+      if (!(await isInvented(chain.pool, { signature, slot })))
+        await ledger.pauses.sound(unprovedSpendAlarm(wallet, signature, slot), undefined, scope);
+    await ledger.spends.markJudged(
+      wallet,
+      judged.map(({ signature }) => signature),
+    );
+  }
+
   /** Returns the signatures of ended attempts whose outcome the nodes do not prove. */
-  async #judgeRecorded(
-    wallet: string,
-    found: readonly ListedAttempt[],
-    scope: PauseScope,
-  ): Promise<readonly string[]> {
+  async #judgeRecorded(found: readonly ListedAttempt[], scope: PauseScope): Promise<readonly string[]> {
     const givenUp = found.filter(
-      ({ entry, recorded }) => isGivenUp(recorded) && !this.#provedFailed.has(entry.signature),
+      ({ entry, recorded: { state } }) =>
+        (state === 'dead' || state === 'failed') && !this.#provedFailed.has(entry.signature),
     );
     const unproven: string[] = [];
     // Sequential, so that two attempts of one settlement raise one alert.
     for (const { entry, recorded, check } of await this.#checked(givenUp)) {
-      const shownBy = typeof check === 'object' && check !== null ? check.shownBy : [];
-      const verdict = judgeSpend(wallet, [], recorded, shownBy.length > 0);
-      if (verdict.kind === 'dead_attempt_landed')
-        await this.#secondPayment(verdict, entry.signature, shownBy, scope);
+      if (typeof check === 'object' && check !== null && check.shownBy.length > 0)
+        await this.#secondPayment(recorded, entry.signature, check.shownBy, scope);
       if (check === 'failed') remember(this.#provedFailed, entry.signature);
       if (check === null) unproven.push(entry.signature);
     }
@@ -134,9 +159,9 @@ export class SpendJudge {
     const recorded = await ledger.walletHistory.recordOfMessage(parties.messageHash);
     if (recorded !== null) {
       if (!(await this.#takeFound(recorded, entry, parties.signatures))) return false;
-      return (await this.#judgeRecorded(wallet, [{ entry, recorded }], scope)).length === 0;
+      return (await this.#judgeRecorded([{ entry, recorded }], scope)).length === 0;
     }
-    if (judgeSpend(wallet, parties.signers, null, false).kind === 'not_a_spend') {
+    if (!parties.signers.includes(wallet)) {
       remember(this.#harmless, `${wallet} ${entry.signature}`);
       return true;
     }
@@ -155,7 +180,7 @@ export class SpendJudge {
     const { ledger } = this.#deps;
     const payees = await payeesOf(this.#deps.chain.pool, signature, verifySignature);
     const named = [...parties.all, ...payees.all];
-    const unpaid = await ledger.walletHistory.unpaidBy(named, payees.hidesOwners);
+    const unpaid = await ledger.withdrawals.unpaidBy(named, payees.hidesOwners);
     const suspects = unpaid.filter((one) => mayHavePaid({ ...payees, all: named }, one));
     for (const one of suspects) await ledger.alerts.raise(maybePaidAlarm(one, signature));
     return suspects.map(({ id }) => id);
@@ -191,6 +216,12 @@ export class SpendJudge {
     const alarm = landedThoughDead(settlementId, { n, signature, shownBy, others });
     await ledger.pauses.sound(alarm, settlementId, scope);
   }
+}
+
+/** True if a quorum returns the block of the slot without the transaction. */
+export async function isInvented(pool: NodePool, { signature, slot }: WalletSignature): Promise<boolean> {
+  const block = await confirmedBlock(pool, slot).catch(() => null);
+  return block !== null && !block.signatures.has(signature);
 }
 
 function remember(signatures: Set<string>, signature: string): void {

@@ -4,7 +4,7 @@ export type Turn =
   | { readonly kind: 'full'; readonly backInMs: number };
 
 /** Tries of one endpoint in flight. */
-interface AddressConnections {
+interface EndpointConnections {
   readonly begun: Set<{ readonly at: number }>;
   /** Moving average of the duration of finished tries, in milliseconds. */
   tookMs: number;
@@ -33,10 +33,10 @@ export function mayTake(held: number, free: number): boolean {
  * the endpoint's speed, so that waiting events neither take capacity nor poll. In memory only: a new process
  * starts with full capacity.
  */
-export class Places {
+export class ConnectionLimiter {
   readonly #total: number;
   readonly #now: () => number;
-  readonly #crowds = new Map<string, AddressConnections>();
+  readonly #byEndpoint = new Map<string, EndpointConnections>();
   #taken = 0;
 
   /** @param now milliseconds of a monotonic clock */
@@ -47,30 +47,30 @@ export class Places {
 
   take(endpoint: string): Turn {
     const now = this.#now();
-    const crowd = this.#crowds.get(endpoint) ?? { begun: new Set(), tookMs: USUAL_MS, backAt: now };
-    if (!mayTake(crowd.begun.size, this.#total - this.#taken))
-      return { kind: 'full', backInMs: sendAway(crowd, now) };
+    const connections = this.#byEndpoint.get(endpoint) ?? { begun: new Set(), tookMs: USUAL_MS, backAt: now };
+    if (!mayTake(connections.begun.size, this.#total - this.#taken))
+      return { kind: 'full', backInMs: delayOf(connections, now) };
     const one = { at: now };
-    crowd.begun.add(one);
-    this.#crowds.set(endpoint, crowd);
+    connections.begun.add(one);
+    this.#byEndpoint.set(endpoint, connections);
     this.#taken += 1;
-    return { kind: 'taken', leave: () => this.#leave(endpoint, crowd, one) };
+    return { kind: 'taken', leave: () => this.#leave(endpoint, connections, one) };
   }
 
-  #leave(endpoint: string, crowd: AddressConnections, one: { readonly at: number }): void {
-    if (!crowd.begun.delete(one)) return;
+  #leave(endpoint: string, connections: EndpointConnections, one: { readonly at: number }): void {
+    if (!connections.begun.delete(one)) return;
     this.#taken -= 1;
-    crowd.tookMs += (this.#now() - one.at - crowd.tookMs) * WEIGHT_OF_LAST;
-    if (crowd.begun.size === 0) this.#crowds.delete(endpoint);
+    connections.tookMs += (this.#now() - one.at - connections.tookMs) * WEIGHT_OF_LAST;
+    if (connections.begun.size === 0) this.#byEndpoint.delete(endpoint);
   }
 }
 
 /** Milliseconds until a rejected try may return: after the earlier ones, when capacity should be free. */
-function sendAway(crowd: AddressConnections, now: number): number {
-  const [oldest = { at: now }] = crowd.begun;
-  const eachMs = Math.max(crowd.tookMs, now - oldest.at) / Math.max(1, crowd.begun.size);
-  crowd.backAt = Math.min(Math.max(crowd.backAt, now) + eachMs, now + LATEST_MS);
-  const inMs = Math.max(crowd.backAt - now, SOONEST_MS);
+function delayOf(connections: EndpointConnections, now: number): number {
+  const [oldest = { at: now }] = connections.begun;
+  const eachMs = Math.max(connections.tookMs, now - oldest.at) / Math.max(1, connections.begun.size);
+  connections.backAt = Math.min(Math.max(connections.backAt, now) + eachMs, now + LATEST_MS);
+  const inMs = Math.max(connections.backAt - now, SOONEST_MS);
   // Jitter, so that tries without an estimate do not return at once.
   return inMs < LATEST_MS ? inMs : LATEST_MS * (1 - Math.random() / 2);
 }

@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks';
+import { type ExplorerSettings, explorerLink } from '../domain/explorer.ts';
 
 /** Standard Webhooks headers for one try: `webhook-id` is the event's id, and each secret makes one signature. */
 export function signedHeaders(
@@ -12,4 +13,16 @@ export function signedHeaders(
     'webhook-timestamp': Math.floor(at.getTime() / 1_000).toString(),
     'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(eventId, at, body)).join(' '),
   };
+}
+
+/** Adds the explorer link to a deposit event. It depends on settings, so it is made at delivery. */
+export function withLinks(body: string, explorer: ExplorerSettings): string {
+  const event = JSON.parse(body) as {
+    readonly type: string;
+    readonly data: Readonly<Record<string, unknown>>;
+  };
+  const { signature } = event.data;
+  if (!event.type.startsWith('deposit.') || typeof signature !== 'string') return body;
+  const data = { ...event.data, explorerUrl: explorerLink(signature, explorer) };
+  return JSON.stringify({ ...event, data });
 }

@@ -1,11 +1,16 @@
+import { base64 } from '@scure/base';
+import { SOL } from '../domain/deposit-asset.ts';
 import { DomainError } from '../domain/errors.ts';
 import { WITHDRAWAL } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { AttemptRow } from '../ledger/settlements/attempts.ts';
+import { termsOf, type WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import { Backpressure } from '../settlement/backpressure.ts';
-import type { Kind } from '../settlement/kind.ts';
+import type { Kind, Landed } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
+import { decodeMessage } from '../solana/tx/message.ts';
+import { withheldBy } from '../solana/tx/token-transfer.ts';
 import type { Composer } from './compose.ts';
-import { received } from './received.ts';
 
 export interface WithdrawalKindDeps {
   readonly ledger: Ledger;
@@ -30,6 +35,7 @@ export function withdrawalKind({ ledger, composer, walletWatch, chain }: Withdra
         await inTime(walletWatch.look());
         return compose();
       }),
+    terms: async ({ id }) => termsOf(await ledger.withdrawals.get(id)),
     isConfirmed: async ({ id }) => (await ledger.withdrawals.get(id)).confirmedByCustomer,
     landed: async (attempt) => received(await ledger.withdrawals.get(attempt.settlementId), attempt),
   };
@@ -42,4 +48,12 @@ async function inTime(look: Promise<void>): Promise<void> {
     timer = setTimeout(() => reject(error), LOOK_DEADLINE_MS);
   });
   await Promise.race([look, late]).finally(() => clearTimeout(timer));
+}
+
+/** Amounts paid by a landed withdrawal. The chain fails a transfer whose declared fee differs from the withheld. */
+function received({ asset, amount }: WithdrawalRow, { message }: AttemptRow): Landed {
+  return {
+    movedLamports: asset === SOL ? amount : 0n,
+    amountReceived: amount - withheldBy(decodeMessage(base64.decode(message))),
+  };
 }

@@ -6,13 +6,12 @@ import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { AccountView } from '../solana/rpc/agreed-accounts.ts';
-import { lowestSlot, type ShownAccount } from '../solana/rpc/shown-accounts.ts';
+import { lowestSlot, type ShownAccount } from '../solana/rpc/agreed-accounts.ts';
 import { ataRent, deriveAta } from '../solana/tokens/ata.ts';
 import { resolveHookAccounts } from '../solana/tokens/hooks.ts';
-import { type MintInfo, readMint } from '../solana/tokens/mint.ts';
+import { type MintInfo, readMint, transferFee } from '../solana/tokens/mint.ts';
 import { readTokenAccount, type TokenAccountInfo } from '../solana/tokens/token-account.ts';
 import { tokenPolicy } from '../solana/tokens/token-policy.ts';
-import { transferFee } from '../solana/tokens/transfer-fee.ts';
 import type { TokenTransfer } from '../solana/tx/transfer.ts';
 
 export interface TokenSide {

@@ -1,19 +1,7 @@
-import {
-  CancellationScope,
-  isCancellation,
-  proxyActivities,
-  rootCause,
-  setCurrentDetails,
-} from '@temporalio/workflow';
-import type { DepositActivities } from '../activities/deposits.ts';
+import { CancellationScope, isCancellation, rootCause, setCurrentDetails } from '@temporalio/workflow';
 import { type BackfillOrder, type BackfillResult, isOfImport } from '../domain/backfill.ts';
-import { recordBackfillGivenUp } from './deposit-activity-proxies.ts';
+import * as act from './activity-proxies.ts';
 import { backfillCard } from './details.ts';
-import { AUDIT, BACKFILL } from './options.ts';
-
-const summary = 'read earlier blocks or the history of an address';
-const operators = proxyActivities<DepositActivities>({ ...BACKFILL, summary });
-const imports = proxyActivities<DepositActivities>({ ...AUDIT, summary });
 
 /**
  * Reads committed blocks again, or compares the history of one address with its recorded deposits, independently of the
@@ -22,12 +10,12 @@ const imports = proxyActivities<DepositActivities>({ ...AUDIT, summary });
 export async function backfill(order: BackfillOrder): Promise<BackfillResult> {
   setCurrentDetails('reading; `sluice backfill list` shows the progress of an operator’s order');
   try {
-    const result = await (isOfImport(order) ? imports : operators).backfill(order);
+    const result = await (isOfImport(order) ? act.backfillImport : act.backfill)(order);
     setCurrentDetails(backfillCard(result));
     return result;
   } catch (error) {
     if (!isOfImport(order))
-      await CancellationScope.nonCancellable(() => recordBackfillGivenUp(order, reasonOf(error)));
+      await CancellationScope.nonCancellable(() => act.recordBackfillGivenUp(order, reasonOf(error)));
     throw error;
   }
 }

@@ -1,45 +1,59 @@
-import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
-import type { CatchUpRange, JoinEnd, RangeEnd } from '../domain/scan.ts';
-import * as act from './deposit-activity-proxies.ts';
-import { type DepositScanInput, DepositScanProgress } from './deposit-scan-progress.ts';
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  log,
+  ParentClosePolicy,
+  setCurrentDetails,
+  setHandler,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { backfillRun, type RescanOrder, rescanOrderOf } from '../domain/backfill.ts';
+import { operatorNoteOf } from '../domain/operator-note.ts';
+import type { CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../domain/scan.ts';
+import * as act from './activity-proxies.ts';
+import type { backfill } from './backfill.ts';
+import { scanCard } from './details.ts';
+import { pauseScan, rescanRange, resumeScan } from './messages.ts';
 
 const TAIL_SECONDS = 60;
 /** Ranges in progress at once, over all workers: read, or waiting for an earlier one. */
 const AHEAD = 16;
 
 /**
- * Scans a cluster for deposits without end. PostgreSQL has the cursor and the pauses. So a lost, terminated
+ * Scans a cluster for deposits without end. PostgreSQL has the cursor, the status and the pauses. So a lost, terminated
  * or duplicate run loses no deposit, credits none twice, and reads nothing while paused. Runs under the id
  * `deposit-scan/<cluster>`.
  */
-export async function depositScan(input: DepositScanInput = {}): Promise<void> {
-  const scan = new DepositScanProgress(input);
-  while (!workflowInfo().continueAsNewSuggested) await readOn(scan);
+export async function depositScan(): Promise<void> {
+  acceptOrders();
+  while (!workflowInfo().continueAsNewSuggested) await readOn();
   await condition(allHandlersFinished);
-  await continueAsNew<typeof depositScan>(scan.next());
+  await continueAsNew<typeof depositScan>();
 }
 
 /** Catches up in ranges, or follows the tail, which also reports why a catch-up fails. */
-async function readOn(scan: DepositScanProgress): Promise<void> {
-  if (await catchUp(scan)) return;
-  scan.note(await act.scanTail({ seconds: TAIL_SECONDS, since: scan.since }));
+async function readOn(): Promise<void> {
+  if (await catchUp()) return;
+  show(await act.scanTail({ seconds: TAIL_SECONDS }));
 }
 
 /** True if every range was joined. Joins ranges that an earlier catch-up has staged first. */
-async function catchUp(scan: DepositScanProgress): Promise<boolean> {
+async function catchUp(): Promise<boolean> {
   const { behind, ranges } = await act.planCatchUp();
   if (!behind) return false;
-  const { joined } = await join(scan);
-  return ranges.length === 0 ? joined > 0 : readRanges(scan, ranges);
+  const { joined } = await join();
+  return ranges.length === 0 ? joined > 0 : readRanges(ranges);
 }
 
 /** Joins each range after those before it. The tail scan takes over at a range that is not read completely. */
-async function readRanges(scan: DepositScanProgress, ranges: readonly CatchUpRange[]): Promise<boolean> {
+async function readRanges(ranges: readonly CatchUpRange[]): Promise<boolean> {
   const ends: Promise<RangeEnd>[] = [];
   for (const [index, { to }] of ranges.entries()) {
     for (const range of ranges.slice(ends.length, index + AHEAD)) ends.push(read(range));
     const end = await ends[index];
-    const { status } = await join(scan);
+    const { status } = await join();
     const reached = BigInt(status?.cursor?.slot ?? '0') >= BigInt(to);
     if (end?.complete === true && reached) continue;
     await Promise.all(ends);
@@ -55,8 +69,40 @@ function read(range: CatchUpRange): Promise<RangeEnd> {
   return end;
 }
 
-async function join(scan: DepositScanProgress): Promise<JoinEnd> {
+async function join(): Promise<JoinEnd> {
   const end = await act.joinRanges();
-  if (end.status !== null) scan.note(end.status);
+  show(end.status);
   return end;
+}
+
+/** Null if the activity could not read it. `sluice scan status` shows the status of the moment. */
+function show(status: ScanStatus | null): void {
+  if (status !== null) setCurrentDetails(scanCard(status));
+}
+
+/** Stores the orders to the scan, in sequence: activities obey the database. Call it first in a run. */
+function acceptOrders(): void {
+  let orders = Promise.resolve();
+  /** A permanent failure of one order does not affect later ones. */
+  const inTurn = (order: () => Promise<void>): Promise<void> => {
+    orders = orders
+      .then(order)
+      .catch((error: unknown) => log.error('an order of the scan came to nothing', { error }));
+    return orders;
+  };
+  setHandler(pauseScan, (order) => inTurn(() => act.recordPause(operatorNoteOf(order))));
+  setHandler(resumeScan, (order) => inTurn(() => act.recordResume(operatorNoteOf(order))));
+  setHandler(rescanRange, (given) => inTurn(() => begin(rescanOrderOf(given))));
+}
+
+/** Starts the rescan as an independent run. Throws if the order is invalid or a rescan of the same slots runs. */
+async function begin(order: RescanOrder | null): Promise<void> {
+  if (order === null) throw new Error('a rescan is {from, to, actor, reason}, with slots as decimal strings');
+  const { summary: staticSummary, details: staticDetails, ...run } = backfillRun(order);
+  await startChild<typeof backfill>('backfill', {
+    ...run,
+    staticSummary,
+    staticDetails,
+    parentClosePolicy: ParentClosePolicy.ABANDON,
+  });
 }

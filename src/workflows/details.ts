@@ -35,7 +35,7 @@ export function scanCard(status: ScanStatus): string {
   const behind = lag === null ? [] : [`${lag} behind`];
   const place =
     cursor === null ? 'before its first block' : [`at slot ${cursor.slot}`, ...behind, ...pace].join(', ');
-  const lines = [`**${status.state}**${still}`, place, ...(at === null ? [] : [`told at ${at}`])];
+  const lines = [`**${status.state}**${still}`, place, ...(at === null ? [] : [`reported at ${at}`])];
   return lines.join(LINE_BREAK);
 }
 

@@ -1,9 +1,8 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { RescanOrder } from '../domain/backfill.ts';
-import { LANDING_REPORT, type LandingReport } from '../domain/landing-report.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
-import { SCAN_REPORT, type ScanStatus } from '../domain/scan.ts';
 import type { AwaitedCommitment, SettlementStatus, StatusReason } from '../domain/settlement.ts';
+import { LANDING_REPORT, type LandingReport } from '../domain/steps.ts';
 
 /** A run's view of its settlement. PostgreSQL is the source of truth. */
 export interface SettlementView {
@@ -40,12 +39,6 @@ export const wakeDelivery = defineSignal('wakeDelivery');
 
 /** Status, reason and newest signature. */
 export const settlementStatus = defineQuery<SettlementView>('status');
-
-/** Status of the deposit scan. */
-export const scanStatus = defineQuery<ScanStatus>('scan');
-
-/** The scanning activity reports its status. */
-export const scanReport = defineSignal<[ScanStatus]>(SCAN_REPORT);
 
 /** Pauses the scan in the database: no run commits anything until it is resumed. */
 export const pauseScan = defineSignal<[OperatorNote]>('pauseScan');

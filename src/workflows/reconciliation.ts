@@ -1,13 +1,7 @@
-import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
-import type { DepositActivities } from '../activities/deposits.ts';
+import { continueAsNew, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { bothOf, NOTHING_RECONCILED, type ReconciliationReport } from '../domain/reconciliation.ts';
+import { reconcilePage } from './activity-proxies.ts';
 import { reconciliationCard } from './details.ts';
-import { SCAN } from './options.ts';
-
-const { reconcilePage } = proxyActivities<DepositActivities>({
-  ...SCAN,
-  summary: 'hold balances against the record',
-});
 
 /**
  * Hourly schedule: compares the balances of all our wallets with the recorded movements, page by page, from

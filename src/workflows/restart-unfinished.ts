@@ -1,16 +1,4 @@
-import { proxyActivities } from '@temporalio/workflow';
-import type { WatchActivities } from '../activities/watches.ts';
-import { WATCH } from './options.ts';
-
-const { restartOrphans } = proxyActivities<WatchActivities>({ ...WATCH, summary: 'start what has no run' });
-const { buryRefused } = proxyActivities<WatchActivities>({
-  ...WATCH,
-  summary: 'prove dead what was refused',
-});
-const { startDueAudits } = proxyActivities<WatchActivities>({
-  ...WATCH,
-  summary: 'start audits that are due',
-});
+import { buryRefused, restartOrphans, startDueAudits } from './activity-proxies.ts';
 
 /**
  * Every minute, by schedule: restarts settlements without a run, proves unsigned attempts dead, starts due

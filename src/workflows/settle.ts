@@ -3,7 +3,6 @@ import { isTerminal, type StatusReason } from '../domain/settlement.ts';
 import type { Landing, PreparedAttempt, SettlementState, SignedStep, SigningTask } from '../domain/steps.ts';
 import * as act from './activity-proxies.ts';
 import type { SettlementProgress } from './settlement-progress.ts';
-import { signAll } from './sign-all.ts';
 
 export interface Steps {
   /** Prepares the next attempt and adds it to the progress. Null if there is none to pay now. */
@@ -50,7 +49,7 @@ async function signatureOf(
   });
   if (!isAwaited || isTerminal(progress.status)) return signed;
   if (signed !== null) await store(signed);
-  progress.stand(await act.awaitSignatures({ id, n }));
+  progress.resume(await act.awaitSignatures({ id, n }));
   return null;
 }
 
@@ -68,8 +67,33 @@ async function signOrHold(
   } catch (error) {
     if (isCancellation(error)) throw error;
     const message = rootCause(error) ?? 'the signer refused';
-    progress.stand(await hold({ code: 'signing_refused', message }));
+    progress.resume(await hold({ code: 'signing_refused', message }));
     if (isTerminal(progress.status)) return null;
     throw error;
   }
+}
+
+export interface Signing {
+  /** Null if no signature will come. */
+  readonly sign: (task: SigningTask) => Promise<string | null>;
+  /** Stores the signature of a signer other than the fee payer. */
+  readonly store: (signature: string) => Promise<unknown>;
+}
+
+/**
+ * Returns the fee payer's signature; `signature` if it exists already. Runs all `tasks`, the fee payer's last, and
+ * stores the other signatures. Null if a signature will not come, or if another signer provides the fee payer's.
+ */
+export async function signAll(
+  signature: string | null,
+  tasks: readonly SigningTask[],
+  { sign, store }: Signing,
+): Promise<string | null> {
+  const last = signature === null ? tasks.at(-1) : undefined;
+  for (const task of last === undefined ? tasks : tasks.slice(0, -1)) {
+    const other = await sign(task);
+    if (other === null) return null;
+    await store(other);
+  }
+  return last === undefined ? signature : sign(last);
 }

@@ -8,7 +8,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { attemptFailed } from '../domain/chain-failures.ts';
-import type { LandingReport } from '../domain/landing-report.ts';
 import {
   EXPIRED,
   isTerminal,
@@ -19,6 +18,7 @@ import {
 import type {
   DisplayedStatus,
   Landing,
+  LandingReport,
   Preparation,
   PreparedAttempt,
   SettlementState,
@@ -50,10 +50,10 @@ export class SettlementProgress {
     });
   }
 
-  stand(standing: SettlementState): void {
+  resume(state: SettlementState): void {
     this.admitted = true;
-    this.take(standing.attempt);
-    this.show(standing.status, standing.reason);
+    this.take(state.attempt);
+    this.show(state.status, state.reason);
   }
 
   prepared(preparation: Preparation): void {

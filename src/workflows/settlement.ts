@@ -24,7 +24,7 @@ export async function settlement({ id }: { readonly id: string }): Promise<Settl
   setHandler(giveSignature, (given) => act.storeSignature({ id, ...given }), {
     description: 'Stores a signature that was made outside of Sluice, as by an offline machine',
   });
-  progress.stand(await act.findSettlement({ id }));
+  progress.resume(await act.findSettlement({ id }));
   await settle(progress, {
     prepare: async () => {
       progress.prepared(await act.prepareSettlement({ id, shown: progress.shown }));

@@ -2,23 +2,15 @@ import {
   ActivityFailure,
   continueAsNew,
   isCancellation,
-  proxyActivities,
-  proxyLocalActivities,
   rootCause,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { DeliverySteps, WebhookActivities } from '../activities/webhooks.ts';
 import type { DeliveryLine, Patience } from '../domain/webhook.ts';
+import { deliverTo, giveUpDelivery, nextDelivery } from './activity-proxies.ts';
 import { LINE_BREAK } from './details.ts';
 import { wakeDelivery } from './messages.ts';
-import { deliverOptions, RECORD } from './options.ts';
-
-const onRecord = (summary: string) => proxyLocalActivities<DeliverySteps>({ ...RECORD, summary });
-
-const { nextDelivery } = onRecord('find what waits');
-const { giveUpDelivery } = onRecord('make it a dead letter');
 
 /** Events listed in the current details, the newest last. */
 const SHOWN = 10;
@@ -33,7 +25,7 @@ export interface WebhookDeliveryInput extends DeliveryLine {
  * and a second run finds none.
  */
 export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInput): Promise<void> {
-  const { deliver } = proxyActivities<WebhookActivities>(deliverOptions(patience));
+  const deliver = deliverTo(patience);
   const told: string[] = [];
   let woken = false;
   setHandler(wakeDelivery, () => {

@@ -26,7 +26,7 @@ import { WithdrawalProgress } from './withdrawal-progress.ts';
 export async function withdrawal(terms: WithdrawalTerms): Promise<SettlementView> {
   refuseForeignId(terms);
   const progress = new WithdrawalProgress(terms);
-  progress.stand(await act.admit(terms));
+  progress.resume(await act.admit(terms));
 
   await settle(progress, {
     prepare: () => prepareAttempt(progress),
@@ -55,8 +55,7 @@ function taskOf({ terms }: WithdrawalProgress, attempt: PreparedAttempt): Signin
   const { id, asset, amount, destination, memo } = terms;
   const { message, maxFeeLamports, maxRentLamports, createsAccount, nonceAccount } = attempt;
   const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
-  const account = createsAccount === undefined ? {} : { createsAccount };
-  const bounds = { maxFeeLamports, maxRentLamports, ...account, ...lifetime };
+  const bounds = { maxFeeLamports, maxRentLamports, createsAccount, ...lifetime };
   const transfer = { withdrawalId: id, asset, amount, destination, memo: memo ?? null, ...bounds };
   return { kind: WITHDRAWAL, key: 'hot', message, terms: transfer };
 }

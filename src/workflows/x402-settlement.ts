@@ -38,7 +38,7 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
   let owes: boolean | null = null;
   await settle(progress, {
     prepare: async () => {
-      progress.stand(await act.settleQuickly({ id, shown: progress.shown }));
+      progress.resume(await act.settleQuickly({ id, shown: progress.shown }));
       return isTerminal(progress.status) ? null : progress.attempt;
     },
     tasksOf: ({ tasks = [] }) => tasks,

@@ -37,8 +37,8 @@ export class Budgets {
     const since = new Date(Date.now() - HOUR_MS);
     const lately = new Date(Date.now() - LATELY_MS);
     const [byKey, byBuyer, isFailing] = await Promise.all([
-      this.#spentByKey.get(feePayer, () => ledger.payments.spentSince(since, { feePayer })),
-      this.#spentByBuyer.get(payer, () => ledger.payments.spentSince(since, { payer })),
+      this.#spentByKey.get(feePayer, () => ledger.payments.spentSince(since, 'feePayer', feePayer)),
+      this.#spentByBuyer.get(payer, () => ledger.payments.spentSince(since, 'payer', payer)),
       this.#failing.get(route, () => this.#keepsFailing(route, lately)),
     ]);
     if (isFailing)

@@ -50,13 +50,11 @@ export type Proof =
     };
 
 export interface ExactPayment {
-  readonly message: Uint8Array;
   /** Hex sha256 of the message: the identity of the payment. */
   readonly messageHash: string;
   /** The authority of the transfer. */
   readonly payer: string;
   readonly feePayer: string;
-  readonly signers: readonly string[];
   /** Signature of the fee payer (base58), which identifies the transaction; null until we sign. */
   readonly signature: string | null;
   readonly blockhash: string;

@@ -10,9 +10,9 @@ export interface UpstreamRequest {
   readonly body: Uint8Array;
 }
 
-/** The whole response; or, if it is too large, its head, the part that was read, and the rest as a stream; or none. */
-export type UpstreamAnswer =
-  | { readonly kind: 'whole'; readonly answer: StoredAnswer }
+/** A response, whole with its body in base64; or, if it is too large, with its body as a stream. */
+export type UpstreamResponse =
+  | ({ readonly kind: 'whole' } & StoredAnswer)
   | {
       readonly kind: 'large';
       readonly status: number;
@@ -20,8 +20,9 @@ export type UpstreamAnswer =
       readonly body: AsyncIterable<Uint8Array>;
       /** Closes the connection if the body is not read to its end. */
       readonly discard: () => void;
-    }
-  | { readonly kind: 'none'; readonly reason: string };
+    };
+
+export type UpstreamAnswer = UpstreamResponse | { readonly kind: 'none'; readonly reason: string };
 
 export interface UpstreamOptions {
   /** From the request to the last byte of a response that is stored. */
@@ -45,14 +46,18 @@ export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes })
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     });
-    const kept = answerHeaders(response.headers);
-    const head = { status: response.statusCode, headers: kept };
-    const read = await readUpTo(response.body, maxBytes);
-    if (read.rest !== null) {
-      const discard = () => void response.body.destroy();
-      return { kind: 'large', ...head, body: joined(read.bytes, read.rest), discard };
+    const head = { status: response.statusCode, headers: answerHeaders(response.headers) };
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of response.body.iterator({ destroyOnReturn: false })) {
+      chunks.push(chunk as Uint8Array);
+      size += (chunk as Uint8Array).length;
+      if (size > maxBytes) {
+        const discard = () => void response.body.destroy();
+        return { kind: 'large', ...head, body: joined(chunks, response.body), discard };
+      }
     }
-    return { kind: 'whole', answer: { ...head, body: read.bytes.toString('base64') } };
+    return { kind: 'whole', ...head, body: Buffer.concat(chunks).toString('base64') };
   } catch (error) {
     return { kind: 'none', reason: `no answer of the upstream (${codeOf(error)})` };
   } finally {
@@ -60,35 +65,22 @@ export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes })
   }
 };
 
+/** What can be stored; null for a response that is too large. */
+export function storable(response: UpstreamResponse): StoredAnswer | null {
+  if (response.kind === 'large') return null;
+  const { kind: _kind, ...answer } = response;
+  return answer;
+}
+
 /** Buyers can read this text, so it excludes the upstream's address. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'it took too long';
 }
 
-interface ReadPart {
-  readonly bytes: Buffer;
-  /** Null after the last byte. */
-  readonly rest: AsyncIterator<Uint8Array> | null;
-}
-
-async function readUpTo(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<ReadPart> {
-  const rest = body[Symbol.asyncIterator]();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (;;) {
-    const { done, value } = await rest.next();
-    if (done === true) return { bytes: Buffer.concat(chunks), rest: null };
-    chunks.push(value);
-    size += value.length;
-    if (size > maxBytes) return { bytes: Buffer.concat(chunks), rest };
-  }
-}
-
-async function* joined(begin: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield begin;
-  for (;;) {
-    const { done, value } = await rest.next();
-    if (done === true) return;
-    yield value;
-  }
+async function* joined(
+  begin: Iterable<Uint8Array>,
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* begin;
+  yield* rest;
 }

@@ -9,6 +9,7 @@ import { formatUnits } from '../../src/domain/amount.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { WITHDRAWAL } from '../../src/domain/settlement.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
+import { SIGNING_RULES } from '../../src/platform/roles/signer.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { SigningBounds } from '../../src/signing/checks.ts';
@@ -128,7 +129,7 @@ describe('a token with a transfer hook', () => {
     const task = { kind: WITHDRAWAL, key: 'hot', message, terms: transferTerms };
     const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
       new MockActivityEnvironment().run(() =>
-        createSignerActivities({ keys: { hot: signer }, bounds }).signTransaction(task),
+        createSignerActivities({ keys: { hot: signer }, bounds, rules: SIGNING_RULES }).signTransaction(task),
       );
     expect((await sign(HOOKS_ALLOWED)).signature).not.toBe('');
     await expect(sign(NO_HOOKS)).rejects.toMatchObject({ code: 'SigningRefused' });

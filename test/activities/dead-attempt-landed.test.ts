@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createAdmission } from '../../src/activities/withdrawals.ts';
 import { PAID_BY_DEAD } from '../../src/domain/settlement.ts';
 import type { NewAttempt } from '../../src/ledger/settlements/attempts.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
-import { createAdmission } from '../../src/withdrawals/admission.ts';
 import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-fixture.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { base58, base64 } from '@scure/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPreparation } from '../../src/activities/withdrawals.ts';
 import type { Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -10,7 +11,6 @@ import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { FeePlanner } from '../../src/solana/tx/fees.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
-import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { LandingRoom, wallet } from '../solana/landing-fixture.ts';

@@ -2,7 +2,6 @@ import { base64 } from '@scure/base';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
-import { readProof } from '../../src/ledger/settlements/proofs.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
@@ -74,7 +73,7 @@ describe('an attempt that the signer refused', () => {
 
     expect(await standing(id)).toEqual(['preparing', 'dead']);
     const [dead] = await use.ledger.attempts.of(id);
-    expect(readProof(dead?.proof)).toMatchObject({ statuses: [{ answer: { kind: 'absent' } }, {}] });
+    expect(dead?.proof).toMatchObject({ statuses: [{ seen: 'absent' }, {}] });
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature))).toBe('IllegalTransition');
     expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
   });

@@ -2,7 +2,6 @@ import { base64 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { readProof } from '../../src/ledger/settlements/proofs.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
@@ -140,9 +139,11 @@ describe('a signer that answers another signature for the same message', () => {
     await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
     room.localnet.controls.clearFaults(1, 'getSignaturesForAddress');
     expect(await end).toEqual({ kind: 'dead', signature: second.signature });
-    const [dead] = (await use.ledger.attempts.of(id)).map(({ proof }) => readProof(proof));
-    expect(dead?.ofMessage).toMatchObject({ coverage: { containsSignature: false } });
-    expect(dead?.ofMessage?.statuses.map(({ answer }) => answer.kind)).toEqual(['absent', 'absent']);
+    const [dead] = await use.ledger.attempts.of(id);
+    const absent = { seen: 'absent' };
+    expect(dead?.proof).toMatchObject({
+      ofMessage: { linkedBlocks: { holdsSignature: false }, statuses: [absent, absent] },
+    });
   });
 
   it('is looked for by its message also after the gap has ended, where every list hides that it landed', async () => {

@@ -1,35 +1,23 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createNodeWatch, type NodeWatchDeps, shareNodes } from '../../src/activities/node-watch.ts';
-import type { NodeWarning } from '../../src/solana/rpc/report.ts';
+import { watchNodes } from '../../src/activities/node-watch.ts';
+import { NODE_ALERTS, type NodeWarning } from '../../src/solana/rpc/report.ts';
+import { START } from '../ledger/chain-of-blocks.ts';
 import { useLedger } from '../ledger/support.ts';
 
 const use = useLedger();
 
-/** What one worker would see. */
-function seen(worker: string, warnings: readonly NodeWarning[]): NodeWatchDeps {
-  return { ledger: use.ledger, pool: { warnings: () => warnings, report: () => [] }, worker };
+/** One report of a worker that sees these rules broken. */
+function report(...warnings: readonly NodeWarning[]): Promise<void> {
+  return watchNodes({ ledger: use.ledger, pool: { warnings: () => warnings } });
 }
 
-/** One round of a single worker. */
-function round(...warnings: readonly NodeWarning[]): Promise<{ open: number }> {
-  return createNodeWatch(seen('a', warnings)).watchNodes();
+/** Makes every report so far older than an alert stays open without a new one. */
+async function reportsEnd(): Promise<void> {
+  await sql`update alert set last_seen_at = now() - interval '91 seconds'`.execute(use.ledger.db);
 }
 
-const RULES = {
-  'few-nodes': 'too_few_nodes',
-  'one-provider': 'nodes_of_one_provider',
-  'history-off': 'node_history_off',
-  'ledger-gap': 'node_ledger_gap',
-  'version-behind': 'node_version_behind',
-  lagging: 'node_lagging',
-  silent: 'node_silent',
-  'other-cluster': 'node_other_cluster',
-  'same-node': 'node_twice',
-  'false-word': 'node_false_word',
-} as const satisfies Record<NodeWarning['rule'], string>;
-
-const ofAll = (rule: NodeWarning['rule']) => rule === 'few-nodes' || rule === 'one-provider';
+const ofAll = (kind: NodeWarning['kind']) => kind === 'too_few_nodes' || kind === 'nodes_of_one_provider';
 
 async function open(): Promise<readonly string[]> {
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
@@ -37,38 +25,49 @@ async function open(): Promise<readonly string[]> {
 }
 
 beforeEach(async () => {
-  await use.ledger.db.deleteFrom('nodeView').execute();
   await use.ledger.db.deleteFrom('alert').execute();
 });
 
 describe('the watch over the nodes', () => {
   it('opens an alert for each broken rule and closes it when the rule is kept again', async () => {
     await use.ledger.alerts.raise({ kind: 'unknown_spend', subject: 'sig', message: 'not about nodes' });
-    const rules = Object.keys(RULES) as NodeWarning['rule'][];
-    const broken = rules.map((rule): NodeWarning => {
-      return { rule, node: ofAll(rule) ? null : `the-${rule}`, message: `${rule} is broken` };
+    const broken = NODE_ALERTS.map((kind): NodeWarning => {
+      return { kind, node: ofAll(kind) ? null : `the-${kind}`, message: `${kind} is broken` };
     });
-    expect(await round(...broken)).toEqual({ open: rules.length });
-    const about = rules.map((rule) => `${RULES[rule]} ${ofAll(rule) ? 'sluice' : `the-${rule}`}`);
+    await report(...broken);
+    const about = NODE_ALERTS.map((kind) => `${kind} ${ofAll(kind) ? 'sluice' : `the-${kind}`}`);
     expect(await open()).toEqual([...about, 'unknown_spend sig'].toSorted());
-    await round(...broken.filter(({ rule }) => rule === 'ledger-gap'));
-    expect(await open()).toEqual(['node_ledger_gap the-ledger-gap', 'unknown_spend sig']);
-    await round();
+    await reportsEnd();
+    await report(...broken.filter(({ kind }) => kind === 'node_ledger_gap'));
+    expect(await open()).toEqual(['node_ledger_gap the-node_ledger_gap', 'unknown_spend sig']);
+    await reportsEnd();
+    await report();
     expect(await open()).toEqual(['unknown_spend sig']);
   });
 
-  it('keeps open what only one of two workers sees, whoever runs the round, and for as long as that one speaks', async () => {
-    const behind: NodeWarning = { rule: 'version-behind', node: 'n', message: 'n is old' };
-    const silent: NodeWarning = { rule: 'silent', node: 'm', message: 'm is silent' };
-    await shareNodes(seen('b', [behind]));
-    expect(await round(silent)).toEqual({ open: 2 });
-    expect(await round(behind)).toEqual({ open: 1 });
-    expect(await round()).toEqual({ open: 1 });
+  it('keeps an alert open while one of two workers reports it, and closes it without a report', async () => {
+    const behind: NodeWarning = { kind: 'node_version_behind', node: 'n', message: 'n is old' };
+    const silent: NodeWarning = { kind: 'node_silent', node: 'm', message: 'm is silent' };
+    await report(behind);
+    await report(silent);
+    await report();
+    expect(await open()).toEqual(['node_silent m', 'node_version_behind n']);
+    await reportsEnd();
+    await report(behind);
     expect(await open()).toEqual(['node_version_behind n']);
-    await sql`update node_view set seen_at = now() - interval '4 minutes' where worker = 'b'`.execute(
-      use.ledger.db,
-    );
-    expect(await round()).toEqual({ open: 0 });
-    expect(await open()).toEqual([]);
+  });
+
+  it('names a node that lacks blocks which the scan needs', async () => {
+    const needed: (bigint | null)[] = [];
+    const pool = {
+      warnings: (slot: bigint | null = null) => {
+        needed.push(slot);
+        return [];
+      },
+    };
+    await watchNodes({ ledger: use.ledger, pool });
+    await use.ledger.scan.start(START);
+    await watchNodes({ ledger: use.ledger, pool });
+    expect(needed).toEqual([null, START.slot]);
   });
 });

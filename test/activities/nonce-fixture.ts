@@ -2,16 +2,18 @@ import { Keypair } from '@solana/web3.js';
 import { expect } from 'vitest';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
+import { createPreparation } from '../../src/activities/withdrawals.ts';
+import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
 import {
   advanceSubject,
   NONCE_ADVANCE,
   NONCE_CREATE,
   type UsedUp,
-} from '../../src/domain/nonce-settlements.ts';
-import { settlementId, WITHDRAWAL } from '../../src/domain/settlement.ts';
+} from '../../src/domain/settlement-kinds.ts';
 import type { Landing, Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NonceAccountRow } from '../../src/ledger/settlements/nonces.ts';
+import { SIGNING_RULES } from '../../src/platform/roles/signer.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
@@ -23,7 +25,6 @@ import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
-import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 
@@ -158,7 +159,7 @@ async function activities({ ledger, chain, key }: Rooms) {
     ...createPreparation({ ledger, kind }),
     ...createLanding({ ledger, watcher, chain, kinds, restMs: 50 }),
     ...createSettlementActivities({ ledger, kinds }),
-    ...createSignerActivities({ keys: { hot: signer }, bounds: BOUNDS }),
+    ...createSignerActivities({ keys: { hot: signer }, bounds: BOUNDS, rules: SIGNING_RULES }),
   };
 }
 

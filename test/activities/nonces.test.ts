@@ -3,7 +3,6 @@ import { Keypair, SystemProgram, TransactionMessage, VersionedTransaction } from
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import { readProof } from '../../src/ledger/settlements/proofs.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { Chain } from '../../src/solana/chain.ts';
@@ -166,7 +165,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(AMOUNT);
     const rows = await ledger.attempts.of(paid.id);
     expect(rows.map(({ state }) => state)).toEqual(['dead', 'landed']);
-    expect(rows[0]?.proof).toMatchObject({ use: { nonce: first.blockhash } });
+    expect(rows[0]?.proof).toMatchObject({ nonceUsedBy: { carriedNonce: true } });
   });
 
   it('lets an advance that came too late die, and pays once', async () => {
@@ -219,7 +218,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
     await expect.poll(() => burial.buryUnsigned(), { timeout: 30_000 }).toBe(1);
     const [dead] = await ledger.attempts.of(paid.id);
-    expect(readProof(dead?.proof)).toMatchObject({ use: { nonceAccount: used.address, nonce: used.nonce } });
+    expect(dead?.proof).toMatchObject({ nonceUsedBy: { carriedNonce: true } });
     expect(await desk.account(used.address)).toMatchObject({ state: 'unproved', settlementId: null });
     const again = await desk.sign(paid, await desk.preparedWhenFree(paid));
     expect((await desk.land(again)).kind).toBe('finalized');

@@ -1,10 +1,10 @@
 import { Keypair } from '@solana/web3.js';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createPreparation } from '../../src/activities/withdrawals.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { DisplayedStatus, Preparation } from '../../src/domain/steps.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
-import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { DEAD, newId, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';

@@ -204,7 +204,7 @@ describe('one node that lies about an account', () => {
     await lieAbout(addressOf(), change, 2);
     const [best] = pool.nodes;
     expect((await pay(receiver)).kind).toBe('composed');
-    expect(pool.warnings()).toMatchObject([{ rule: 'false-word', node: best?.name }]);
+    expect(pool.warnings()).toMatchObject([{ kind: 'node_false_word', node: best?.name }]);
   });
 
   it('is found out by one question to another node for all that are composed together', async () => {

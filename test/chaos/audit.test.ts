@@ -85,8 +85,8 @@ describe('the audit of a chaos run', () => {
   it('holds what every transaction cost on chain against the record, failed ones too', () => {
     const { findings } = judged([paid], [transfer], { chain: { s1: 7n, s9: 5_000n }, record: { s1: 8n } });
     expect(findings).toEqual([
-      's1 cost 7 lamports on chain, 8 lamports in the record',
-      's9 cost 5000 lamports on chain, nothing in the record',
+      's1 cost 7 lamports on chain, 8 lamports in the database',
+      's9 cost 5000 lamports on chain, nothing in the database',
     ]);
   });
 

@@ -17,6 +17,6 @@ const REPORT: ChaosReport = {
 const lastLine = (report: ChaosReport) => renderReport(report).split('\n').at(-1);
 
 it('the report ends with whether the run passed', () => {
-  expect(lastLine(REPORT)).toBe('passed: the blocks and the record agree');
+  expect(lastLine(REPORT)).toBe('passed: the blocks and the database agree');
   expect(lastLine({ ...REPORT, findings: ['a', 'b'] })).toMatch(/^failed: 2 findings/);
 });

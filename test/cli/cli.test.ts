@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { freePort } from '../../devkit/localstack/ports.ts';
-import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../src/ledger/settlements/settlement-row.ts';
-import { deathEvidence } from '../domain/evidence.ts';
+import { deathProof } from '../domain/evidence.ts';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 import { attempt, PLENTY } from '../ledger/support.ts';
 import { callSluice } from '../support/call-sluice.ts';
@@ -133,7 +133,7 @@ test('withdrawals explain says what comes next; get shows the proof of a dead at
   expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
   expect(lastWord(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
 
-  await attempts.settle(id, 1, { state: 'dead', proof: { ...deathEvidence(), ofMessage: deathEvidence() } });
+  await attempts.settle(id, 1, { state: 'dead', proof: { ...deathProof(), ofMessage: deathProof() } });
   await settlements.move(id, 'held', paused);
   const [status, explained] = await Promise.all([
     sluice(['withdrawals', 'get', id]),
@@ -244,7 +244,7 @@ test('the help says what every command needs', async () => {
       'the API (--url or SLUICE_API_URL, --api-key or SLUICE_API_KEY):',
       expect.arrayContaining(['withdrawals', 'settlements', 'alerts', 'scan']),
     ],
-    ['PostgreSQL (DATABASE_URL):', ['keys', 'cluster', 'nonces']],
+    ['PostgreSQL (DATABASE_URL):', ['keys', 'nonces']],
     ['the Solana nodes (SLUICE_RPC_URLS):', ['nodes']],
     ['the file in its arguments:', ['x402', 'help']],
   ]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
+import { START } from '../ledger/chain-of-blocks.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
 import { freshDatabase } from '../support/postgres.ts';
@@ -27,7 +28,7 @@ async function sluice(...args: readonly string[]): Promise<{ json: unknown; code
   return { json: lastWord(ended), code: ended.code };
 }
 
-it('a record of another cluster is named with both, until it is forgotten', async () => {
+it('a database of another cluster is refused with both cluster names', async () => {
   await ledger.cluster.bind(ELSEWHERE);
   const { json, code } = await sluice('nodes', 'list');
   expect(code).toBe(5);
@@ -37,13 +38,7 @@ it('a record of another cluster is named with both, until it is forgotten', asyn
     error: { code: 'WrongCluster', message: expect.stringMatching(`${genesisHash}.*${ELSEWHERE}`) },
     record: { genesisHash: ELSEWHERE },
   });
-  const bound = { cluster: { genesisHash: ELSEWHERE } };
-  expect(await sluice('cluster', 'get')).toMatchObject({ code: 0, json: { ...bound, forgotten: false } });
-  expect(await sluice('cluster', 'forget', '--yes')).toMatchObject({
-    code: 0,
-    json: { ...bound, forgotten: true },
-  });
-  expect(await sluice('cluster', 'get')).toMatchObject({ code: 0, json: { cluster: null } });
+  await ledger.db.deleteFrom('cluster').execute();
   await ledger.cluster.bind(genesisHash);
   expect(await sluice('nodes', 'list')).toMatchObject({
     code: 0,
@@ -51,13 +46,13 @@ it('a record of another cluster is named with both, until it is forgotten', asyn
   });
 });
 
-it('a gap in the ledger of a node is shown by what a worker saw of it before', async () => {
+it('a node without the blocks that the scan needs is named', async () => {
   localnet.controls.produceSlots(40);
   const node = new URL(localnet.rpcUrls[1] ?? '').host;
-  await ledger.nodeLedgers.keep(new Map([[node, { first: 0n, finalized: 38n, gap: null }]]));
+  await ledger.scan.start({ ...START, slot: 38n, parentSlot: 37n });
   const snapshot = localnet.controls.produceSlot();
   localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
   localnet.controls.produceSlots(5);
   const { json } = await sluice('nodes', 'list');
-  expect(json).toMatchObject({ warnings: [{ rule: 'ledger-gap', node }] });
+  expect(json).toMatchObject({ warnings: [{ kind: 'node_ledger_gap', node }] });
 });

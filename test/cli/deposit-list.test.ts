@@ -47,6 +47,19 @@ test('deposits are a table with their ids, which says when there are more', asyn
   });
 });
 
+test('one deposit is a row of the same table, or JSON', async () => {
+  const [row] = (await use.service.ledger.deposits.list({ limit: 1 })).rows;
+  const id = row === undefined ? '' : depositId(row);
+  const [shown, json] = await Promise.all([
+    use.sluice('deposits', 'get', id),
+    use.sluice('deposits', 'get', id, '-o', 'json'),
+  ]);
+  expect(shown.stdout.split('\n')[1]).toContain(
+    `not_credited (below_minimum)  1000        SOL    ${BEN}  ${id}`,
+  );
+  expect(lastWord(json)).toMatchObject({ id, state: 'not_credited', wallet: BEN });
+});
+
 test('deposits follow prints the feed below headings', async () => {
   const [at] = use.service.app.addresses();
   if (typeof at !== 'object') throw new Error('it listens');

@@ -50,8 +50,8 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
       { node: c, membership: 'silent', demoted: { cause: 'silent' }, score: 0 },
     ],
     warnings: [
-      { rule: 'history-off', node: b },
-      { rule: 'silent', node: c, message: expect.stringMatching(/^\S+ does not answer: .*HTTP 503$/) },
+      { kind: 'node_history_off', node: b },
+      { kind: 'node_silent', node: c, message: expect.stringMatching(/^\S+ does not answer: .*HTTP 503$/) },
     ],
   });
 });

@@ -10,11 +10,14 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'sluice-run-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('a program that npm started ends politely when npm is gone without a word', async () => {
+test('a program that npm started gets one SIGTERM when npm is killed, and time to stop', async () => {
   const program = join(directory, 'stack.ts');
   writeFileSync(
     program,
-    `process.on('SIGTERM', () => { console.log('stopped'); process.exit(0); });
+    `process.on('SIGTERM', () => {
+       console.log('stopping');
+       setTimeout(() => { console.log('stopped'); process.exit(0); }, 1500);
+     });
      console.log('up');
      setInterval(() => {}, 1000);`,
   );
@@ -31,5 +34,5 @@ test('a program that npm started ends politely when npm is gone without a word',
     said.push(line);
     if (line === 'up') npm.kill('SIGKILL');
   }
-  expect(said).toEqual(['up', 'stopped']);
+  expect(said).toEqual(['up', 'stopping', 'stopped']);
 }, 180_000);

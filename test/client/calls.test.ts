@@ -31,7 +31,6 @@ test('addresses, assets and the scan: each call on its path', async () => {
   await sluice.depositAddresses.assign('user 1');
   await sluice.depositAddresses.ofUser('user&1');
   await sluice.depositAddresses.import(manifest, { since: '7' });
-  await sluice.depositAddresses.release('a test');
   await sluice.depositAddresses.tokenAccount('wallet', 'mint');
   await sluice.assets.put('mint', { depositsOn: false });
   await sluice.assets.list();
@@ -49,7 +48,6 @@ test('addresses, assets and the scan: each call on its path', async () => {
     ['POST', '/deposit-addresses', { userRef: 'user 1' }],
     ['GET', '/deposit-addresses?userRef=user%261', null],
     ['POST', '/deposit-addresses/import', { manifest, since: '7' }],
-    ['POST', '/deposit-addresses/release', { reason: 'a test' }],
     ['GET', '/deposit-addresses/wallet/assets/mint', null],
     ['PUT', '/assets/mint', { depositsOn: false }],
     ['GET', '/assets', null],
@@ -152,13 +150,13 @@ const CALLS: Readonly<Record<string, Calls>> = {
     get: ({ depositAddresses }, how) => depositAddresses.get('wallet', how),
     ofUser: ({ depositAddresses }, how) => depositAddresses.ofUser('user', how),
     import: ({ depositAddresses }, how) => depositAddresses.import(manifest, how),
-    release: ({ depositAddresses }, how) => depositAddresses.release('a test', how),
     tokenAccount: ({ depositAddresses }, how) => depositAddresses.tokenAccount('wallet', 'mint', how),
   },
   deposits: {
     events: ({ deposits }, how) => deposits.events(how).next(),
     list: ({ deposits }, how) => deposits.list({}, how).next(),
     page: ({ deposits }, how) => deposits.page({}, how),
+    get: ({ deposits }, how) => deposits.get('dep', how),
     reject: ({ deposits }, how) => deposits.reject('dep', 'a test', how),
   },
   assets: {
@@ -224,8 +222,8 @@ describe('the signal of a call', () => {
 
   it('is none of the body', async () => {
     const { server, sluice } = await clientOf([{ status: 200 }]);
-    await sluice.depositAddresses.import(manifest, { keptBack: true, signal: new AbortController().signal });
-    expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ manifest, keptBack: true });
+    await sluice.depositAddresses.import(manifest, { since: '7', signal: new AbortController().signal });
+    expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ manifest, since: '7' });
   });
 });
 

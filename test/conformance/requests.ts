@@ -43,7 +43,6 @@ const REFUSED: readonly (readonly [string, unknown, number, string])[] = [
     -32602,
     'Method does not support commitment below `confirmed`',
   ],
-  ['getRecentPerformanceSamples', [2000], -32602, 'Invalid limit; max 720'],
   ['getSlot', [{ minContextSlot: 999_999_999 }], -32016, 'Minimum context slot has not been reached'],
   [
     'getTokenAccountBalance',

@@ -2,7 +2,6 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
-import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { newSignature } from './audit-support.ts';
 import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
@@ -26,31 +25,11 @@ async function askedInTurn(): Promise<number> {
     return answer;
   };
   const scan = createDepositScan({ ...room.deps(nodes.pool), stop: stop.signal });
-  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600, since: null }));
+  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
   return asked;
 }
 
-it('the witness of what left holds the scan up for no more than it asks at once', async () => {
-  await room.scanAll(room.scanner());
-  const wallet = await room.newDepositAddress();
-  const slot = (await room.ledger.scan.cursor())?.slot ?? 0n;
-  const rows = Array.from({ length: MANY }, () => ({
-    signature: newSignature(),
-    slot,
-    account: wallet,
-    asset: 'SOL',
-    wallet,
-    amount: 5_000n,
-  }));
-  await room.ledger.db.insertInto('outflow').values(rows).execute();
-  const asked = await askedInTurn();
-  expect(asked).toBeGreaterThan(0);
-  expect(asked).toBeLessThanOrEqual(4);
-  expect(await room.ledger.outflows.unwitnessed(MANY)).not.toEqual([]);
-  await room.ledger.db.deleteFrom('outflow').execute();
-});
-
-it('the witness of what came holds it up for no more either, and asks for the rest in the next turn', async () => {
+it('confirming deposits holds the scan up for no more than it asks at once, and asks for the rest in the next turn', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   for (let made = 0; made < DEPOSITS; made += 1)
@@ -65,7 +44,7 @@ it('the witness of what came holds it up for no more either, and asks for the re
   expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
 });
 
-it('the witness of what came asks about the last one among the first, though a crowd that no node shows came before it', async () => {
+it('confirming deposits asks about the last one among the first, though a crowd that no node shows came before it', async () => {
   await room.scanAll(room.scanner());
   const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
   const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
@@ -88,19 +67,6 @@ it('the witness of what came asks about the last one among the first, though a c
   expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
 });
 
-it('a turn goes on at the pace of the one before', async () => {
-  await room.scanAll(room.scanner());
-  room.finalize(20);
-  const told: ScanStatus[] = [];
-  const onStatus = (status: ScanStatus) => void told.push(status);
-  const scan = createDepositScan({ ...room.deps(), onStatus });
-  const turn = () => new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1, since: null }));
-  await turn();
-  await turn();
-  expect(told.length).toBeGreaterThan(1);
-  expect(told.map(({ blocksPerSecond }) => blocksPerSecond)).not.toContain(0);
-});
-
 it('a scan that is to end waits for no block, and says what it knew before', async () => {
   await room.scanAll(room.scanner());
   room.finalize();
@@ -115,7 +81,7 @@ it('a scan that is to end waits for no block, and says what it knew before', asy
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { timeoutMs: 600_000 });
   const scan = createDepositScan({ ...room.deps(pool), stop: stop.signal });
-  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600, since: null }));
+  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
   expect(status).not.toHaveProperty('reason');
   expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   await pool.close();

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
-import type { ScanStatus } from '../../src/domain/scan.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { ensureDepositScan } from '../../src/platform/temporal/schedules.ts';
-import { pauseScan, scanStatus } from '../../src/workflows/messages.ts';
+import { pauseScan } from '../../src/workflows/messages.ts';
 import { newWallet } from '../support/stack.ts';
-import { reaches, until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack();
@@ -23,8 +22,8 @@ function scan() {
   return use.temporal.workflow.getHandle(depositScanWorkflowId('localnet'));
 }
 
-function status(): Promise<ScanStatus> {
-  return scan().query(scanStatus);
+function status() {
+  return use.sluice.scan.status();
 }
 
 async function newDepositAddress(): Promise<string> {
@@ -61,16 +60,6 @@ describe('the deposit scan of a running stack', () => {
     expect((await status()).cursor).not.toBeNull();
   });
 
-  it('takes what a withdrawal paid for proved by its landing', async () => {
-    const terms = { id: 'seen-leaving', asset: 'SOL', amount: '2000000', destination: newWallet() };
-    await use.sluice.withdraw({ ...terms, acceptEmptyWallet: true });
-    const { attempts } = await reaches(use.sluice, terms.id, 'finalized');
-    const [signature = ''] = attempts.flatMap((attempt) => attempt.signature ?? []);
-    const seen = ledger.db.selectFrom('outflow').selectAll().where('signature', '=', signature);
-    await until(async () => (await seen.where('witnessDue', '=', false).execute()).length > 0);
-    expect(await seen.execute()).toMatchObject([{ asset: 'SOL', witnessedBy: `${terms.id}/1` }]);
-  });
-
   it('goes on in another worker when the scanner is killed', async () => {
     const address = await newDepositAddress();
     await use.stack.worker.kill('SIGKILL');
@@ -90,7 +79,6 @@ describe('the deposit scan of a running stack', () => {
     await ensureDepositScan(use.temporal, 'localnet');
     await until(async () => (await status()).state === 'paused');
     expect(await status()).toMatchObject(OPERATOR);
-    expect(await use.sluice.scan.status()).toMatchObject({ state: 'paused', ...OPERATOR });
     expect(await ledger.scan.cursor()).toEqual(before);
     await use.sluice.scan.resume('seen');
     expect(await credited(address)).toEqual([4_000_000n]);

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { standOf } from '../../src/deposits/scan/progress.ts';
+import { reportOf } from '../../src/deposits/scan/report.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type BlockAnswer, falseHash, type Lie, startLiar } from '../solana/lying-node.ts';
@@ -37,7 +37,7 @@ async function standAt(slots: bigint, previousBlockhash: string) {
       ? { ...(truth as BlockAnswer), previousBlockhash }
       : undefined;
   room.finalize(8);
-  const stand = standOf(await room.scanAll(scanner));
+  const stand = reportOf(await room.scanAll(scanner));
   lie = TRUTH;
   await room.scanAll(scanner);
   const headers = await room.ledger.scan.headersBetween(slot - 1n, slot);

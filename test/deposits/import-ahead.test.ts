@@ -15,7 +15,7 @@ async function stateOf(address: string): Promise<string | undefined> {
 }
 
 /** Paid, and imported with its past, while somebody keeps the scan from reading that. */
-async function paidAndImported({ keptBack = false } = {}): Promise<{ paid: string; unpaid: string }> {
+async function paidAndImported(): Promise<{ paid: string; unpaid: string }> {
   const { ledger, localnet } = room;
   await room.scanAll(room.scanner());
   await ledger.scanPauses.begin({ actor: 'ops', reason: 'to see' });
@@ -25,7 +25,7 @@ async function paidAndImported({ keptBack = false } = {}): Promise<{ paid: strin
   await localnet.airdrop(paid, 8_000_000n);
   room.finalize();
   const entries = [paid, unpaid].map((address) => ({ address, path: `m/${address}` }));
-  await ledger.addresses.import(entries, since, { keptBack, tip: tip() });
+  await ledger.addresses.import(entries, since, { tip: tip() });
   return { paid, unpaid };
 }
 
@@ -48,18 +48,6 @@ it('an address with a past is given to nobody before the scan has come to where 
   await room.confirm();
   expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['used', 'free']);
   expect(await room.depositsOf(paid)).toMatchObject([{ amount: 8_000_000n, state: 'final' }]);
-});
-
-it('nor one that was kept back, once it is released', async () => {
-  const { ledger } = room;
-  const { paid, unpaid } = await paidAndImported({ keptBack: true });
-  await ledger.addresses.release('ops', 'nobody has them');
-  expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['auditing', 'auditing']);
-  expect(await dueAuditsIn(room)).toEqual([]);
-  await resume();
-  for (const order of await dueAuditsIn(room)) await auditIn(room, order);
-  await room.confirm();
-  expect([await stateOf(paid), await stateOf(unpaid)]).toEqual(['used', 'free']);
 });
 
 it('nor one that is known, and imported with its past again, whatever audit of it has ended meanwhile', async () => {

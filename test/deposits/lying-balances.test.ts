@@ -1,5 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
@@ -9,8 +10,7 @@ import { openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
-const LIAR = 0;
-const [HONEST, OTHER] = [1, 2];
+const HOT = newAddress();
 let wallet = '';
 let account = '';
 
@@ -25,84 +25,123 @@ beforeAll(async () => {
   account = deriveAta(wallet, room.localnet.mint.address, TOKEN_PROGRAM);
 });
 
+beforeEach(() => room.localnet.controls.clearFaults());
+
+/** The places of the nodes in the order in which passes ask them. */
+function inTurn(): readonly number[] {
+  const names = room.pool.nodes.map(({ name }) => name);
+  return names.toSorted().map((name) => names.indexOf(name));
+}
+
+/** The place of the node that the next pass asks first. */
+async function asked(passes = 0): Promise<number> {
+  const begun = await room.ledger.reconciliations.begin();
+  const order = inTurn();
+  return order[(Number(begun.passes) + passes) % order.length] ?? 0;
+}
+
 function reconcile(): Promise<ReconciledPage> {
   const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** What all nodes say now of the wallet, and of its token account. */
-function shown(): Promise<Answer> {
+/** What all nodes return now for the wallet and its token account. */
+function shown(of: readonly string[] = [wallet, account]): Promise<Answer> {
   const config = { encoding: 'base64', commitment: 'finalized' };
-  return rpc(room.localnet.rpcUrls[LIAR] ?? '', 'getMultipleAccounts', [[wallet, account], config]);
+  return rpc(room.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
 }
 
-/** The wallet is paid SOL and tokens; answers what all nodes said before that. */
-async function paid(): Promise<Answer> {
-  const before = await shown();
-  await room.localnet.airdrop(wallet, 3_000_000n);
-  await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
-  room.finalize();
-  await room.scanAll(room.scanner());
-  return before;
-}
-
-/** As if the block had been shown without what it did to the wallet. */
-async function missed(): Promise<void> {
-  await room.ledger.db.deleteFrom('depositEvent').execute();
-  await room.ledger.db.deleteFrom('deposit').execute();
-}
-
-/** One node says this, at the slot of now, and that the wallet has no token account. */
-async function lies({ value }: Answer): Promise<void> {
+/** The node returns these accounts and no nested one at the present slot, and that the wallet has no token account. */
+async function lies(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
   const { context } = await shown();
   const { controls } = room.localnet;
-  controls.setFault(LIAR, 'getMultipleAccounts', { kind: 'result', result: { context, value } });
-  controls.setFault(LIAR, 'getTokenAccountsByOwner', { kind: 'result', result: { context, value: [] } });
+  const result = { context: { ...context, slot: context.slot + ahead }, value: [...value, null] };
+  controls.setFault(node, 'getMultipleAccounts', { kind: 'result', result });
+  controls.setFault(node, 'getTokenAccountsByOwner', { kind: 'result', result: { context, value: [] } });
 }
 
 const told = () => openAlertsIn(room, 'balance_difference');
+const EMPTY = { value: [null, null] };
 
-describe('one node that lies about balances', () => {
-  it('makes no difference where there is none', async () => {
-    const before = await paid();
-    await lies(before);
+describe('a node that lies about the balances of deposit addresses', () => {
+  it('invents a difference for one pass only', async () => {
+    const before = await shown();
+    await room.localnet.airdrop(wallet, 3_000_000n);
+    await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    await lies(await asked(), before);
+    expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
     expect(await reconcile()).toMatchObject({ wallets: 1, accounts: 2, differences: 0, unread: 0 });
     expect(await told()).toEqual([]);
   });
 
-  it('hides no deposit that was missed', async () => {
-    await missed();
-    await lies({ context: { slot: 0 }, value: [null, null, null] });
+  it('hides a missed deposit for one pass only: it is found by the next pass', async () => {
+    // As if the block had been shown without its changes of the wallet.
+    await room.ledger.db.deleteFrom('depositEvent').execute();
+    await room.ledger.db.deleteFrom('deposit').execute();
+    await lies(await asked(), EMPTY);
+    expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
     expect(await reconcile()).toMatchObject({ differences: 2, unread: 0 });
-    expect((await told()).toSorted()).toEqual(
-      [`${wallet}/SOL`, `${account}/${room.localnet.mint.address}`].toSorted(),
-    );
+    const both = [`${wallet}/SOL`, `${account}/${room.localnet.mint.address}`];
+    expect((await told()).toSorted()).toEqual(both.toSorted());
   });
 
-  it('beside one honest node decides nothing: the wallet is asked for again', async () => {
-    await lies({ context: { slot: 0 }, value: [null, null, null] });
-    room.localnet.controls.setFault(OTHER, 'getMultipleAccounts', { kind: 'http', status: 503 });
-    const before = await told();
-    expect(await reconcile()).toMatchObject({ wallets: 0, unread: 1, next: null });
-    expect(await told()).toEqual(before);
-    const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
-    expect(unread).toEqual([{ wallet, reason: 'the nodes contradict each other about what it holds' }]);
-  });
-
-  it('beside an honest one that is slow decides nothing: that one is waited for', async () => {
-    await lies({ context: { slot: 0 }, value: [null, null, null] });
-    // The other one's faults of before are forgotten: it is waited for as long as any.
-    await room.pool.probe();
-    room.localnet.controls.setFault(OTHER, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
-    expect(await reconcile()).toMatchObject({ wallets: 1, unread: 0, differences: 2 });
-  });
-
-  it('is not waited for at a slot that no other has come to', async () => {
-    const { value, context } = await shown();
-    const result = { context: { ...context, slot: context.slot + 1_000_000 }, value };
-    room.localnet.controls.setFault(LIAR, 'getMultipleAccounts', { kind: 'result', result });
-    expect(await reconcile()).toMatchObject({ complete: true, wallets: 1, unread: 0 });
-    room.localnet.controls.setFault(HONEST, 'getMultipleAccounts', { kind: 'http', status: 503 });
+  it('is not waited for at a slot that no quorum has finalized', async () => {
+    await lies(await asked(), await shown(), 1_000_000);
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 0, unread: 1 });
+    expect(await reconcile()).toMatchObject({ complete: true, wallets: 1, unread: 0 });
+  });
+
+  it('is replaced by the next node where one does not answer', async () => {
+    const { controls } = room.localnet;
+    for (const passes of [0, 1])
+      controls.setFault(await asked(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
+    expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
+    controls.setFault(await asked(1), 'getMultipleAccounts', { kind: 'http', status: 503 });
+    expect(await reconcile()).toMatchObject({ wallets: 0, unread: 1, next: null });
+    expect(await told()).toHaveLength(2);
+  });
+});
+
+describe('a node that lies about the balances of a hot wallet', () => {
+  beforeAll(async () => {
+    await room.localnet.airdrop(HOT, 5_000_000n);
+    room.finalize();
+    await room.ledger.watched.addHot([HOT]);
+    await room.scanAll(room.scanner());
+    await reconcile();
+    await room.localnet.airdrop(HOT, 1_000_000n);
+    room.finalize();
+    await room.scanAll(room.scanner());
+    await room.ledger.db.deleteFrom('deposit').where('wallet', '=', HOT).execute();
+  });
+
+  it('hides no difference from a quorum, and invents none', async () => {
+    await lies(await asked(), EMPTY);
+    await reconcile();
+    expect(await told()).toContain(`${HOT}/SOL`);
+    const baseline = await room.ledger.baselines.of(HOT);
+    expect(baseline?.balances).toEqual([{ account: HOT, asset: 'SOL', amount: 5_000_000n }]);
+  });
+
+  it('beside one honest node leaves it unread', async () => {
+    const [liar = 0, , away = 0] = inTurn();
+    await lies(liar, EMPTY);
+    room.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
+    await reconcile();
+    const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
+    const reason = 'no quorum of nodes agrees on its balances and movements';
+    expect(unread).toContainEqual({ wallet: HOT, reason });
+  });
+
+  it('beside an honest node that is slow decides nothing: that one is waited for', async () => {
+    const [liar = 0, , slow = 0] = inTurn();
+    await lies(liar, EMPTY);
+    await room.pool.probe();
+    room.localnet.controls.setFault(slow, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
+    await reconcile();
+    expect(await room.ledger.db.selectFrom('unreadWallet').select('wallet').execute()).toEqual([]);
+    expect(await told()).toContain(`${HOT}/SOL`);
   });
 });

@@ -6,6 +6,7 @@ import { openReader } from '../../src/deposits/scan/scanner.ts';
 import { type WatchDifference, Watched } from '../../src/ledger/scan/watched.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
+import { lockWaits } from '../ledger/deposit-ledger.ts';
 import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useScanRoom } from './scan-fixture.ts';
@@ -23,7 +24,7 @@ class SlowWatched extends Watched {
   #gate: Promise<void> | null = null;
 
   /** Holds the next question until the returned function is called; `asked` resolves when it is there. */
-  hold(): { readonly asked: Promise<void>; readonly letGo: () => void } {
+  holdNext(): { readonly asked: Promise<void>; readonly letGo: () => void } {
     let letGo = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
       letGo = resolve;
@@ -49,7 +50,7 @@ describe('the watch set in memory', () => {
   it('holds all up to its version, also where it was forgotten while somebody asked for what came in', async () => {
     const watched = new SlowWatched(use.ledger.db, use.url);
     const matcher = new DepositMatcher({ ...use.ledger, watched }, OPTIONS);
-    const { asked, letGo } = watched.hold();
+    const { asked, letGo } = watched.holdNext();
     const first = matcher.watch();
     await asked;
     matcher.forget();
@@ -82,32 +83,38 @@ describe('a match', () => {
     return { expected, blocks: reading.blocks, signature };
   }
 
-  it('asks nobody but the transaction while that holds its locks', async () => {
-    let committing = false;
-    const outside = async () => {
-      if (committing) throw new Error('asked while the locks are held');
-      return 1n;
-    };
-    class Outside extends Watched {
-      override async among(addresses: readonly string[]) {
-        await outside();
-        return super.among(addresses);
-      }
-
-      override async since(version: bigint) {
-        await outside();
-        return super.since(version);
-      }
-    }
-    const watched = new Outside(room.ledger.db, room.url);
-    const options = { ...OPTIONS, minimumLamports: outside };
-    const matcher = new DepositMatcher({ ...room.ledger, watched }, options);
-    const wallet = newAddress();
+  /** Imports the wallet in so many attempts to commit: the import of the last attempt waits for it. */
+  async function commitWhileImporting(matcher: DepositMatcher, wallet: string, imports: number) {
     const { expected, blocks } = await readPaid(matcher, wallet);
-    const matched = await matcher.match(blocks);
-    await room.ledger.addresses.import([{ address: wallet, path: 'm' }]);
-    committing = true;
-    expect(await room.ledger.scan.commit({ expected, ...matched })).toBe('committed');
+    const wallets = [wallet, ...Array.from({ length: imports - 1 }, () => newAddress())];
+    const importing: Promise<unknown>[] = [];
+    const results: string[] = [];
+    await matcher.commit(blocks, async (matched) => {
+      const address = wallets[results.length];
+      if (address !== undefined) {
+        const begun = room.ledger.addresses.import([{ address, path: `m/${address}` }]);
+        importing.push(begun);
+        await Promise.race([begun, lockWaits(room.ledger.db)]);
+      }
+      const result = await room.ledger.scan.commit({ expected, ...matched });
+      results.push(result);
+      return result;
+    });
+    await Promise.all(importing);
+    return results;
+  }
+
+  it('is repeated for a wallet that comes in before the commit', async () => {
+    const wallet = newAddress();
+    const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 1);
+    expect(results).toEqual(['watch_set_changed', 'committed']);
+    expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
+  });
+
+  it('is committed at the third attempt, however many wallets come in meanwhile', async () => {
+    const wallet = newAddress();
+    const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 9);
+    expect(results).toEqual(['watch_set_changed', 'watch_set_changed', 'committed']);
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { useScanRoom } from './scan-fixture.ts';
-import { standsAs, turnUntil } from './scan-steps.ts';
+import { hasState, turnUntil } from './scan-steps.ts';
 
 const room = useScanRoom();
 
-const turn = (until: 'tail' | 'paused' | 'waiting') => turnUntil(room.deps(), standsAs(until));
+const turn = (until: 'tail' | 'paused' | 'waiting') => turnUntil(room.deps(), hasState(until));
 
 function takeNodesAway(): void {
   for (const node of room.localnet.rpcUrls.keys())

@@ -67,7 +67,7 @@ describe('a pass whose process dies', () => {
 
   it('goes on once where two processes compare the same page', async () => {
     const place = await room.ledger.reconciliations.begin();
-    const tally = { wallets: 0, accounts: 0, differences: 0, slots: null };
+    const tally = { wallets: 0, accounts: 0, differences: 0 };
     const page = { next: wallets[0] ?? null, compared: [], tally, alarms: [], unread: [] };
     expect(await room.ledger.reconciliations.commit(place, page)).toBe(true);
     const late = { ...page, next: null, unread: [{ wallet: wallets[1] ?? '', reason: 'late' }] };

@@ -20,10 +20,6 @@ function reconcile(pageSize?: number): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-async function cursorSlot(): Promise<bigint> {
-  return (await room.ledger.scan.cursor())?.slot ?? 0n;
-}
-
 /** Finds again what the record lost of a wallet. */
 async function repair(address: string): Promise<void> {
   const to = `${(await room.ledger.scan.cursor())?.slot}`;
@@ -139,9 +135,8 @@ describe('the reconciliation', () => {
     const passes = () => room.ledger.reconciliations.passes(5);
     const known = await room.ledger.watched.page(null, 10_000);
     const ended = await passes();
-    const slot = await cursorSlot();
     expect(ended).toMatchObject({
-      last: { wallets: known.length, differences: 0, slots: { to: slot } },
+      last: { wallets: known.length, differences: 0 },
       open: null,
       watched: known.length,
       unread: 0,
@@ -160,10 +155,10 @@ describe('the reconciliation', () => {
     });
     await room.scanAll(room.scanner());
     await reconcile(10);
-    expect((await passes()).open).toMatchObject({ wallets: 20, haltedBecause: null, slots: { from: slot } });
+    expect((await passes()).open).toMatchObject({ wallets: 20, haltedBecause: null });
     while ((await reconcile()).next !== null);
     const { last } = await passes();
-    expect(last).toMatchObject({ wallets: known.length, slots: { from: slot, to: await cursorSlot() } });
+    expect(last).toMatchObject({ wallets: known.length });
     expect(last?.begunAt.getTime()).toBeGreaterThan(ended.last?.endedAt.getTime() ?? 0);
   });
 
@@ -177,9 +172,14 @@ describe('the reconciliation', () => {
     expect(await reconcile()).toMatchObject({ complete: true, wallets: known.length, next: null });
   });
 
-  it('tells of wallets that no quorum shows for hours, until one does', async () => {
+  it('reports wallets that no node returns for hours, until one does', async () => {
     await room.scanAll(room.scanner());
-    room.localnet.controls.setFault(1, 'getMultipleAccounts', { kind: 'error', code: -32603, message: 'no' });
+    for (const node of [0, 1])
+      room.localnet.controls.setFault(node, 'getMultipleAccounts', {
+        kind: 'error',
+        code: -32603,
+        message: 'no',
+      });
     expect((await reconcile()).wallets).toBe(0);
     await timeGoesBy(2);
     expect((await reconcile()).wallets).toBe(0);

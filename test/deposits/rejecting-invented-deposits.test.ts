@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
-import { deniersOf } from '../../src/solana/history/denial.ts';
+import { deniersOf } from '../../src/solana/history/transaction.ts';
 import { codeOf } from '../ledger/support.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';

@@ -1,7 +1,7 @@
 import { Keypair, PublicKey, SystemProgram, TransactionMessage, VersionedTransaction } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
-import type { Lie } from '../../devkit/localnet/rpc/false-block.ts';
+import type { Lie } from '../../devkit/localnet/rpc/false-answers.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositMatcher, type MatcherOptions } from '../../src/deposits/scan/matcher.ts';

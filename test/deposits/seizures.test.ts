@@ -8,7 +8,6 @@ import {
 import { PublicKey } from '@solana/web3.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wallet.ts';
-import { OutflowConfirmer } from '../../src/deposits/credits/confirm-outflows.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
@@ -52,7 +51,6 @@ async function holder(mint: string, kind: 'hot' | 'deposit'): Promise<Wallet> {
 async function scanned(): Promise<void> {
   room.finalize();
   await room.scanAll(room.scanner());
-  await new OutflowConfirmer(room.deps()).witness();
 }
 
 /** `signer`, the owner or the permanent delegate, pays 400 base units to the delegate and burns 100. */
@@ -115,21 +113,5 @@ describe('tokens that leave without their owner’s signature', () => {
     await take(mint, deposit, delegate);
     expect(await seized()).toContain(accountOf(mint, hot));
     expect(await seized()).not.toContain(accountOf(mint, deposit));
-  });
-
-  it('raise none by the word of one node', async () => {
-    const mint = await mintOfDelegate();
-    const ours = await holder(mint, 'hot');
-    const { controls } = room.localnet;
-    for (const node of [0, 1]) controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
-    await take(mint, ours, delegate);
-    expect(await seized()).not.toContain(accountOf(mint, ours));
-    controls.clearFaults();
-    await expect
-      .poll(async () => {
-        await new OutflowConfirmer(room.deps()).witness();
-        return seized();
-      })
-      .toContain(accountOf(mint, ours));
   });
 });

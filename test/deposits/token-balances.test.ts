@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { groupsOf, holdingsOf, type WalletAccounts } from '../../src/solana/history/balances.ts';
-import { hintedTokenAccountsOf } from '../../src/solana/history/token-accounts.ts';
+import { tokenAccountsAt } from '../../src/solana/history/token-accounts.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
@@ -10,6 +10,8 @@ function walletWith(tokenAccounts: number): WalletAccounts {
   return { wallet: newAddress(), tokenAccounts: Array.from({ length: tokenAccounts }, newAddress) };
 }
 
+const accountsOf = async (wallet: string) =>
+  (await room.pool.read((node) => tokenAccountsAt(node, wallet))).accounts;
 const read = (wallets: readonly WalletAccounts[]) => room.pool.read((node) => holdingsOf(node, wallets));
 
 describe('what wallets hold', () => {
@@ -32,7 +34,7 @@ describe('what wallets hold', () => {
     await room.localnet.airdrop(rich.wallet, 3_000_000n);
     await room.localnet.mintTo(room.localnet.mint.address, rich.wallet, 7n);
     room.finalize();
-    const [account = ''] = await hintedTokenAccountsOf(room.pool, rich.wallet);
+    const [account = ''] = await accountsOf(rich.wallet);
     const [shown] = await read([{ ...rich, tokenAccounts: [...rich.tokenAccounts, account] }]);
     expect(shown?.holdings).toEqual([
       { account: rich.wallet, asset: 'SOL', amount: 3_000_000n },
@@ -45,7 +47,7 @@ describe('what wallets hold', () => {
     const stranger = newAddress();
     await room.localnet.mintTo(mint.address, stranger, 7n);
     room.finalize();
-    const [other = ''] = await hintedTokenAccountsOf(room.pool, stranger);
+    const [other = ''] = await accountsOf(stranger);
     const wallet = newAddress();
     const [shown] = await read([{ wallet, tokenAccounts: [other, mint.address] }]);
     expect(shown?.holdings).toEqual([{ account: wallet, asset: 'SOL', amount: 0n }]);
@@ -55,10 +57,10 @@ describe('what wallets hold', () => {
     const wallet = newAddress();
     await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
     room.finalize();
-    const listed = await hintedTokenAccountsOf(room.pool, wallet);
+    const listed = await accountsOf(wallet);
     const result = { context: { slot: 1 }, value: [{ pubkey: 'garbage' }] };
     room.localnet.controls.setFault(0, 'getTokenAccountsByOwner', { kind: 'result', result });
-    expect(await hintedTokenAccountsOf(room.pool, wallet)).toEqual(listed);
+    expect(await accountsOf(wallet)).toEqual(listed);
     expect(listed).toHaveLength(1);
   });
 });

@@ -1,18 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
-import { describe, expect, it, test, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { isOperational } from '../../src/deposits/scan/failure-alerts.ts';
-import { isOutdated } from '../../src/deposits/scan/progress-view.ts';
 import { BesideScan, type Defects } from '../../src/deposits/scan/side-loop.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { DomainError } from '../../src/domain/errors.ts';
-import { type ScanStatus, sinceOf } from '../../src/domain/scan.ts';
+import type { ScanStatus } from '../../src/domain/scan.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
-import { activityEnvironment } from '../support/activity.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanRoom } from './scan-fixture.ts';
-import { standsAs, turnUntil } from './scan-steps.ts';
+import { haltSince, hasState, turnUntil } from './scan-steps.ts';
 
 const room = useScanRoom();
 
@@ -43,22 +42,22 @@ async function newBlocks(): Promise<string> {
 
 describe('a step that fails by a defect', () => {
   const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is tried again/;
-  const MINUTES_AGO = new Date(Date.now() - 120_000).toISOString();
 
   it('is tried again, shown, and alarmed after a minute, until it works', async () => {
     await room.scanAll(room.scanner());
     await newBlocks();
     const deps = room.deps();
     const match = vi.spyOn(deps.matcher, 'match').mockRejectedValue(new TypeError('boom'));
-    expect(await turnUntil(deps, standsAs('waiting'))).toMatchObject({
+    expect(await turnUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',
       reason: expect.stringMatching(note),
     });
     expect(await openAlerts()).toEqual([]);
-    expect((await turnUntil(deps, standsAs('waiting'), MINUTES_AGO)).state).toBe('waiting');
+    await haltSince(room.ledger, new Date(Date.now() - 120_000));
+    expect((await turnUntil(deps, hasState('waiting'))).state).toBe('waiting');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     match.mockRestore();
-    expect((await turnUntil(deps, standsAs('tail'), MINUTES_AGO)).state).toBe('tail');
+    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
     expect(await openAlerts()).toEqual([]);
   });
 
@@ -86,12 +85,11 @@ describe('a step that fails by a defect', () => {
       throw new TypeError('boom');
     });
     const scan = createDepositScan({ ...deps, pollMs: 20, slowMs: 2_000 });
-    let since: string | null = null;
     for (let turn = 0; turn < 20 && (await openAlerts()).length === 0; turn += 1)
-      since = sinceOf(await activityEnvironment().run(() => scan.scanTail({ seconds: 1, since })));
+      await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1 }));
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     asked.mockRestore();
-    expect((await turnUntil(deps, standsAs('tail'))).state).toBe('tail');
+    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
     expect(await openAlerts()).toEqual([]);
   });
 
@@ -106,12 +104,12 @@ describe('a step that fails by a defect', () => {
   it('in keeping the alerts is shown, as no alert can tell it', async () => {
     const deps = room.deps();
     const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
-    expect(await turnUntil(deps, standsAs('waiting'))).toMatchObject({
+    expect(await turnUntil(deps, hasState('waiting'))).toMatchObject({
       state: 'waiting',
       reason: expect.stringMatching(/^keeping alerts: .*boom/),
     });
     kept.mockRestore();
-    expect((await turnUntil(deps, standsAs('tail'))).state).toBe('tail');
+    expect((await turnUntil(deps, hasState('tail'))).state).toBe('tail');
   });
 });
 
@@ -124,30 +122,6 @@ it('a defect is judged by the error, not by what it says', () => {
     expect(isOperational(new TypeError(said))).toBe(false);
     expect(isOperational(said)).toBe(false);
   }
-});
-
-it('a turn whose first look fails knows the cursor as soon as the record can be read', async () => {
-  await room.scanAll(room.scanner());
-  const deps = room.deps();
-  const cursor = await deps.ledger.scan.cursor();
-  const away = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
-  const read = vi.spyOn(deps.ledger.scan, 'cursor').mockRejectedValueOnce(away);
-  for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
-  const status = await turnUntil(deps, ({ cursor: known }) => known !== null);
-  read.mockRestore();
-  expect(status).toMatchObject({ state: 'waiting', cursor: { slot: cursor?.slot.toString() } });
-});
-
-test.each([
-  ['tail', 299, false],
-  ['tail', 301, true],
-  ['catch-up', 301, false],
-] as const)('a run that heard of %s %i seconds ago is outdated: %s', (state, seconds, outdated) => {
-  const now = new Date();
-  const at = new Date(now.getTime() - seconds * 1_000).toISOString();
-  expect(isOutdated({ state, cursor: null, tip: null, lag: null, blocksPerSecond: null, at }, now)).toBe(
-    outdated,
-  );
 });
 
 describe('an audit that fails by a defect', () => {

@@ -65,8 +65,8 @@ describe('one lying node of three, asked first, whose words no database can hold
 
   it('keeps nobody from being told: a NUL in what it refuses with', async () => {
     const refusal = new RpcError({ code: -32_603, message: 'out of\0order' }, 'node', 'getBlock');
-    const stand = { cursor: null, tip: null, ...haltAfter(refusal) };
-    await new ScanAlarms(room.ledger).note(stand, new Date(Date.now() - 120_000), new Date());
+    const status = await room.ledger.scanStatus.report({ ...haltAfter(refusal), tip: null }, 120_000);
+    await new ScanAlarms(room.ledger).note(status);
     const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
     expect(rows.map(({ kind }) => kind)).toContain('scan_stopped');
   });

@@ -8,6 +8,7 @@ import type {
   SequencedCoverage,
   StatusObservation,
 } from '../../src/domain/attempt.ts';
+import { attemptEvidence } from '../../src/solana/proof/attempt-evidence.ts';
 import { judgeAttempt } from '../../src/solana/proof/judge.ts';
 
 /** Of a property on random evidence, most of which proves nothing. */
@@ -83,6 +84,12 @@ export function deathEvidence(changes: Partial<Evidence> = {}): Evidence {
     chargedBy: [],
     ...changes,
   };
+}
+
+/** {@link deathEvidence} as it is stored. */
+export function deathProof() {
+  const at = new Date('2026-01-01T00:00:00.000Z');
+  return attemptEvidence(ATTEMPT, deathEvidence(), { askedAt: at, judgedAt: at });
 }
 
 export const node = fc.constantFrom('a', 'b', 'c');

@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isTerminal, mayFollow, statesBefore } from '../../src/domain/settlement.ts';
+import { isTerminal, mayFollow, SETTLEMENT_STATUSES, statesBefore } from '../../src/domain/settlement.ts';
 import { WITHDRAWAL_STATUSES } from '../../src/domain/withdrawal.ts';
-import { checkNativeSides } from '../../src/withdrawals/balance-guard.ts';
+import { checkNativeSides } from '../../src/withdrawals/refusals.ts';
 
 const MINIMUM = 890_880n;
 const SIDES = {
@@ -89,4 +90,23 @@ describe('the states of a withdrawal', () => {
     }
     expect(mayFollow('confirmed', 'sending')).toBe(true);
   });
+});
+
+it('the list of states beside the type of settlements names every state, and all that may follow it', () => {
+  const text = readFileSync(new URL('../../src/domain/settlement.ts', import.meta.url), 'utf8');
+  const rows = [...text.matchAll(/^ \* \| (\w+) \| [^|]+ \|([^|]*)\|$/gm)].filter(
+    ([, state]) => state !== 'state',
+  );
+  const listed = rows.map(([, state, next = '']) => {
+    const isEvery = next.includes('every state but requested');
+    const named = SETTLEMENT_STATUSES.filter((one) =>
+      isEvery ? one !== 'requested' && one !== state : new RegExp(`\\b${one}\\b`).test(next),
+    );
+    return [state, named];
+  });
+  const allowed = SETTLEMENT_STATUSES.map((from) => [
+    from,
+    SETTLEMENT_STATUSES.filter((to) => to !== from && mayFollow(from, to)),
+  ]);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(allowed));
 });

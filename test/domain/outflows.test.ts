@@ -25,7 +25,16 @@ describe('what leaves', () => {
       findingOfTransaction(transaction({ ...failed, tokens: [tokens('hot1', 'usd', 9n, 0n)] }), ours()),
     ).toEqual({
       inflows: [],
-      outflows: [{ signature: 'sig', account: 'hot1', wallet: 'hot1', asset: 'SOL', amount: 5_000n }],
+      outflows: [
+        {
+          signature: 'sig',
+          account: 'hot1',
+          wallet: 'hot1',
+          asset: 'SOL',
+          amount: 5_000n,
+          ownerSigned: true,
+        },
+      ],
       spends: [{ signature: 'sig', wallet: 'hot1', error: failed.error }],
     });
   });

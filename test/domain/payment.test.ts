@@ -1,17 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PaymentEvent, type PaymentState, paymentAfter, paymentMove } from '../../src/domain/payment.ts';
+import { PAYMENT_EVENTS, type PaymentEvent, type PaymentState } from '../../src/domain/payment.ts';
 
 const STATES = ['settling', 'owed', 'served', 'refundable', 'unmatched', 'void'] as const;
-const paid = { kind: 'paid' } as const;
-const event: fc.Arbitrary<PaymentEvent> = fc.constantFrom(
-  paid,
-  { kind: 'taken-back' } as const,
-  { kind: 'unpaid' } as const,
-  { kind: 'served' } as const,
-  { kind: 'refused' } as const,
-  { kind: 'short' } as const,
-);
+const event = fc.constantFrom(...(Object.keys(PAYMENT_EVENTS) as PaymentEvent[]));
+
+function paymentAfter(state: PaymentState, event: PaymentEvent): PaymentState {
+  const { from, to }: { from: readonly PaymentState[]; to: PaymentState } = PAYMENT_EVENTS[event];
+  return from.includes(state) ? to : state;
+}
 
 function after(events: readonly PaymentEvent[], start: PaymentState = 'settling'): PaymentState {
   return events.reduce(paymentAfter, start);
@@ -19,26 +16,17 @@ function after(events: readonly PaymentEvent[], start: PaymentState = 'settling'
 
 describe('a payment', () => {
   it.each([
-    [[paid], 'owed'],
-    [[paid, { kind: 'served' }], 'served'],
-    [[paid, { kind: 'taken-back' }], 'settling'],
-    [[paid, { kind: 'taken-back' }, paid], 'owed'],
-    [[paid, { kind: 'taken-back' }, { kind: 'served' }], 'served'],
-    [[paid, { kind: 'refused' }], 'refundable'],
-    [[{ kind: 'unpaid' }], 'void'],
-    [[paid, { kind: 'taken-back' }, { kind: 'unpaid' }], 'void'],
-    [[paid, { kind: 'short' }], 'unmatched'],
+    [['paid'], 'owed'],
+    [['paid', 'served'], 'served'],
+    [['paid', 'taken-back'], 'settling'],
+    [['paid', 'taken-back', 'paid'], 'owed'],
+    [['paid', 'taken-back', 'served'], 'served'],
+    [['paid', 'refused'], 'refundable'],
+    [['unpaid'], 'void'],
+    [['paid', 'taken-back', 'unpaid'], 'void'],
+    [['paid', 'short'], 'unmatched'],
   ] as const)('after %j is %s', (events, state) => {
     expect(after(events)).toBe(state);
-  });
-
-  it('is moved by an event from each state that it changes to one and the same', () => {
-    fc.assert(
-      fc.property(event, fc.constantFrom(...STATES), (one, state) => {
-        const { from, to } = paymentMove(one);
-        return paymentAfter(state, one) === (from.includes(state) ? to : state);
-      }),
-    );
   });
 
   it('is served for ever once it is served', () => {
@@ -54,7 +42,7 @@ describe('a payment', () => {
       fc.property(fc.array(event), (events) => {
         const states = events.map((_, index) => after(events.slice(0, index + 1)));
         const first = states.findIndex((state) => state === 'owed');
-        return first === -1 || events.slice(0, first + 1).some(({ kind }) => kind === 'paid');
+        return first === -1 || events.slice(0, first + 1).includes('paid');
       }),
     );
   });

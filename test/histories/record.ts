@@ -11,14 +11,13 @@ import {
   webhookWorkflowId,
   withdrawalWorkflowId,
 } from '../../src/domain/ids.ts';
-import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
+import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { startTemporal } from '../../devkit/localstack/temporal.ts';
-import { startBackfill } from '../../src/platform/temporal/start-backfill.ts';
-import { startSettlement } from '../../src/platform/temporal/start-settlement.ts';
+import { startBackfill, startSettlement } from '../../src/platform/temporal/starts.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { startHttp } from '../support/http.ts';

@@ -135,6 +135,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/deposit-addresses/{address}',
     '/v1/deposit-addresses/{address}/assets/{mint}',
     '/v1/deposits',
+    '/v1/deposits/{id}',
     '/v1/deposits/{id}/reject',
     '/v1/hot-wallets',
     '/v1/pause',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
-import type { BlockFinding, BlockHeader, Inflow, Movement } from '../../src/domain/deposit.ts';
-import type { MatchedBlock } from '../../src/ledger/scan/blocks.ts';
+import type { BlockFinding, BlockHeader, Inflow, Outflow } from '../../src/domain/deposit.ts';
+import type { MatchedBlock } from '../../src/ledger/scan/scan.ts';
 
 export const NOTHING: BlockFinding = { inflows: [], outflows: [], spends: [] };
 
@@ -54,6 +54,7 @@ export function inflow(wallet: string, amount = 5n, changes: Partial<Inflow> = {
   };
 }
 
-export function outflow(wallet: string, amount = 5n, changes: Partial<Movement> = {}): Movement {
-  return { signature: `o-${wallet}-${amount}`, account: wallet, wallet, asset: 'SOL', amount, ...changes };
+export function outflow(wallet: string, amount = 5n, changes: Partial<Outflow> = {}): Outflow {
+  const signature = `o-${wallet}-${amount}`;
+  return { signature, account: wallet, wallet, asset: 'SOL', amount, ownerSigned: true, ...changes };
 }

@@ -6,9 +6,7 @@ import type { Database } from '../../src/ledger/database.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import type { Confirmation } from '../../src/ledger/deposits/deposit-writing.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
-import type { MatchedBlock } from '../../src/ledger/scan/blocks.ts';
-import type { CommitResult } from '../../src/ledger/scan/scan.ts';
-import type { WatchedWallet } from '../../src/ledger/scan/watched.ts';
+import type { CommitResult, MatchedBlock } from '../../src/ledger/scan/scan.ts';
 import { START } from './chain-of-blocks.ts';
 import { useLedger } from './support.ts';
 
@@ -45,7 +43,7 @@ export function useDepositLedgers(): {
 /** Tables with the rows of deposits and of the scan, each before those that it references. */
 const FORGOTTEN =
   `deposit_event deposit_rejection deposit outflow spend deposit_address watched_wallet scan_cursor block scan_gap
-  scan_pause backfill staged_range alert asset`.split(/\s+/);
+  scan_pause scan_status backfill staged_range alert asset`.split(/\s+/);
 
 /** Deletes, as a TRUNCATE of so many tables takes longer than most tests. */
 export async function forgetDeposits(db: Database): Promise<void> {
@@ -66,7 +64,7 @@ export async function commit(
   after: BlockHeader = START,
 ): Promise<CommitResult> {
   const watchVersion = await ledger.watched.version();
-  return ledger.scan.commit({ expected: after, blocks, watchVersion, rematch: mustNotRematch });
+  return ledger.scan.commit({ expected: after, blocks, watchVersion });
 }
 
 /** What a quorum shows of a deposit: what is on record, or something else. */
@@ -87,11 +85,6 @@ export async function onlyDeposit({ deposits }: Pick<Ledger, 'deposits'>): Promi
   const [row] = rows;
   if (row === undefined || rows.length > 1) throw new Error(`${rows.length} deposits`);
   return row;
-}
-
-/** For what is matched with the newest watch set. */
-export function mustNotRematch(added: readonly WatchedWallet[]): never {
-  throw new Error(`nobody had added anything, but: ${added.map(({ address }) => address).join(', ')}`);
 }
 
 /** Resolves when `count` statements wait for locks of others. */

@@ -100,7 +100,7 @@ describe('an attempt that failed for a cause that can pass', () => {
     const id = await signed(use.ledger);
     const { destination } = await use.ledger.withdrawals.get(id);
     const suspects = async () =>
-      (await use.ledger.walletHistory.unpaidBy([destination])).some((one) => one.id === id);
+      (await use.ledger.withdrawals.unpaidBy([destination])).some((one) => one.id === id);
     expect(await suspects()).toBe(false);
     await failing(id, 1, 1);
     expect(await suspects()).toBe(true);

@@ -5,7 +5,7 @@ import { DepositFeed } from '../../src/ledger/deposits/deposit-feed.ts';
 import { Deposits } from '../../src/ledger/deposits/deposits.ts';
 import { Scan } from '../../src/ledger/scan/scan.ts';
 import { address, chain, childOf, inflow, outflow, START } from './chain-of-blocks.ts';
-import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -67,7 +67,7 @@ describe('a block that brings very much', () => {
     const brought = { ...block, finding: { inflows, outflows, spends } };
     const watchVersion = await use.ledger.watched.version();
     const scan = new Scan(use.ledger.db.withPlugin(rows));
-    const commit = { expected: START, blocks: [brought], watchVersion, rematch: mustNotRematch };
+    const commit = { expected: START, blocks: [brought], watchVersion };
     expect(await scan.commit(commit)).toBe('committed');
     expect(await eventsInOrder()).toEqual(inflows.map(({ amount }) => amount));
     expect(rows.sum).toBeGreaterThan(4n * BigInt(COUNT) - 1n);
@@ -82,7 +82,7 @@ describe('a block that brings very much', () => {
     await new Deposits(db).announce([{ header: fork, finding: { inflows, outflows: [], spends: [] } }]);
     const watchVersion = await use.ledger.watched.version();
     const blocks = chain(START, []);
-    await new Scan(db).commit({ expected: START, blocks, watchVersion, rematch: mustNotRematch });
+    await new Scan(db).commit({ expected: START, blocks, watchVersion });
     const amounts = inflows.map(({ amount }) => amount);
     expect(await eventsInOrder()).toEqual([...amounts, ...amounts]);
     expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { verdictOn } from '../../src/deposits/credits/confirm.ts';
 import type { Inflow } from '../../src/domain/deposit.ts';
-import { verdictOn } from '../../src/domain/quorum-result.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { address, chain, inflow, START } from './chain-of-blocks.ts';
-import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BOB] = [address('ann'), address('bob')];
@@ -33,11 +33,11 @@ it.each([
     await commit(use.ledger, [block]);
     const again = { header: block.header, finding: { ...block.finding, inflows: [truth] } };
     const watchVersion = await use.ledger.watched.version();
-    await use.ledger.scan.upsert({ blocks: [again], watchVersion, rematch: mustNotRematch });
+    await use.ledger.scan.upsert({ blocks: [again], watchVersion });
     const { rows: alerts } = await use.ledger.alerts.list({ open: true, limit: 10 });
     expect(alerts.map(({ kind, subject }) => [kind, subject])).toEqual([['deposit_mismatch', 's']]);
     const row = await onlyRow();
-    const witnesses = ['first', 'second'].map((node) => ({ node, arrival: truth }));
+    const witnesses = ['first', 'second'].map((node) => ({ node, answer: truth }));
     const verdict = verdictOn(row, witnesses, 2);
     if (verdict === null) throw new Error('a quorum shows it');
     expect(await use.ledger.deposits.confirm([{ row, verdict }])).toHaveLength(1);

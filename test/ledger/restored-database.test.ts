@@ -56,8 +56,8 @@ describe('in a record that was restored', () => {
     expect(await codeOf(addresses.assign('user-2'))).toBe('RecordInDoubt');
     await heal();
     expect(await codeOf(addresses.assign('user-2'))).toBe('NoFreeAddress');
-    expect(await addresses.byAddress(given)).toMatchObject({ state: 'doubtful', userRef: null });
-    expect(await openAlerts()).toEqual(['addresses_doubtful']);
+    expect(await addresses.byAddress(given)).toMatchObject({ state: 'withheld', userRef: null });
+    expect(await openAlerts()).toEqual(['addresses_withheld']);
     await imported(use.ledger, CAT);
     expect(await addresses.assign('user-2')).toMatchObject({ address: CAT });
   });
@@ -71,33 +71,26 @@ describe('in a record that was restored', () => {
     expect(await use.ledger.addresses.assign('user-1')).toEqual(known);
   });
 
-  it('what users may have that the backup did not know can be watched again, and is given to nobody', async () => {
+  it('addresses imported again before the search has ended are watched, and never assigned', async () => {
     const { addresses, importAudits, watched } = use.ledger;
-    await addresses.import([{ address: ANN, path: 'm' }], 40n, { keptBack: true });
-    expect(await watched.among([ANN])).toEqual(new Map([[ANN, 'deposit']]));
-    expect(await importAudits.due(1)).toMatchObject([{ address: ANN, state: 'doubtful' }]);
+    await restore();
+    await addresses.import([{ address: ANN, path: 'm' }], 40n);
+    await addresses.import([{ address: BEN, path: 'n' }]);
+    expect(await watched.among([ANN, BEN])).toEqual(
+      new Map([
+        [ANN, 'deposit'],
+        [BEN, 'deposit'],
+      ]),
+    );
+    await heal();
     await importAudits.markAudited(ANN, { from: 40n, to: 200n }, await use.ledger.continuity.record());
     expect(await codeOf(addresses.assign('user-1'))).toBe('NoFreeAddress');
-  });
-
-  it('an operator who knows that nothing was given out releases them, by name; audits that are due come first', async () => {
-    const { addresses, alerts } = use.ledger;
-    await imported(use.ledger, ANN);
-    await addresses.import([{ address: BEN, path: 'm' }], 40n);
-    await restore();
-    await heal();
-    expect(await addresses.release('ops', 'nobody signed up that day')).toBe(2);
-    expect(await addresses.release('ops', 'again')).toBe(0);
-    const states = [ANN, BEN].map(async (one) => (await addresses.byAddress(one))?.state);
-    expect(await Promise.all(states)).toEqual(['free', 'auditing']);
-    expect(await openAlerts()).toEqual([]);
-    const { rows } = await alerts.list({ limit: 1 });
-    expect(rows[0]?.details).toEqual({ released: 2, actor: 'ops', reason: 'nobody signed up that day' });
+    expect((await addresses.byAddress(ANN))?.state).toBe('withheld');
   });
 
   it.each([
     ['5 minutes', 'assigned', 'free'],
-    ['3 minutes', 'doubtful', 'doubtful'],
+    ['3 minutes', 'withheld', 'withheld'],
   ])('silence of four minutes, the server running for %s: addresses are %s', async (ranFor, one, other) => {
     await imported(use.ledger, ANN, BEN);
     const ledger = await afterSilence(ranFor, use);
@@ -114,13 +107,12 @@ describe('in a record that was restored', () => {
     expect(await Promise.all(states)).toEqual([one, other]);
   });
 
-  it('what comes to an address in doubt is on record, and keeps it from being released', async () => {
+  it('a deposit to a withheld address is recorded', async () => {
     await imported(use.ledger, ANN);
     await restore();
     await heal();
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     await confirmAll(use.ledger);
-    expect(await use.ledger.addresses.release('ops', 'a test')).toBe(0);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 });

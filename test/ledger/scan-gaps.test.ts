@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { address, chain, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import {
-  commit,
-  confirmAll,
-  imported,
-  mustNotRematch,
-  onlyDeposit,
-  useDepositLedgers,
-} from './deposit-ledger.ts';
+import { commit, confirmAll, imported, onlyDeposit, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -60,7 +53,7 @@ describe('a gap', () => {
     expect(await kinds()).toEqual(['pending', 'dropped']);
     const next = { header: child, finding: NOTHING };
     const { scan, watched } = use.ledger;
-    const batch = { blocks: [next], watchVersion: await watched.version(), rematch: mustNotRematch };
+    const batch = { blocks: [next], watchVersion: await watched.version() };
     expect(await scan.commit({ ...batch, expected: START })).toBe('overtaken');
     expect(await scan.commit({ ...batch, expected: last })).toBe('committed');
   });
@@ -81,7 +74,7 @@ describe('a gap', () => {
       finding: { ...NOTHING, inflows: [inflow(ANN)] },
     };
     const blocks = [found, found];
-    const upsert = { blocks, watchVersion: await use.ledger.watched.version(), rematch: mustNotRematch };
+    const upsert = { blocks, watchVersion: await use.ledger.watched.version() };
     for (let times = 0; times < 2; times += 1) expect(await use.ledger.scan.upsert(upsert)).toBe('committed');
     expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({
       rows: [{ slot: 104n, blockhash: null }],
@@ -98,7 +91,7 @@ describe('what was announced in a gap that was closed', () => {
     await use.ledger.gaps.open(START, child);
     await use.ledger.gaps.close({ from: 101n, to: 109n, ...NOTE });
     const blocks = [{ header: { slot: 101n, blockhash: null, time: null }, finding }];
-    const upsert = { blocks, watchVersion: await use.ledger.watched.version(), rematch: mustNotRematch };
+    const upsert = { blocks, watchVersion: await use.ledger.watched.version() };
     for (let times = 0; times < 2; times += 1) await use.ledger.scan.upsert(upsert);
     await confirmAll(use.ledger);
     expect(await onlyDeposit(use.ledger)).toMatchObject({ state: 'final', blockhash: null });
@@ -112,7 +105,7 @@ describe('staged ranges', () => {
 
   async function stage(from: bigint, to: bigint, found: typeof blocks) {
     const watchVersion = await use.ledger.watched.version();
-    return use.other.stagedRanges.stage({ from, to, blocks: found, watchVersion, rematch: mustNotRematch });
+    return use.other.stagedRanges.stage({ from, to, blocks: found, watchVersion });
   }
 
   it('are joined in the order of their links, staged in any, and forgotten then', async () => {
@@ -164,11 +157,13 @@ describe('staged ranges', () => {
     await imported(use.ledger, ANN);
     const late = { from: 101n, to: 102n, blocks: chain(START, [], []), watchVersion: 0n };
     const found = range(0, 2);
-    expect(await use.ledger.stagedRanges.stage({ ...late, rematch: () => found })).toBe('staged');
+    const { stagedRanges, watched } = use.ledger;
+    expect(await stagedRanges.stage(late)).toBe('watch_set_changed');
+    expect(await stagedRanges.list()).toEqual([]);
+    const newest = { ...late, blocks: found, watchVersion: await watched.version() };
+    expect(await stagedRanges.stage(newest)).toBe('staged');
     expect(await use.ledger.stagedRanges.join(START)).toMatchObject({ kind: 'committed' });
     expect(await use.ledger.deposits.list({ limit: 10 })).toMatchObject({ rows: [{ amount: 2n ** 63n }] });
-    expect(await use.ledger.stagedRanges.stage({ ...late, watchVersion: 9n, rematch: mustNotRematch })).toBe(
-      'unknown_version',
-    );
+    expect(await stagedRanges.stage({ ...late, watchVersion: 9n })).toBe('unknown_version');
   });
 });

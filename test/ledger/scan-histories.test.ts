@@ -8,9 +8,11 @@ import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { Deposits } from '../../src/ledger/deposits/deposits.ts';
 import { Rejections } from '../../src/ledger/deposits/rejections.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { MatchedBlock } from '../../src/ledger/scan/scan.ts';
 import { Scan } from '../../src/ledger/scan/scan.ts';
 import type { Cursor } from '../../src/ledger/scan/scan-cursor.ts';
 import { StagedRanges } from '../../src/ledger/scan/staged-ranges.ts';
+import type { Matched } from '../../src/ledger/scan/watched.ts';
 import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
 import { Crash, confirmAll, forgetDeposits, shown, useDepositLedgers } from './deposit-ledger.ts';
 
@@ -123,6 +125,10 @@ class Scanner {
 
   async readAnew(): Promise<void> {
     this.#cursor = (await this.#ledger.scan.cursor()) ?? START;
+    await this.#readWatchSet();
+  }
+
+  async #readWatchSet(): Promise<void> {
     const { version, wallets } = await this.#ledger.watched.since(0n);
     this.#version = version;
     this.#known = new Set(wallets.map((wallet) => wallet.address));
@@ -155,7 +161,8 @@ class Scanner {
 
   async #commit(scan: Scan, count: number, heard: boolean): Promise<void> {
     const next = this.#blocks.filter(({ header }) => header.slot > this.#cursor.slot).slice(0, count);
-    const result = await scan.commit({ expected: this.#cursor, ...this.#matched(next) });
+    const expected = this.#cursor;
+    const result = await this.#matchedFor(next, (matched) => scan.commit({ expected, ...matched }));
     const last = next.at(-1)?.header;
     if (result !== 'committed') await this.readAnew();
     else if (heard && last !== undefined) this.#cursor = last;
@@ -189,19 +196,23 @@ class Scanner {
   async #stage(ranges: StagedRanges, blocks: readonly Block[]): Promise<void> {
     const [first, last] = [blocks[0]?.header.slot, blocks.at(-1)?.header.slot];
     if (first !== undefined && last !== undefined)
-      await ranges.stage({ from: first, to: last, ...this.#matched(blocks) });
+      await this.#matchedFor(blocks, (matched) => ranges.stage({ from: first, to: last, ...matched }));
   }
 
-  #matched(blocks: readonly Block[]) {
-    const [known, watchVersion] = [this.#known, this.#version];
-    const foundBy = (wallets: ReadonlySet<string>) =>
-      blocks.map((block) => ({ header: block.header, finding: findingOf(block, wallets) }));
-    return {
-      blocks: foundBy(known),
-      watchVersion,
-      rematch: (added: readonly { address: string }[]) =>
-        foundBy(new Set([...known, ...added.map((wallet) => wallet.address)])),
-    };
+  /** Matches again if wallets were added since, as the matcher does. */
+  async #matchedFor<Result>(
+    blocks: readonly Block[],
+    commit: (matched: Matched<MatchedBlock>) => Promise<Result>,
+  ): Promise<Result> {
+    const result = await commit(this.#matched(blocks));
+    if (result !== 'watch_set_changed') return result;
+    await this.#readWatchSet();
+    return commit(this.#matched(blocks));
+  }
+
+  #matched(blocks: readonly Block[]): Matched<MatchedBlock> {
+    const found = blocks.map((block) => ({ header: block.header, finding: findingOf(block, this.#known) }));
+    return { blocks: found, watchVersion: this.#version };
   }
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { withStatementTimeout } from '../support/postgres.ts';
 import { address, chain, START } from './chain-of-blocks.ts';
-import { commit, imported, mustNotRematch, useDepositLedgers } from './deposit-ledger.ts';
+import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -32,7 +32,7 @@ describe('the watch set', () => {
 
   it('is watched after all that is scanned, staged blocks too', async () => {
     const blocks = chain(START, [], []);
-    const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n, rematch: mustNotRematch };
+    const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n };
     expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
     await imported(use.ledger, ANN);
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ watchedAfter: 150n });

@@ -120,16 +120,6 @@ describe('a fork', () => {
     expect(seen.slice(0, 4)).toEqual([before, before, before, before]);
     expect(seen[4]).toBeGreaterThan(before);
   });
-
-  it('sends what it took back again where told', async () => {
-    const { controls } = bench.localnet;
-    controls.produceSlots(4);
-    const { signature } = await bench.land(someone());
-    await bench.ask(1, 'localnet_fork', [1, true]);
-    expect(await bench.status(signature)).toBeNull();
-    controls.produceSlot();
-    expect(await bench.status(signature)).toBe('processed');
-  });
 });
 
 describe('memory', () => {

@@ -2,7 +2,7 @@ import { mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { keptFile } from '../../devkit/localstack/kept-file.ts';
+import { keptFile } from '../../devkit/localstack/keypair.ts';
 
 const place = () => join(mkdtempSync(join(tmpdir(), 'sluice-kept-')), 'keys', 'key');
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { devFacts, writeDevFile } from '../../devkit/localstack/dev-file.ts';
-import { keptApiKey } from '../../devkit/localstack/kept-api-key.ts';
+import { keptApiKey } from '../../devkit/localstack/keypair.ts';
 import { type Stack, startStack } from '../../devkit/localstack/stack.ts';
 import { processesOf, supervise } from '../../devkit/localstack/supervision.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';

@@ -6,11 +6,10 @@ import {
 } from '@x402/core/schemas';
 import { describe, expect, it } from 'vitest';
 import { PaymentPayloadSchema, PaymentRequirementsSchema, SettleResponseSchema } from 'x402/types';
-import { readHeaderJson, writeHeaderJson } from '../../src/x402/formats/header-json.ts';
-import { paymentRequired } from '../../src/x402/formats/payment-required.ts';
+import { readHeaderJson, writeHeaderJson } from '../../src/x402/formats/json.ts';
+import { paymentRequired, requirementsV1, requirementsV2 } from '../../src/x402/formats/payment-required.ts';
+import { paymentResponse } from '../../src/x402/formats/payment-response.ts';
 import { readPayment } from '../../src/x402/formats/read-payment.ts';
-import { paymentResponseV1, requirementsV1 } from '../../src/x402/formats/v1.ts';
-import { requirementsV2 } from '../../src/x402/formats/v2.ts';
 import { NETWORKS } from '../../src/x402/networks.ts';
 import { TERMS } from '../x402/rules/buyer.ts';
 
@@ -51,7 +50,7 @@ describe.each(['devnet', 'mainnet-beta'] as const)('the official schemas, on %s'
 
   it('parse the header X-PAYMENT-RESPONSE', () => {
     const result = { success: true, payer: TERMS.payTo, transaction: TERMS.payTo };
-    const response = readHeaderJson(paymentResponseV1(result, terms.network));
+    const response = readHeaderJson(paymentResponse('v1', result, terms.network)['x-payment-response'] ?? '');
     expect(SettleResponseSchema.parse(response)).toEqual({ ...result, network: terms.network.v1 });
   });
 });

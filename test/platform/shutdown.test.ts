@@ -1,5 +1,9 @@
-import { expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { aborted, Closers, shutdownSignal } from '../../src/platform/shutdown.ts';
+
+afterEach(() => {
+  for (const name of ['SIGINT', 'SIGTERM']) process.removeAllListeners(name);
+});
 
 test('closes in reverse order, each once, even when one fails', async () => {
   const closed: string[] = [];
@@ -18,23 +22,20 @@ test('closes in reverse order, each once, even when one fails', async () => {
 });
 
 test('the first SIGTERM aborts and names itself', async () => {
-  const { signal, release } = shutdownSignal();
+  const signal = shutdownSignal();
   process.kill(process.pid, 'SIGTERM');
   await aborted(signal);
   expect(signal.reason).toBe('SIGTERM');
-  release();
-  expect(process.listenerCount('SIGTERM')).toBe(0);
 });
 
 test('any number may wait for it, and Node.js warns nobody of a leak', async () => {
   const warned = vi.fn();
   process.on('warning', warned);
-  const { signal, release } = shutdownSignal();
+  const signal = shutdownSignal();
   const waiting = Array.from({ length: 20 }, () => aborted(signal));
   process.kill(process.pid, 'SIGTERM');
   await Promise.all(waiting);
   await new Promise(setImmediate);
   process.off('warning', warned);
-  release();
   expect(warned).not.toHaveBeenCalled();
 });

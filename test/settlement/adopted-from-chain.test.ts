@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { LANDING_TASK_QUEUE, SIGNER_TASK_QUEUE } from '../../src/domain/ids.ts';
-import { startSettlement } from '../../src/platform/temporal/start-settlement.ts';
+import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import type { Kind } from '../../src/settlement/kind.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';

@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import type { LandingReport } from '../../src/domain/landing-report.ts';
-import { LandingReporter } from '../../src/settlement/landing-reporter.ts';
+import type { LandingReport } from '../../src/domain/steps.ts';
+import { LandingReporter } from '../../src/settlement/land.ts';
 
 const said: string[] = [];
 const signal = async (_name: string, { status }: LandingReport) => void said.push(status);

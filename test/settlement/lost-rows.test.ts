@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { DomainError } from '../../src/domain/errors.ts';
 import { readAttempt } from '../../src/ledger/settlements/attempt-row.ts';
-import { unlessLost } from '../../src/settlement/lost-rows.ts';
+import { unlessLost } from '../../src/settlement/land.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 
 const use = useLedger();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { NONCE_CREATE } from '../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
+import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
 import { createOrphans, type Runs } from '../../src/settlement/restart-unfinished.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
@@ -10,6 +10,7 @@ import { START } from '../ledger/chain-of-blocks.ts';
 import { newPayment } from '../ledger/new-payment.ts';
 import { attempt, DEAD, newId, PLENTY, REASON, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
+import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 
@@ -34,7 +35,8 @@ async function round(
     runningBackfills: async () => new Map(),
   };
   const unused = undefined as never;
-  const kinds = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
+  const nonces = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
+  const kinds = { ...landedWithdrawals(use.ledger), ...nonces };
   const { restarted } = await createOrphans({ ledger: use.ledger, runs, kinds }).restartOrphans();
   expect(restarted).toBe(started.length);
   return started;

@@ -9,7 +9,7 @@ import { isTerminal } from '../../src/domain/settlement.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import type { SigningRules } from '../../src/signing/rules.ts';
+import type { SigningRules } from '../../src/signing/checks.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn, sentTransaction } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';

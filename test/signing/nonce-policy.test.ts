@@ -40,6 +40,7 @@ const request: SigningRequest = {
   memo: null,
   maxFeeLamports: '6000',
   maxRentLamports: '0',
+  createsAccount: false,
   nonceAccount: NONCE_ACCOUNT,
 };
 const { nonceAccount: _nonceAccount, ...blockhashRequest } = request;

@@ -10,9 +10,9 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SigningBounds } from '../../src/signing/checks.ts';
+import { verifySignature } from '../../src/signing/ed25519.ts';
 import { checkMessage, type SigningRequest } from '../../src/signing/policy/withdrawal.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
-import { verifySignature } from '../../src/signing/verify.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { attemptPrice, MAX_COMPUTE_UNITS, priorityLamports } from '../../src/solana/tx/priority-fee.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
@@ -38,6 +38,7 @@ function requestFor(transfer: TransferSpec): SigningRequest {
     memo: transfer.memo,
     maxFeeLamports: fee.toString(),
     maxRentLamports: '1',
+    createsAccount: transfer.token?.createAta ?? false,
     ...(transfer.nonceAccount === undefined ? {} : { nonceAccount: transfer.nonceAccount }),
   };
 }
@@ -174,14 +175,6 @@ describe('what may be signed', () => {
     const present = composeTransfer({ ...made, token: TOKEN }).message;
     checkMessage(present, { ...request, createsAccount: false }, BOUNDS);
     refuses(present, { ...request, createsAccount: true });
-  });
-
-  it('makes no token account for a task of an older worker that allows no rent', () => {
-    const made = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
-    const { message } = composeTransfer(made);
-    checkMessage(message, requestFor(made), BOUNDS);
-    refuses(message, { ...requestFor(made), maxRentLamports: '0' });
-    checkMessage(composeTransfer({ ...made, token: TOKEN }).message, requestFor(made), BOUNDS);
   });
 
   it('refuses tokens for an owner off the curve, unless its own bounds allow vaults', () => {

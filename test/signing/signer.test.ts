@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Keypair } from '@solana/web3.js';
 import { expect, test } from 'vitest';
 import { keypairFile } from '../../devkit/localstack/keypair.ts';
+import { verifySignature } from '../../src/signing/ed25519.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
-import { verifySignature } from '../../src/signing/verify.ts';
 
 test('a key is taken from a file or as it stands there, and its signatures hold for its address alone', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-key-'));

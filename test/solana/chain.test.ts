@@ -178,8 +178,8 @@ describe('statuses of signatures', () => {
     ['counts confirmations only', { confirmations: 31 }, 'processed'],
   ])('are seen where an answer %s', async (_name, status, commitment) => {
     localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(status) });
-    const { sightings } = await chain.recentStatuses([absent]);
-    expect(sightings).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null, atSlot: 9n }]);
+    const { observations } = await chain.recentStatuses([absent]);
+    expect(observations).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null, atSlot: 9n }]);
   });
 
   it.each([{}, { confirmationStatus: null }])(
@@ -187,7 +187,7 @@ describe('statuses of signatures', () => {
     async (left) => {
       localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(left) });
       const [first] = await chain.statuses([absent]);
-      expect(first?.sightings).toMatchObject([{ kind: 'unreadable' }]);
+      expect(first?.observations).toMatchObject([{ kind: 'unreadable' }]);
     },
   );
 
@@ -200,14 +200,14 @@ describe('statuses of signatures', () => {
   ] as const)('are unreadable, not absent, after %s', async (_name, fault) => {
     localnet.controls.setFault(0, 'getSignatureStatuses', fault);
     const answers = await chain.statuses([absent]);
-    expect(answers.map(({ sightings }) => sightings[0]?.kind)).toEqual(['unreadable', 'absent']);
+    expect(answers.map(({ observations }) => observations[0]?.kind)).toEqual(['unreadable', 'absent']);
   });
 
   it('are found by every node once only its history has them, not the cache of recent ones (x402 of cardotrejos #78)', async () => {
     const known = await localnet.airdrop(rich, 1n);
     localnet.controls.produceSlots(BEYOND_CACHE);
-    expect((await chain.recentStatuses([known])).sightings).toMatchObject([{ kind: 'absent' }]);
-    const seen = { sightings: [{ kind: 'seen', commitment: 'finalized' }] };
+    expect((await chain.recentStatuses([known])).observations).toMatchObject([{ kind: 'absent' }]);
+    const seen = { observations: [{ kind: 'seen', commitment: 'finalized' }] };
     expect(await chain.statuses([known])).toMatchObject([seen, seen]);
   });
 
@@ -217,7 +217,7 @@ describe('statuses of signatures', () => {
     await pool.probe();
     const known = await localnet.airdrop(rich, 1n);
     const answers = await chain.statuses([absent, known]);
-    expect(answers.map(({ sightings }) => sightings.map(({ kind }) => kind))).toEqual([
+    expect(answers.map(({ observations }) => observations.map(({ kind }) => kind))).toEqual([
       ['unreadable', 'seen'],
       ['absent', 'seen'],
     ]);

@@ -204,7 +204,7 @@ describe('one liar in the pool, when a blockhash is taken', () => {
 describe('one liar in the pool, when nodes are ranked', () => {
   it.each([
     [AHEAD, null],
-    [10 ** 9, { cause: 'ahead' }],
+    [10 ** 9, { cause: 'lag' }],
   ])('is not made the best by %i slots that it claims to be ahead', async (ahead, demoted) => {
     lie = ({ method }, truth) => (method === 'getSlot' ? Number(truth) + ahead : undefined);
     const pool = await openNodePool([...localnet.rpcUrls.slice(0, 2), liar.url]);

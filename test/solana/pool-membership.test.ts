@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { z } from 'zod';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { ledgersOf } from '../../src/solana/rpc/report.ts';
 import { rpcCalls } from './rpc-calls.ts';
 
 const ELSEWHERE = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d';
@@ -47,7 +46,7 @@ describe('URLs of the same identity', () => {
     expect(memberships(pool)).toEqual(['joined', 'refused']);
     const [kept = '', same = ''] = names(pool);
     expect(pool.report()[1]).toMatchObject({ sameAs: kept });
-    expect(pool.warnings().map(({ rule, node }) => [rule, node])).toContainEqual(['same-node', same]);
+    expect(pool.warnings().map(({ kind, node }) => [kind, node])).toContainEqual(['node_twice', same]);
     expect(await askedNames(pool)).toEqual([kept]);
     const second = await pool.second(
       kept,
@@ -193,7 +192,7 @@ describe('the cluster of a pool', () => {
     localnet.controls.setFault(1, 'getGenesisHash', { kind: 'http', status: 503 });
     await expect(nodes.confirmCluster()).rejects.toMatchObject({
       code: 'NoHealthyNode',
-      message: expect.stringContaining('1 of 3 RPC nodes still show'),
+      message: expect.stringContaining('1 of 3 RPC nodes return cluster'),
     });
     expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
   });
@@ -209,7 +208,6 @@ describe('what a probe finds', () => {
       version: '3.0.0',
       history: 'on',
       firstAvailableBlock: BigInt(localnet.controls.chain.ledger.first.slot),
-      processedSlot: tip,
       finalizedSlot: tip - 2n,
       lagSlots: 0n,
       missingMethods: ['getFeeCalculatorForBlockhash', 'getFees'],
@@ -225,40 +223,29 @@ describe('what a probe finds', () => {
     const off = { kind: 'error', code: -32011, message: 'Transaction history is not available' } as const;
     localnet.controls.setFault(0, 'getTransaction', off);
     const nodes = await open();
-    const rules = () => nodes.warnings().map(({ rule, node }) => `${rule} ${node}`);
-    expect(rules()).toEqual([`history-off ${names(nodes)[0]}`]);
+    const rules = () => nodes.warnings().map(({ kind, node }) => `${kind} ${node}`);
+    expect(rules()).toEqual([`node_history_off ${names(nodes)[0]}`]);
     localnet.controls.setFault(1, 'getSignatureStatuses', off, 1);
     await nodes.all((node) => node.call('getSignatureStatuses', [[]], z.unknown()));
-    expect(rules()).toContain(`history-off ${names(nodes)[1]}`);
+    expect(rules()).toContain(`node_history_off ${names(nodes)[1]}`);
     expect(notices).toEqual([expect.stringContaining('--enable-rpc-transaction-history')]);
   });
 
-  it('warns of a ledger that began anew from a snapshot, for as long as the pool lives', async () => {
+  it('names a node that began with a snapshot and lacks blocks that are needed, until they are not', async () => {
     localnet.controls.produceSlots(30);
+    const snapshot = localnet.controls.produceSlot();
+    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
+    localnet.controls.produceSlots(5);
     const nodes = await open();
-    const from = nodes.report()[1]?.firstAvailableBlock;
-    const snapshot = localnet.controls.produceSlot();
-    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
-    localnet.controls.produceSlots(5);
-    await nodes.probe();
-    expect(nodes.report()[1]?.ledgerGap).toEqual({ from, to: BigInt(snapshot) - 1n });
-    await nodes.probe();
-    expect(nodes.warnings()).toMatchObject([{ rule: 'ledger-gap', node: names(nodes)[1] }]);
-  });
-
-  it('warns of a gap that began while no pool was there, and of one that an earlier pool saw', async () => {
-    localnet.controls.produceSlots(30);
-    const before = ledgersOf((await open()).report());
-    await pool?.close();
-    const snapshot = localnet.controls.produceSlot();
-    localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
-    localnet.controls.produceSlots(5);
-    for (let known = before, start = 0; start < 2; start += 1) {
-      pool = await openNodePool(localnet.rpcUrls, { ledgers: known });
-      expect(pool.warnings()).toMatchObject([{ rule: 'ledger-gap', node: names(pool)[1] }]);
-      known = ledgersOf(pool.report());
-      await pool.close();
-    }
+    expect(nodes.warnings(BigInt(snapshot) - 1n)).toMatchObject([
+      {
+        kind: 'node_ledger_gap',
+        node: names(nodes)[1],
+        message: expect.stringContaining(`before slot ${snapshot}`),
+      },
+    ]);
+    expect(nodes.warnings(BigInt(snapshot))).toEqual([]);
+    expect(nodes.warnings()).toEqual([]);
   });
 
   it('warns of a version behind the others, and asks again what another version has', async () => {
@@ -268,7 +255,7 @@ describe('what a probe finds', () => {
     for (const node of [0, 1]) localnet.controls.setFault(node, 'getVersion', updated);
     localnet.controls.setFault(0, 'isBlockhashValid', gone);
     await nodes.probe();
-    expect(nodes.warnings()).toMatchObject([{ rule: 'version-behind', node: names(nodes)[2] }]);
+    expect(nodes.warnings()).toMatchObject([{ kind: 'node_version_behind', node: names(nodes)[2] }]);
     expect(nodes.report()[0]?.missingMethods).toContain('isBlockhashValid');
   });
 });

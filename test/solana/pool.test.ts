@@ -2,8 +2,8 @@ import { Keypair } from '@solana/web3.js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { Chain } from '../../src/solana/chain.ts';
+import { parseJson } from '../../src/solana/rpc/answer.ts';
 import { type Reaction, RpcError, reactionTo } from '../../src/solana/rpc/errors.ts';
-import { parseJson } from '../../src/solana/rpc/json.ts';
 import { getBlock, getEpochInfo } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { u64 } from '../../src/solana/rpc/schemas.ts';
@@ -96,21 +96,6 @@ describe('reading from several nodes', () => {
     expect(rpcCalls(pool)).toBe(2);
     now += 1;
     expect(await height()).toBeGreaterThan(0n);
-  });
-
-  it('asks nothing of a node for minutes that answers more than it can have to say', async () => {
-    localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 'x'.repeat(70_000) }, 1);
-    await height();
-    const calls = pool.nodes[0]?.callCount;
-    now += 299_999;
-    await height();
-    await pool.all((node) => node.call('getBlockHeight', [], u64));
-    expect(pool.nodes[0]?.callCount).toBe(calls);
-    expect(pool.report()[0]?.demoted?.reason).toContain('larger than 65536 bytes');
-    now += 1;
-    expect(pool.report()[0]?.demoted).toBeNull();
-    await pool.all((node) => node.call('getBlockHeight', [], u64));
-    expect(pool.nodes[0]?.callCount).toBe(1 + (calls ?? 0));
   });
 
   it('asks the node that is furthest, and one that lags far behind last', async () => {

@@ -1,7 +1,5 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { retryAfterMs } from '../../src/solana/rpc/errors.ts';
 import { getBlock, getSignaturesForAddress, getTransactionAccounts } from '../../src/solana/rpc/methods.ts';
 import { resultOf, useScriptedNode } from './rpc-scripted-node.ts';
 
@@ -33,23 +31,6 @@ describe('the longest answer of a method', () => {
     await scripted.open((asked) => resultOf(asked, `{${hashes},"signatures":[${names.join()}]}`));
     const asked = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
     expect((await getBlock(scripted.node, 7n, asked))?.signatures).toHaveLength(2 ** 17);
-  });
-
-  it.each([
-    ['getTransaction', [], 16],
-    ['getSignaturesForAddress', [], 32],
-    ['getBlocks', [], 16],
-    ['getBlocksWithLimit', [], 16],
-    ['getBlock', [7, { transactionDetails: 'signatures' }], 16],
-    ['getBlock', [7, { transactionDetails: 'none' }], 16],
-  ] as const)('reads no more of %s %j than %i MiB', async (method, params, mib) => {
-    const body = gzipSync(Buffer.alloc(mib * MIB + 1, ' '));
-    await scripted.open(() => ({ body, headers: { 'content-encoding': 'gzip' } }));
-    const fault: unknown = await scripted.node
-      .call(method, params, z.unknown())
-      .catch((error: unknown) => error);
-    expect(fault).toMatchObject({ message: expect.stringContaining(`larger than ${mib * MIB} bytes`) });
-    expect(retryAfterMs(fault)).toBe(300_000);
   });
 
   it('reads whole blocks to the bound of all', async () => {

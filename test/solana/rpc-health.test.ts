@@ -1,91 +1,122 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  afterAnswer,
-  afterDisprovedAnswer,
-  afterFault,
-  afterOvertaking,
-  afterProbe,
-  demotionOf,
-  type Health,
-  scoreOf,
-  UNKNOWN_HEALTH,
-} from '../../src/solana/rpc/health.ts';
+import { Health } from '../../src/solana/rpc/health.ts';
 
-const fault = { reason: 'HTTP 503', retryAfterMs: null };
-const storm = { reason: 'HTTP 429', retryAfterMs: 20_000 };
+let now = 0;
+
+function healthAt(start: number): Health {
+  now = start;
+  return new Health(() => now);
+}
+
+function causeAt(health: Health, time: number): string | undefined {
+  now = time;
+  return health.demotion?.cause;
+}
 
 describe('demotion', () => {
   it('grows with each fault in a row, and ends with an answer', () => {
-    const ends: number[] = [];
-    let health = UNKNOWN_HEALTH;
-    for (let count = 0; count < 8; count += 1) {
-      health = afterFault(health, fault, 0);
-      ends.push(health.pause?.until ?? 0);
+    const health = healthAt(0);
+    for (const pause of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]) {
+      now = 0;
+      health.failed('HTTP 503');
+      expect([causeAt(health, pause - 1), causeAt(health, pause)]).toEqual(['fault', undefined]);
     }
-    expect(ends).toEqual([500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
-    expect(demotionOf(health, 14_999)).toEqual({ cause: 'fault', reason: 'HTTP 503' });
-    expect(demotionOf(health, 15_000)).toBeNull();
-    expect(demotionOf(afterAnswer(health), 0)).toBeNull();
+    now = 14_999;
+    expect(health.demotion).toEqual({ cause: 'fault', reason: 'HTTP 503' });
+    health.answered();
+    expect(health.demotion).toBeNull();
   });
 
   it('lasts as long as the node asked, whatever else it answers meanwhile', () => {
-    const health = afterFault(afterAnswer(afterFault(UNKNOWN_HEALTH, storm, 0)), fault, 10);
-    expect(demotionOf(health, 19_999)).toEqual({ cause: 'retry-after', reason: 'HTTP 429' });
-    expect(demotionOf(health, 20_000)).toBeNull();
+    const health = healthAt(0);
+    health.failed('HTTP 429', 20_000);
+    health.answered();
+    now = 10;
+    health.failed('HTTP 503');
+    now = 19_999;
+    expect(health.demotion).toEqual({ cause: 'retry-after', reason: 'HTTP 429' });
+    expect(causeAt(health, 20_000)).toBeUndefined();
   });
 
-  it('of one that was overtaken lasts a minute, whatever it answers meanwhile, and counts least', () => {
-    const health = afterAnswer(afterOvertaking(UNKNOWN_HEALTH, 0));
-    expect(demotionOf(health, 59_999)?.cause).toBe('slow');
-    expect(demotionOf(health, 60_000)).toBeNull();
-    expect(demotionOf(afterFault(health, fault, 0), 0)?.cause).toBe('fault');
+  it('of an overtaken node lasts a minute, whatever it answers meanwhile, and counts least', () => {
+    const health = healthAt(0);
+    health.overtaken();
+    health.answered();
+    expect([causeAt(health, 59_999), causeAt(health, 60_000)]).toEqual(['slow', undefined]);
+    health.overtaken();
+    health.failed('HTTP 503');
+    expect(health.demotion?.cause).toBe('fault');
   });
 
-  it('of one that a quorum denied lasts ten minutes, whatever it answers meanwhile, and says why', () => {
-    const health = afterAnswer(afterDisprovedAnswer(UNKNOWN_HEALTH, 'showed what was not', 0));
-    const demotion = { cause: 'false', reason: 'showed what was not' };
-    expect(demotionOf(health, 599_999)).toEqual(demotion);
-    expect(demotionOf(afterFault(health, fault, 0), 0)).toEqual(demotion);
-    expect(demotionOf(afterFault(health, storm, 0), 0)?.cause).toBe('retry-after');
-    expect(demotionOf(health, 600_000)).toBeNull();
+  it('of a node that a quorum contradicted lasts ten minutes, whatever it answers meanwhile, with the reason', () => {
+    const health = healthAt(0);
+    health.disproved('returned a false block');
+    health.answered();
+    const demotion = { cause: 'false', reason: 'returned a false block' };
+    now = 599_999;
+    expect(health.demotion).toEqual(demotion);
+    health.failed('HTTP 503');
+    expect(health.demotion).toEqual(demotion);
+    health.failed('HTTP 429', 1);
+    expect(health.demotion?.cause).toBe('retry-after');
+    health.answered();
+    expect(causeAt(health, 600_000)).toBeUndefined();
   });
 
-  it('names the lag of a node beyond the distance at which nodes call themselves unhealthy', () => {
-    expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 128n }, 0)).toBeNull();
-    expect(demotionOf({ ...UNKNOWN_HEALTH, lagSlots: 129n }, 0)).toEqual({
+  it('names the distance of a node, behind or ahead, beyond that at which nodes call themselves unhealthy', () => {
+    const health = healthAt(0);
+    const demotionWith = (lagSlots: bigint) => {
+      health.lagSlots = lagSlots;
+      return health.demotion;
+    };
+    expect([demotionWith(128n), demotionWith(-128n)]).toEqual([null, null]);
+    expect(demotionWith(129n)).toEqual({ cause: 'lag', reason: 'lags 129 slots behind' });
+    expect(demotionWith(-129n)).toEqual({
       cause: 'lag',
-      reason: 'lags 129 slots behind',
+      reason: 'claims to be 129 slots ahead of the others',
     });
   });
 });
 
 describe('score', () => {
-  const healths: fc.Arbitrary<Health> = fc.record({
-    errorRate: fc.double({ min: 0, max: 1, noNaN: true }),
-    faultsInARow: fc.nat(),
-    pause: fc.constant(null),
-    latencyMs: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true })),
-    lagSlots: fc.option(fc.bigInt({ min: 0n, max: 10n ** 9n })),
-    slowUntil: fc.constant(null),
-    falseWord: fc.constant(null),
-  });
-
   it('is between 0 and 100, and falls with lag, errors and latency', () => {
+    const parts = {
+      faults: fc.nat(30),
+      latencyMs: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true })),
+      lagSlots: fc.option(fc.bigInt({ min: -(10n ** 9n), max: 10n ** 9n })),
+    };
     fc.assert(
-      fc.property(healths, (health) => {
-        const score = scoreOf(health);
-        expect(score).toBeGreaterThanOrEqual(0);
-        expect(score).toBeLessThanOrEqual(100);
-        expect(scoreOf({ ...health, lagSlots: (health.lagSlots ?? 0n) + 400n })).toBeLessThanOrEqual(score);
-        expect(scoreOf({ ...health, latencyMs: (health.latencyMs ?? 0) + 1_000 })).toBeLessThanOrEqual(score);
-        expect(scoreOf(afterFault(health, fault, 0))).toBeLessThanOrEqual(score);
-        expect(scoreOf(afterAnswer(health))).toBeGreaterThanOrEqual(score);
+      fc.property(fc.record(parts), ({ faults, latencyMs, lagSlots }) => {
+        const health = healthAt(0);
+        health.latencyMs = latencyMs;
+        health.lagSlots = lagSlots;
+        for (let count = 0; count < faults; count += 1) health.failed('HTTP 503');
+        let before = health.score;
+        expect(before).toBeGreaterThanOrEqual(0);
+        expect(before).toBeLessThanOrEqual(100);
+        const worse: readonly (() => void)[] = [
+          () => (health.lagSlots = (lagSlots ?? 0n) + 400n),
+          () => (health.latencyMs = (latencyMs ?? 0) + 1_000),
+          () => health.failed('HTTP 503'),
+        ];
+        for (const change of worse) {
+          change();
+          expect(health.score).toBeLessThanOrEqual(before);
+          before = health.score;
+        }
+        health.answered();
+        expect(health.score).toBeGreaterThanOrEqual(before);
       }),
     );
-    expect(scoreOf(UNKNOWN_HEALTH)).toBe(100);
-    expect(scoreOf({ ...UNKNOWN_HEALTH, lagSlots: 40n })).toBe(90);
-    expect(scoreOf({ ...UNKNOWN_HEALTH, errorRate: 0.5 })).toBe(80);
-    expect(scoreOf(afterProbe(UNKNOWN_HEALTH, 1_000))).toBe(96);
+  });
+
+  it('takes a point for four slots, ten for a quarter of failed requests and one for 250 ms', () => {
+    const scoreWith = (part: Partial<Pick<Health, 'lagSlots' | 'errorRate' | 'latencyMs'>>) =>
+      Object.assign(healthAt(0), part).score;
+    expect(scoreWith({})).toBe(100);
+    expect(scoreWith({ lagSlots: 40n })).toBe(90);
+    expect(scoreWith({ errorRate: 0.5 })).toBe(80);
+    expect(scoreWith({ latencyMs: 1_000 })).toBe(96);
   });
 });

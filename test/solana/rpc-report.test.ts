@@ -1,7 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gapBetween, isGrownOver } from '../../src/solana/rpc/ledger-gap.ts';
-import { ledgersOf, type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
+import { type NodeReport, nodeWarnings } from '../../src/solana/rpc/report.ts';
 
 function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
   return {
@@ -12,9 +10,8 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
     version: '3.0.0',
     firstAvailableBlock: 0n,
     history: 'on',
-    ledgerGap: null,
-    processedSlot: 1n,
-    finalizedSlot: null,
+    identity: null,
+    finalizedSlot: 1n,
     lagSlots: null,
     missingMethods: [],
     latencyMs: null,
@@ -26,14 +23,17 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
   };
 }
 
-const rules = (...reports: NodeReport[]) => nodeWarnings(reports).map(({ rule, node }) => `${rule} ${node}`);
+const rules = (...reports: NodeReport[]) => nodeWarnings(reports).map(({ kind, node }) => `${kind} ${node}`);
 
 describe('the rules of node operation', () => {
   it('want two nodes that serve', () => {
     expect(rules(report('a'), report('b'))).toEqual([]);
-    expect(rules(report('a'))).toEqual(['few-nodes null']);
-    expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual(['few-nodes null', 'silent b']);
-    expect(rules(report('a'), report('b', { processedSlot: null }))).toEqual(['few-nodes null']);
+    expect(rules(report('a'))).toEqual(['too_few_nodes null']);
+    expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual([
+      'too_few_nodes null',
+      'node_silent b',
+    ]);
+    expect(rules(report('a'), report('b', { finalizedSlot: null }))).toEqual(['too_few_nodes null']);
   });
 
   it.each([
@@ -44,9 +44,11 @@ describe('the rules of node operation', () => {
   ])('want nodes of independent providers: not %s and %s', (one, other, domain) => {
     expect(nodeWarnings([report(one), report('x.example'), report(other)])).toEqual([
       {
-        rule: 'one-provider',
+        kind: 'nodes_of_one_provider',
         node: null,
-        message: expect.stringContaining(`hardly two witnesses: ${one}, ${other} at ${domain}`),
+        message: expect.stringContaining(
+          `one provider may fail and lie together: ${one}, ${other} at ${domain}`,
+        ),
       },
     ]);
   });
@@ -58,92 +60,51 @@ describe('the rules of node operation', () => {
     ['[::1]:1', '[::1]:2'],
     ['validator', 'validator:2'],
     ['10.0.0.1', '10.1.0.1'],
-  ])('take %s and %s for two witnesses', (one, other) => {
+  ])('take %s and %s for independent nodes', (one, other) => {
     expect(rules(report(one), report(other))).toEqual([]);
   });
 
   it('want each to keep up, to have answered, and to be of the same cluster', () => {
     const said = (about: Partial<NodeReport>) =>
-      nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ rule, message }) => [
-        rule,
+      nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ kind, message }) => [
+        kind,
         message,
       ]);
     const lag = { cause: 'lag', reason: 'lags 200 slots behind' } as const;
-    expect(said({ demoted: lag })).toEqual([['lagging', 'c lags 200 slots behind']]);
+    expect(said({ demoted: lag })).toEqual([['node_lagging', 'c lags 200 slots behind']]);
     expect(said({ demoted: { cause: 'fault', reason: 'HTTP 503' } })).toEqual([]);
     const silent = { membership: 'silent', demoted: { cause: 'silent', reason: 'HTTP 503' } } as const;
-    expect(said(silent)).toEqual([['silent', 'c does not answer: HTTP 503']]);
+    expect(said(silent)).toEqual([['node_silent', 'c does not answer: HTTP 503']]);
     const reason = 'belongs to cluster x, not g: refused for good';
     const refused = { membership: 'refused', demoted: { cause: 'refused', reason } } as const;
-    expect(said(refused)).toEqual([['other-cluster', `c ${reason}`]]);
+    expect(said(refused)).toEqual([['node_other_cluster', `c ${reason}`]]);
     const twin = {
       membership: 'refused',
       sameAs: 'a',
       demoted: { cause: 'refused', reason: 'is a' },
     } as const;
-    expect(said(twin)).toEqual([['same-node', 'c is a']]);
+    expect(said(twin)).toEqual([['node_twice', 'c is a']]);
+  });
+
+  it('want the blocks that are needed, and only of nodes that name their first block', () => {
+    const nodes = [
+      report('a'),
+      report('b', { firstAvailableBlock: 9n }),
+      report('c', { firstAvailableBlock: null }),
+    ];
+    const named = (neededSlot: bigint | null) =>
+      nodeWarnings(nodes, neededSlot).map(({ kind, node }) => `${kind} ${node}`);
+    expect(named(8n)).toEqual(['node_ledger_gap b']);
+    expect(named(9n)).toEqual([]);
+    expect(named(null)).toEqual([]);
   });
 
   it('compare releases by number, and leave out those that count otherwise or say nothing', () => {
     const of = (...versions: (string | null)[]) =>
       rules(...versions.map((version, index) => report(`n${index}`, { version })));
-    expect(of('3.10.0', '3.9.9')).toEqual(['version-behind n1']);
-    expect(of('2.3.13', '3.0.0', '3.0.0')).toEqual(['version-behind n0']);
+    expect(of('3.10.0', '3.9.9')).toEqual(['node_version_behind n1']);
+    expect(of('2.3.13', '3.0.0', '3.0.0')).toEqual(['node_version_behind n0']);
     expect(of('3.0.0', '0.708.20306', null)).toEqual([]);
     expect(of('3.0.1 (fork)', '3.0.1')).toEqual([]);
-  });
-});
-
-describe('a ledger', () => {
-  const ledger = fc.record({
-    first: fc.bigInt({ min: 0n, max: 10n ** 9n }),
-    size: fc.bigInt({ min: 20_000n, max: 10n ** 8n }),
-    purged: fc.bigInt({ min: 0n, max: 1_024n }),
-    advanced: fc.bigInt({ min: 0n, max: 5_000n }),
-  });
-
-  it('that drops its oldest blocks as it grows has no gap', () => {
-    fc.assert(
-      fc.property(ledger, ({ first, size, purged, advanced }) => {
-        const before = { first, finalized: first + size };
-        const after = { first: first + purged, finalized: before.finalized + advanced };
-        expect(gapBetween(before, after)).toBeNull();
-      }),
-    );
-  });
-
-  it('that begins at a snapshot has one, from its old first block to the snapshot', () => {
-    fc.assert(
-      fc.property(ledger, ({ first, size, advanced }) => {
-        const before = { first, finalized: first + size };
-        const snapshot = before.finalized + advanced;
-        const after = { first: snapshot, finalized: snapshot + 100n };
-        expect(gapBetween(before, after)).toEqual({ from: first, to: snapshot - 1n });
-      }),
-    );
-  });
-
-  it('outgrows a gap when it shows the lost blocks again, or more newer ones than were lost', () => {
-    fc.assert(
-      fc.property(ledger, fc.bigInt({ min: 0n, max: 1_000n }), ({ first, size }, more) => {
-        const gap = { from: first, to: first + size };
-        const begun = { first: gap.to + 1n, finalized: gap.to + 1n + size };
-        expect(isGrownOver(gap, begun)).toBe(false);
-        expect(isGrownOver(gap, { ...begun, finalized: begun.finalized + 1n + more })).toBe(true);
-        expect(isGrownOver(gap, { ...begun, first: first - more })).toBe(true);
-      }),
-    );
-  });
-
-  it('is known to the next process as it was told, but for nodes of another cluster and those that tell nothing', () => {
-    const gap = { from: 3n, to: 8n };
-    const told = { firstAvailableBlock: 9n, finalizedSlot: 20n, ledgerGap: gap };
-    const reports = [
-      report('a', told),
-      report('b', { ...told, membership: 'refused' }),
-      report('c', { ...told, finalizedSlot: null }),
-      report('d', { ...told, firstAvailableBlock: null }),
-    ];
-    expect(ledgersOf(reports)).toEqual(new Map([['a', { first: 9n, finalized: 20n, gap }]]));
   });
 });

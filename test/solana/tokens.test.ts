@@ -17,11 +17,10 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { resolveHookAccounts } from '../../src/solana/tokens/hooks.ts';
-import { type MintInfo, readMint } from '../../src/solana/tokens/mint.ts';
+import { type MintInfo, readMint, transferFee } from '../../src/solana/tokens/mint.ts';
 import { readTokenAccount, type TokenAccountInfo } from '../../src/solana/tokens/token-account.ts';
 import { extensionEntries } from '../../src/solana/tokens/token-extensions.ts';
 import { tokenPolicy } from '../../src/solana/tokens/token-policy.ts';
-import { transferFee } from '../../src/solana/tokens/transfer-fee.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { quickChain } from '../support/quick-chain.ts';
 

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { readConfigOrExit } from '../../src/platform/config.ts';
-import { handOver } from '../../src/platform/roles/outbox.ts';
+import { handOver } from '../../src/platform/roles/webhooks.ts';
 import { connectTemporal } from '../../src/platform/temporal/client.ts';
-import { startWebhookDelivery } from '../../src/platform/temporal/start-webhook-delivery.ts';
+import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { lastWords } from './process-end-lines.ts';
 
 /** Hands the outbox over, and ends itself by SIGKILL at CRASH_AT: before the workflow was started, or before that is marked. */

@@ -10,4 +10,4 @@ const config = readConfigOrExit(process.env, 'signer');
 const staff = async (connection: NativeConnection) => [
   await signerWorker(config, connection, (signer) => deadly(signer, 'signer')),
 ];
-await runWorkers(config, staff, shutdownSignal().signal);
+await runWorkers(config, staff, shutdownSignal());

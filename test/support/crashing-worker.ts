@@ -19,4 +19,4 @@ function decorate({ ledger, chain }: ChainRooms): ChainRooms {
 const config = readConfigOrExit(process.env, 'chain');
 const staff = async (connection: NativeConnection, closers: Closers, stop: AbortSignal) =>
   chainWorkers(config, connection, closers, stop, decorate);
-await runWorkers(config, staff, shutdownSignal().signal);
+await runWorkers(config, staff, shutdownSignal());

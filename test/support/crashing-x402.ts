@@ -18,4 +18,4 @@ const config = readConfigOrExit(process.env, 'x402');
 const staff = async (connection: NativeConnection, closers: Closers) => [
   await x402Worker(config, connection, closers, decorate),
 ];
-await runWorkers(config, staff, shutdownSignal().signal);
+await runWorkers(config, staff, shutdownSignal());

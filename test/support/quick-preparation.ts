@@ -1,3 +1,4 @@
+import { createPreparation } from '../../src/activities/withdrawals.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
@@ -5,7 +6,6 @@ import { type FeeOptions, FeePlanner } from '../../src/solana/tx/fees.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
-import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { QUICK_PRICES, quickChain } from './quick-chain.ts';
 
 /** The preparation of a worker that has just started: it has simulated nothing yet. */

@@ -17,4 +17,4 @@ const slowly = (signer: Signer): Signer => ({
   },
 });
 const staff = async (connection: NativeConnection) => [await signerWorker(config, connection, slowly)];
-await runWorkers(config, staff, shutdownSignal().signal);
+await runWorkers(config, staff, shutdownSignal());

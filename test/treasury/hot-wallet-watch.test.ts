@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
-import { verifySignature } from '../../src/signing/verify.ts';
+import { verifySignature } from '../../src/signing/ed25519.ts';
 import { partiesOf } from '../../src/solana/history/wallet-history.ts';
 import { unknownSpendAlarm } from '../../src/treasury/hot-wallet-alerts.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
@@ -75,7 +75,7 @@ describe('a look at the history of the hot wallet', () => {
   it('pauses everything also where the search for what was paid fails, and repeats that search', async () => {
     const suspect = await reserved();
     const signature = await hot.spend(suspect.destination);
-    const search = vi.spyOn(use.ledger.walletHistory, 'unpaidBy').mockRejectedValue(new Error('too slow'));
+    const search = vi.spyOn(use.ledger.withdrawals, 'unpaidBy').mockRejectedValue(new Error('too slow'));
     await expect(look()).rejects.toThrow('too slow');
     expect([await open(), await causes()]).toEqual([[`unknown_spend ${signature} 1`], ['unknown_spend']]);
     await expect(look()).rejects.toThrow('too slow');

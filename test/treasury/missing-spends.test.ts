@@ -4,7 +4,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { useHotWallet } from '../activities/hot-wallet.ts';
 import { NOTHING, START } from '../ledger/chain-of-blocks.ts';
-import { mustNotRematch } from '../ledger/deposit-ledger.ts';
 import { resume, useLedger } from '../ledger/support.ts';
 
 const use = useLedger();
@@ -25,7 +24,7 @@ async function scanned(signature: string, minutesAgo: number): Promise<void> {
   const finding = { ...NOTHING, spends: [{ signature, wallet: hot.address, error: null }] };
   const blocks = [{ header: { slot, blockhash: null, time: null }, finding }];
   const watchVersion = await ledger.watched.version();
-  await ledger.scan.upsert({ blocks, watchVersion, rematch: mustNotRematch });
+  await ledger.scan.upsert({ blocks, watchVersion });
   const seenAt = new Date(Date.now() - minutesAgo * 60_000);
   await ledger.db.updateTable('spend').set({ seenAt }).where('signature', '=', signature).execute();
 }

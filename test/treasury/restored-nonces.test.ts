@@ -2,7 +2,7 @@ import { base58, base64 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
-import { readAdvanceSubject } from '../../src/domain/nonce-settlements.ts';
+import { readAdvanceSubject } from '../../src/domain/settlement-kinds.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { SettlementRow } from '../../src/ledger/settlements/settlements.ts';
 import { createOrphans } from '../../src/settlement/restart-unfinished.ts';

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mayTake, Places } from '../../src/webhooks/connection-limits.ts';
+import { ConnectionLimiter, mayTake } from '../../src/webhooks/connection-limits.ts';
 
 const TOTAL = 100;
 
 /** Takes all that the endpoint may have; answers how many that were. */
-function fill(places: Places, endpoint: string): number {
+function fill(places: ConnectionLimiter, endpoint: string): number {
   for (let held = 0; ; held += 1) if (places.take(endpoint).kind === 'full') return held;
 }
 
 describe('the places of a process', () => {
   it('are shared out so that one that hangs has a third, and ten a twelfth each', () => {
-    expect(fill(new Places(TOTAL), 'a')).toBe(33);
-    const ten = new Places(TOTAL);
+    expect(fill(new ConnectionLimiter(TOTAL), 'a')).toBe(33);
+    const ten = new ConnectionLimiter(TOTAL);
     const names = Array.from({ length: 10 }, (_, n) => `slow-${n}`);
     // All of them want one more, in turn, for as long as any has one.
     const held = new Map(names.map((name) => [name, 0]));
@@ -32,7 +32,7 @@ describe('the places of a process', () => {
     const some = fc.array(fc.tuple(fc.nat(30), fc.boolean()), { maxLength: 400 });
     fc.assert(
       fc.property(fc.integer({ min: 10, max: 60 }), some, (total, steps) => {
-        const places = new Places(total);
+        const places = new ConnectionLimiter(total);
         const held = new Map<number, (() => void)[]>();
         for (const [endpoint, comes] of steps) {
           const own = held.get(endpoint) ?? [];
@@ -55,7 +55,7 @@ describe('the places of a process', () => {
   });
 
   it('are free again for all once those that had them have left, and left only once', () => {
-    const places = new Places(TOTAL);
+    const places = new ConnectionLimiter(TOTAL);
     const turns = Array.from({ length: 33 }, () => places.take('a'));
     expect(places.take('a').kind).toBe('full');
     for (const turn of [...turns, ...turns]) if (turn.kind === 'taken') turn.leave();
@@ -68,7 +68,7 @@ describe('a try that finds no place', () => {
   /** What becomes of so many events of one endpoint that each take so long, by a clock of its own; null: it never answers. */
   function played(events: number, tookMs: number | null, untilMs: number) {
     let now = 0;
-    const places = new Places(TOTAL, () => now);
+    const places = new ConnectionLimiter(TOTAL, () => now);
     const calendar = new Map<number, (() => void)[]>();
     const after = (ms: number, happen: () => void): void => {
       const at = now + Math.max(1, Math.ceil(ms));

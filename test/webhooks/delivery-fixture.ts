@@ -9,8 +9,8 @@ import {
 } from '../../src/activities/webhooks.ts';
 import { WEBHOOK_TASK_QUEUE, WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
 import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
-import { handOver } from '../../src/platform/roles/outbox.ts';
-import { startWebhookDelivery } from '../../src/platform/temporal/start-webhook-delivery.ts';
+import { handOver } from '../../src/platform/roles/webhooks.ts';
+import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER, openService, type Service } from '../http/service.ts';
 import { testWorkflows } from '../support/workflows.ts';

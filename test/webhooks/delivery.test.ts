@@ -5,7 +5,7 @@ import { createDeliverySteps, createWebhookActivities } from '../../src/activiti
 import { verifyWebhook } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, webhookWorkflowId } from '../../src/domain/ids.ts';
 import type { WebhookEventType } from '../../src/domain/webhook.ts';
-import { startWebhookDelivery } from '../../src/platform/temporal/start-webhook-delivery.ts';
+import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
 import { PATIENCE, useDeliveryRoom } from './delivery-fixture.ts';

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createDeliverySteps, createWebhookActivities } from '../../src/activities/webhooks.ts';
 import { writeEvent } from '../../src/ledger/webhooks/outbox.ts';
 import { Webhooks } from '../../src/ledger/webhooks/webhooks.ts';
-import { sealOf } from '../../src/platform/seal.ts';
+import { sealOf } from '../../src/platform/encryption.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
 import { useLedger } from '../ledger/support.ts';
@@ -73,7 +73,7 @@ describe("a fault of our own is not one of the receiver's tries", () => {
     const sealed = new Webhooks(db, sealOf([other]));
     await expect(tryWith({ webhooks: sealed })).rejects.toMatchObject({ type: 'WebhookNotSent' });
     await untouched();
-    expect(await alarmed()).toEqual([expect.stringContaining('by a fault of our own')]);
+    expect(await alarmed()).toEqual([expect.stringContaining('because of a fault of its own')]);
     expect(receiver.received).toEqual([]);
     await tryWith({ webhooks: new Webhooks(db, sealOf([other, key])) });
     expect(receiver.types()).toEqual(['deposit.final']);

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../devkit/localstack/ports.ts';
-import { OwnFault } from '../../src/webhooks/local-failure.ts';
-import { type SenderOptions, WebhookSender } from '../../src/webhooks/sender.ts';
+import { OwnFault, type SenderOptions, WebhookSender } from '../../src/webhooks/sender.ts';
 import { answering, type Behaviour, type Receiver, startReceiver } from './receiver.ts';
 
 const open: { close(): Promise<void> }[] = [];

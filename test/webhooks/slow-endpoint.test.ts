@@ -108,7 +108,7 @@ it('an endpoint that lets everybody wait holds up itself and no other, however m
   // A request that was given up may be seen to end after the next one has come.
   expect(open.most).toBeLessThanOrEqual(66);
   // The last answer is on record a moment after it was given.
-  while ((await deliveries.standings()).has(other.row.id)) await sleep(50);
-  const standings = await deliveries.standings();
+  while ((await deliveries.backlogs()).has(other.row.id)) await sleep(50);
+  const standings = await deliveries.backlogs();
   expect(standings.get(slow.row.id)).toMatchObject({ waiting: THINGS * EVENTS_OF_EACH, dead: 0 });
 }, 400_000);

@@ -189,7 +189,7 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
           'select proof from attempt where settlement_id = $1 and n = 1',
           [terms.id],
         );
-        expect(proof?.proof).toMatchObject({ quorum, coverage: { containsSignature: false } });
+        expect(proof?.proof).toMatchObject({ quorum, linkedBlocks: { holdsSignature: false } });
         const payments = await use.chain.paymentsTo(terms.destination);
         expect(payments.map(({ signature }) => signature)).toEqual([paid.attempts.at(-1)?.signature]);
       },

@@ -1,6 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { createPreparation } from '../../src/activities/withdrawals.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { Chain } from '../../src/solana/chain.ts';
@@ -9,7 +10,6 @@ import { FeePlanner } from '../../src/solana/tx/fees.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
-import { createPreparation } from '../../src/withdrawals/prepare.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 const HOT = Keypair.generate().publicKey.toBase58();

@@ -32,18 +32,15 @@ async function openAlerts(): Promise<readonly string[]> {
 }
 
 describe('the schedule nodeWatch', () => {
-  it('opens the alerts of broken node rules, and closes them', async () => {
+  it('opens the alerts of broken node rules', async () => {
     const schedule = use.temporal.schedule.getHandle('nodeWatch');
     expect((await schedule.describe()).action).toMatchObject({ workflowType: 'nodeWatch' });
-    const rounds = (isOpen: boolean) =>
-      until(async () => {
-        await schedule.trigger();
-        return (await openAlerts()).includes('too_few_nodes sluice') === isOpen;
-      });
     await use.chain.disturb('*', { kind: 'http', status: 503 }, [1]);
-    await rounds(true);
+    await until(async () => {
+      await schedule.trigger();
+      return (await openAlerts()).includes('too_few_nodes sluice');
+    });
     await use.chain.heal();
-    await rounds(false);
   }, 180_000);
 });
 

@@ -3,7 +3,7 @@ import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createScanOrders } from '../../src/deposits/scan/pause-orders.ts';
+import { createScanOrders } from '../../src/activities/deposits.ts';
 import type { RescanOrder } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE } from '../../src/domain/ids.ts';
 import { authorization, openService, type Service } from '../http/service.ts';

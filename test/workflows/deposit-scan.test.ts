@@ -4,14 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import type { OperatorNote } from '../../src/domain/operator-note.ts';
-import type {
-  CatchUpPlan,
-  CatchUpRange,
-  JoinEnd,
-  RangeEnd,
-  ScanStatus,
-  TailOrder,
-} from '../../src/domain/scan.ts';
+import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../../src/domain/scan.ts';
 import { pauseScan, rescanRange, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
@@ -19,7 +12,7 @@ import { startWorkers } from './workers.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';
 const POSITION = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: SINCE };
-const STANDING: ScanStatus = { ...POSITION, state: 'waiting', reason: 'no node answers', since: SINCE };
+const WAITING: ScanStatus = { ...POSITION, state: 'waiting', reason: 'no node answers', since: SINCE };
 const NEAR: CatchUpPlan = { behind: false, ranges: [], reason: null };
 const REFUSED = 'refused';
 
@@ -65,9 +58,9 @@ const steps = {
       reason: null,
     };
   },
-  async scanTail({ since }: TailOrder): Promise<ScanStatus> {
-    note(`tail ${since}`);
-    return STANDING;
+  async scanTail(): Promise<ScanStatus> {
+    note('tail');
+    return WAITING;
   },
   recordPause: async ({ reason }: OperatorNote) => {
     if (reason === REFUSED) throw ApplicationFailure.nonRetryable('the record does not take it');
@@ -108,13 +101,8 @@ describe('the run of the scan', () => {
     return asked;
   }
 
-  it('tells each tail since when the scan stands still', async () => {
-    const [first, second] = await scansUntil(`tail ${SINCE}`, 1);
-    expect([first, second]).toEqual(['tail null', `tail ${SINCE}`]);
-  });
-
   it('puts pauses on record in the order in which they were signalled', async () => {
-    await scansUntil('tail null', 1);
+    await scansUntil('tail', 1);
     const run = service.temporal.workflow.getHandle(scanId);
     await run.signal(pauseScan, { actor: 'ops', reason: 'one' });
     await run.signal(resumeScan, { actor: 'ops', reason: 'two' });
@@ -125,10 +113,8 @@ describe('the run of the scan', () => {
   });
 
   it('obeys every order, whatever was signalled before it', async () => {
-    await scansUntil('tail null', 1);
+    await scansUntil('tail', 1);
     const run = service.temporal.workflow.getHandle(scanId);
-    for (const report of [null, 'tail', { state: 'tail', since: 'x' }, { state: 'waiting' }])
-      await run.signal('scanReport', report);
     await run.signal('pauseScan');
     await run.signal('pauseScan', null);
     await run.signal('pauseScan', { actor: 5, reason: null });
@@ -142,7 +128,7 @@ describe('the run of the scan', () => {
   });
 
   it('begins a rescan that is signalled, once, and one that is none keeps no other from its turn', async () => {
-    await scansUntil('tail null', 1);
+    await scansUntil('tail', 1);
     const run = service.temporal.workflow.getHandle(scanId);
     for (const none of [null, { from: '2', to: '1' }, { from: 1, to: 2 }, { from: '1', to: '1e9' }])
       await run.signal('rescanRange', none);
@@ -162,16 +148,16 @@ describe('the run of the scan', () => {
 
   it('joins ranges as they end, and plans anew', async () => {
     plans = [{ behind: true, ranges, reason: null }];
-    const all = await scansUntil('tail null', 1);
+    const all = await scansUntil('tail', 1);
     expect(all.filter((one) => one.startsWith('read'))).toHaveLength(3);
-    expect(all.slice(0, all.indexOf('tail null')).at(-1)).toBe('join 30');
+    expect(all.slice(0, all.indexOf('tail')).at(-1)).toBe('join 30');
     expect(all.filter((one) => one.startsWith('join'))).toHaveLength(4);
   });
 
   it('leaves a range that cannot be read to the tail, and does not end for it', async () => {
     plans = [{ behind: true, ranges, reason: null }];
     unreadable = '20';
-    const all = await scansUntil('tail null', 1);
+    const all = await scansUntil('tail', 1);
     expect(all).toContain('join 10');
     expect(all).not.toContain('join 20');
     const { status } = await service.temporal.workflow.getHandle(scanId).describe();

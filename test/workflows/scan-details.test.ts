@@ -17,7 +17,7 @@ describe('the card of the scan in the Web UI', () => {
     expect(linesOf({ ...POSITION, state: 'tail' })).toEqual([
       '**tail**',
       'at slot 100, 12 behind, 2.4 blocks/s',
-      'told at 2026-01-01T00:00:09.000Z',
+      'reported at 2026-01-01T00:00:09.000Z',
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SigningTask } from '../../src/domain/steps.ts';
-import { signAll } from '../../src/workflows/sign-all.ts';
+import { signAll } from '../../src/workflows/settle.ts';
 
 const [HOT, PAYER] = ['hot', 'fee-payer/0'].map((key) => ({ kind: 'k', key, message: '', terms: {} })) as [
   SigningTask,

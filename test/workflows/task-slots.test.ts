@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type BackfillOrder, backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import { TemporalRuns } from '../../src/platform/temporal/runs.ts';
-import { startBackfill } from '../../src/platform/temporal/start-backfill.ts';
+import { startBackfill } from '../../src/platform/temporal/starts.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 import { startWorkers } from './workers.ts';

@@ -6,7 +6,6 @@ import { execute, type Inclusion, memoOf } from './execution.ts';
 import { Ledger } from './ledger.ts';
 import { Lifetimes } from './lifetime.ts';
 import { advanced } from './nonce.ts';
-import { Offered } from './offered.ts';
 import { SYSTEM_PROGRAM } from './programs.ts';
 import type { Block, Commitment, TransactionRecord } from './records.ts';
 import { includeUnexecuted } from './unexecuted.ts';
@@ -25,6 +24,24 @@ const NEW_WALLET: StoredAccount = {
   rentEpoch: 18446744073709551615n,
 };
 const LEDGER_LIMITS = { blocks: 300_000, transactions: 150_000 };
+
+const KEPT_OFFERS = 20_000;
+
+/** The signed transactions that senders have handed to any node, dropped ones too; the newest are kept. */
+class Offered {
+  readonly #bySignature = new Map<string, WireTransaction>();
+
+  add(transaction: WireTransaction): void {
+    this.#bySignature.set(transaction.signature, transaction);
+    const [oldest] = this.#bySignature.keys();
+    if (this.#bySignature.size > KEPT_OFFERS && oldest !== undefined) this.#bySignature.delete(oldest);
+  }
+
+  /** Those that name the address, oldest first. */
+  naming(address: string): readonly WireTransaction[] {
+    return [...this.#bySignature.values()].filter(({ message }) => message.keys.includes(address));
+  }
+}
 
 /** What happens to the chain, for subscriptions and waiters. */
 export type ChainEvent =
@@ -48,7 +65,6 @@ export class Chain {
   readonly #listeners = new Set<(event: ChainEvent) => void>();
   /** Whether blocks include transactions that cannot pay their fee, without executing them (SIMD-0290). */
   includesUnpayable = false;
-  /** Transactions that forks have taken back since the start. */
   undone = 0;
   #pending = new Map<string, WireTransaction>();
   #nextSlot = 1;
@@ -66,32 +82,25 @@ export class Chain {
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * Blocks below the tip at which a commitment stands. Finality never goes back, so after a fork it stands still until new blocks bury
-   * it.
-   */
+  /** Blocks from the tip down to the newest one of a commitment. Finality never goes back, also after a fork. */
   depth(commitment: Commitment): number {
     if (commitment === 'finalized') return this.ledger.tip.height - this.#finalizedHeight;
     return commitment === 'processed' ? 0 : 1;
   }
 
-  /** The newest block of a commitment, as a node sees it that lags by some blocks. */
   at(commitment: Commitment, lagBlocks = 0): Block {
     return this.ledger.below(this.depth(commitment) + Math.min(lagBlocks, MAX_LAG_BLOCKS));
   }
 
-  /** The account as `block` left it. */
   account(address: string, block: Block): StoredAccount | null {
     const old = block === this.ledger.tip ? undefined : this.#history.at(address, block.slot);
     return old === undefined ? this.vm.account(address) : old;
   }
 
-  /** Accounts of which an older state is still remembered. */
   changedAddresses(): Iterable<string> {
     return this.#history.changedAddresses();
   }
 
-  /** Every account that the program owned as of `block`. */
   programAccounts(program: string, block: Block): { address: string; account: StoredAccount }[] {
     const addresses = new Set(this.vm.programAccounts(program).map((item) => item.address));
     if (block !== this.ledger.tip)
@@ -107,7 +116,6 @@ export class Chain {
     this.#pending.set(transaction.signature, transaction);
   }
 
-  /** Executes what waits and produces the block of the next slot. */
   produce(): Block {
     const parent = this.ledger.tip;
     const slot = this.#nextSlot;
@@ -125,14 +133,13 @@ export class Chain {
     return block;
   }
 
-  /** Leaves the next `count` slots without a block. */
   skip(count: number): void {
     this.#nextSlot += count;
     this.#openNext();
   }
 
-  /** Takes back the newest `count` blocks, none of them finalized; what they held is forgotten, or queued again on request. */
-  fork(count: number, requeue = false): Block {
+  /** Takes back the newest `count` blocks, none of them finalized; what they held is forgotten. */
+  fork(count: number): Block {
     const most = this.depth('finalized') - 1;
     if (count < 1 || count > most) throw new RangeError(`a fork takes back 1 to ${most} blocks now`);
     for (let taken = 0; taken < count; taken += 1) {
@@ -140,14 +147,12 @@ export class Chain {
       this.undone += block.transactions.length;
       this.lifetimes.pop();
       for (const [address, before] of this.#history.pop()) this.vm.setAccount(address, before);
-      if (requeue) for (const { transaction } of block.transactions) this.submit(transaction);
     }
     this.#openNext();
     this.#emit({ kind: 'fork', tip: this.ledger.tip });
     return this.ledger.tip;
   }
 
-  /** Transactions that a fork of the newest `count` blocks would take with it. */
   atStake(count: number): number {
     const doomed = Array.from({ length: Math.min(count, this.depth('finalized')) }, (_, depth) =>
       this.ledger.below(depth),

@@ -160,7 +160,6 @@ export function memoOf(transaction: WireTransaction): string | null {
   return memos.length === 0 ? null : memos.join('; ');
 }
 
-/** The price per unit of a transaction, for the fee samples of its block. */
 export function unitPrice(transaction: WireTransaction): bigint {
   return readComputeBudget(transaction.message).unitPriceMicroLamports;
 }

@@ -28,7 +28,6 @@ const SIGNATURE_PRECOMPILES = new Set([
   'Secp256r1SigVerify1111111111111111111111111',
 ]);
 
-/** What a transaction asks of the scheduler and pays for it. */
 export interface ComputeBudget {
   readonly unitLimit: number;
   readonly unitPriceMicroLamports: bigint;

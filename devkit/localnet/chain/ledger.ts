@@ -1,6 +1,5 @@
 import { allKeys, type Block, type TransactionRecord } from './records.ts';
 
-/** How many blocks and transactions stay in memory. */
 export interface LedgerLimits {
   readonly blocks: number;
   readonly transactions: number;
@@ -41,7 +40,6 @@ export class Ledger {
     return this.#blocks[Math.max(this.#firstIndex, this.#blocks.length - 1 - depth)] ?? this.first;
   }
 
-  /** How many blocks lie above this slot. */
   depthOf(slot: number): number {
     const index = this.#bySlot.get(slot);
     return index === undefined ? -1 : this.#blocks.length - 1 - index;
@@ -81,7 +79,6 @@ export class Ledger {
     return this.#bySignature.get(signature);
   }
 
-  /** Transactions that name the address, oldest first. */
   recordsOf(address: string): readonly TransactionRecord[] {
     return this.#byAddress.get(address) ?? [];
   }
@@ -102,7 +99,6 @@ export class Ledger {
     this.#prune();
   }
 
-  /** Takes the newest block back. */
   pop(): Block {
     const block = this.tip;
     this.#blocks.pop();

@@ -2,7 +2,6 @@ import type { WireTransaction } from '../encoding/wire.ts';
 import type { InnerInstruction, VmResult } from './vm.ts';
 import type { TransactionError } from './vm-errors.ts';
 
-/** A token account's holding as one side of a transaction saw it. */
 export interface TokenHolding {
   readonly accountIndex: number;
   readonly mint: string;
@@ -12,7 +11,6 @@ export interface TokenHolding {
   readonly decimals: number;
 }
 
-/** Lamports by account index, and token holdings, at one side of a transaction. */
 export interface Balances {
   readonly lamports: readonly bigint[];
   readonly tokens: readonly TokenHolding[];
@@ -34,13 +32,11 @@ export interface TransactionMeta {
   readonly loaded: LoadedAddresses;
 }
 
-/** Addresses that lookup tables gave. */
 export interface LoadedAddresses {
   readonly writable: readonly string[];
   readonly readonly: readonly string[];
 }
 
-/** A transaction in a block. */
 export interface TransactionRecord {
   readonly transaction: WireTransaction;
   readonly meta: TransactionMeta;
@@ -62,7 +58,6 @@ export interface Block {
   readonly reward: { readonly lamports: bigint; readonly postBalance: bigint } | null;
 }
 
-/** How sure the cluster is of a block. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
 
 /** Every account key of a transaction in index order. */

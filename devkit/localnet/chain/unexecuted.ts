@@ -21,7 +21,6 @@ const FEE_PAYER_ERRORS: ReadonlySet<TransactionError> = new Set([
   'InvalidAccountForFee',
 ]);
 
-/** True for an error that says that the fee cannot be taken from the first account. */
 function isUnpayable(err: TransactionError): boolean {
   if (typeof err === 'string') return FEE_PAYER_ERRORS.has(err);
   const rent = err['InsufficientFundsForRent'];

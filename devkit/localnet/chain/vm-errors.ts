@@ -1,129 +1,49 @@
-import {
-  InstructionErrorBorshIo,
-  InstructionErrorCustom,
-  TransactionErrorDuplicateInstruction,
-  TransactionErrorInstructionError,
-  TransactionErrorInsufficientFundsForRent,
-  TransactionErrorProgramExecutionTemporarilyRestricted,
-} from 'litesvm/dist/internal.js';
+import type { FailedTransactionMetadata } from 'litesvm/dist/internal.js';
 
 /** A transaction error in the JSON form of Solana nodes: a name, or an object with one name. */
 export type TransactionError = string | Readonly<Record<string, unknown>>;
 
-/** Names in the order of the runtime's numbers. */
-const INSTRUCTION_ERRORS = [
-  'GenericError',
-  'InvalidArgument',
-  'InvalidInstructionData',
-  'InvalidAccountData',
-  'AccountDataTooSmall',
-  'InsufficientFunds',
-  'IncorrectProgramId',
-  'MissingRequiredSignature',
-  'AccountAlreadyInitialized',
-  'UninitializedAccount',
-  'UnbalancedInstruction',
-  'ModifiedProgramId',
-  'ExternalAccountLamportSpend',
-  'ExternalAccountDataModified',
-  'ReadonlyLamportChange',
-  'ReadonlyDataModified',
-  'DuplicateAccountIndex',
-  'ExecutableModified',
-  'RentEpochModified',
-  'NotEnoughAccountKeys',
-  'AccountDataSizeChanged',
-  'AccountNotExecutable',
-  'AccountBorrowFailed',
-  'AccountBorrowOutstanding',
-  'DuplicateAccountOutOfSync',
-  'InvalidError',
-  'ExecutableDataModified',
-  'ExecutableLamportChange',
-  'ExecutableAccountNotRentExempt',
-  'UnsupportedProgramId',
-  'CallDepth',
-  'MissingAccount',
-  'ReentrancyNotAllowed',
-  'MaxSeedLengthExceeded',
-  'InvalidSeeds',
-  'InvalidRealloc',
-  'ComputationalBudgetExceeded',
-  'PrivilegeEscalation',
-  'ProgramEnvironmentSetupFailure',
-  'ProgramFailedToComplete',
-  'ProgramFailedToCompile',
-  'Immutable',
-  'IncorrectAuthority',
-  'AccountNotRentExempt',
-  'InvalidAccountOwner',
-  'ArithmeticOverflow',
-  'UnsupportedSysvar',
-  'IllegalOwner',
-  'MaxAccountsDataAllocationsExceeded',
-  'MaxAccountsExceeded',
-  'MaxInstructionTraceLengthExceeded',
-  'BuiltinProgramsMustConsumeComputeUnits',
-  'BorshIoError',
-] as const;
+/** As in `InstructionError(0, Custom(1))`, `InsufficientFundsForRent { account_index: 1 }` or `AccountNotFound`. */
+const DEBUG_TEXT =
+  /\berr: (\w+)(?:\((\d+)(?:, (\w+)(?:\(([^)]*)\))?)?\)| \{ account_index: (\d+) \})?, meta: /;
 
-/** Names in the order of the runtime's numbers. */
-const TRANSACTION_ERRORS = [
-  'AccountInUse',
-  'AccountLoadedTwice',
-  'AccountNotFound',
-  'ProgramAccountNotFound',
-  'InsufficientFundsForFee',
-  'InvalidAccountForFee',
-  'AlreadyProcessed',
-  'BlockhashNotFound',
-  'CallChainTooDeep',
-  'MissingSignatureForFee',
-  'InvalidAccountIndex',
-  'SignatureFailure',
-  'InvalidProgramForExecution',
-  'SanitizeFailure',
-  'ClusterMaintenance',
-  'AccountBorrowOutstanding',
-  'WouldExceedMaxBlockCostLimit',
-  'UnsupportedVersion',
-  'InvalidWritableAccount',
-  'WouldExceedMaxAccountCostLimit',
-  'WouldExceedAccountDataBlockLimit',
-  'TooManyAccountLocks',
-  'AddressLookupTableNotFound',
-  'InvalidAddressLookupTableOwner',
-  'InvalidAddressLookupTableData',
-  'InvalidAddressLookupTableIndex',
-  'InvalidRentPayingAccount',
-  'WouldExceedMaxVoteCostLimit',
-  'WouldExceedAccountDataTotalLimit',
-  'MaxLoadedAccountsDataSizeExceeded',
-  'ResanitizationNeeded',
-  'InvalidLoadedAccountsDataSizeLimit',
-  'UnbalancedTransaction',
-  'ProgramCacheHitMaxLimit',
-  'CommitCancelled',
-] as const;
-
-function instructionError(error: unknown): unknown {
-  if (error instanceof InstructionErrorCustom) return { Custom: error.code };
-  if (error instanceof InstructionErrorBorshIo) return 'BorshIoError';
-  return typeof error === 'number' ? (INSTRUCTION_ERRORS[error] ?? 'GenericError') : 'GenericError';
+/** Reads the error from the debug text of the runtime binding: its values are numbers without the names that nodes return. */
+export function transactionError(failed: FailedTransactionMetadata): TransactionError {
+  const text = failed.toString();
+  const [, name, index, inner, code, account] = DEBUG_TEXT.exec(text) ?? [];
+  if (name === undefined) throw new TypeError(`unknown runtime error ${text.slice(0, 200)}`);
+  if (account !== undefined) return { [name]: { account_index: Number(account) } };
+  if (index === undefined) return name;
+  if (inner === undefined) return { [name]: Number(index) };
+  return { [name]: [Number(index), inner === 'Custom' ? { Custom: Number(code) } : inner] };
 }
 
-/** Turns an error of the runtime binding into the JSON form of nodes. */
-export function transactionError(error: unknown): TransactionError {
-  if (typeof error === 'number') return TRANSACTION_ERRORS[error] ?? 'SanitizeFailure';
-  if (error instanceof TransactionErrorInstructionError) {
-    return { InstructionError: [error.index, instructionError(error.err())] };
+type InstructionError = readonly [index: number, cause: string | { readonly Custom: number }];
+
+/** Texts of the runtime that are not the words of the error's name. */
+const TEXTS: Readonly<Record<string, string>> = {
+  AccountNotFound: 'Attempt to debit an account but found no record of a prior credit.',
+  AlreadyProcessed: 'This transaction has already been processed',
+  InsufficientFunds: 'insufficient funds for instruction',
+};
+
+function textOf(name: string): string {
+  const words = name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return TEXTS[name] ?? words;
+}
+
+/** The sentence that a node puts into the message of a failed preflight. */
+export function errorText(error: TransactionError): string {
+  if (typeof error === 'string') return textOf(error);
+  const instruction = error['InstructionError'] as InstructionError | undefined;
+  if (instruction !== undefined) {
+    const [index, cause] = instruction;
+    const text =
+      typeof cause === 'string' ? textOf(cause) : `custom program error: 0x${cause.Custom.toString(16)}`;
+    return `Error processing Instruction ${index}: ${text}`;
   }
-  if (error instanceof TransactionErrorInsufficientFundsForRent) {
-    return { InsufficientFundsForRent: { account_index: error.accountIndex } };
-  }
-  if (error instanceof TransactionErrorDuplicateInstruction) return { DuplicateInstruction: error.index };
-  if (error instanceof TransactionErrorProgramExecutionTemporarilyRestricted) {
-    return { ProgramExecutionTemporarilyRestricted: { account_index: error.accountIndex } };
-  }
-  throw new TypeError(`unknown runtime error ${String(error)}`);
+  const rent = error['InsufficientFundsForRent'] as { readonly account_index: number } | undefined;
+  if (rent !== undefined)
+    return `Transaction results in an account (${rent.account_index}) with insufficient funds for rent`;
+  return JSON.stringify(error);
 }

@@ -147,7 +147,7 @@ export class Vm {
         ? this.#svm.sendLegacyTransaction(transaction.raw)
         : this.#svm.sendVersionedTransaction(transaction.raw);
     if (result instanceof FailedTransactionMetadata) {
-      return { ...readMeta(result.meta()), err: transactionError(result.err()), accountsAfter: new Map() };
+      return { ...readMeta(result.meta()), err: transactionError(result), accountsAfter: new Map() };
     }
     return { ...readMeta(result), err: null, accountsAfter: new Map() };
   }
@@ -161,7 +161,7 @@ export class Vm {
           ? this.#svm.simulateLegacyTransaction(transaction.raw)
           : this.#svm.simulateVersionedTransaction(transaction.raw);
       if (result instanceof FailedTransactionMetadata) {
-        return { ...readMeta(result.meta()), err: transactionError(result.err()), accountsAfter: new Map() };
+        return { ...readMeta(result.meta()), err: transactionError(result), accountsAfter: new Map() };
       }
       const after = result
         .postAccounts()

@@ -1,8 +1,8 @@
+import { compress, init } from '@bokuweb/zstd-wasm';
 import type { StoredAccount } from '../chain/vm.ts';
 import { parseAccount } from '../parsing/accounts.ts';
 import { invalidParams } from '../rpc/errors.ts';
 import { toBase58, toBase64 } from './bytes.ts';
-import { compressZstd } from './zstd.ts';
 
 export const ACCOUNT_ENCODINGS = ['binary', 'base58', 'base64', 'base64+zstd', 'jsonParsed'] as const;
 export type AccountEncoding = (typeof ACCOUNT_ENCODINGS)[number];
@@ -14,6 +14,8 @@ export interface AccountOptions {
   readonly mintOf: (mint: string) => StoredAccount | null;
 }
 
+await init();
+
 const MAX_BASE58_BYTES = 128;
 
 function encodeData(account: StoredAccount, options: AccountOptions): unknown {
@@ -23,7 +25,7 @@ function encodeData(account: StoredAccount, options: AccountOptions): unknown {
     if (parsed) return { ...parsed, space: account.data.length };
   }
   const data = slice ? account.data.slice(slice.offset, slice.offset + slice.length) : account.data;
-  if (encoding === 'base64+zstd') return [toBase64(compressZstd(data)), encoding];
+  if (encoding === 'base64+zstd') return [toBase64(compress(data)), encoding];
   if (encoding !== 'binary' && encoding !== 'base58') return [toBase64(data), 'base64'];
   if (data.length > MAX_BASE58_BYTES) {
     throw invalidParams(
@@ -33,7 +35,6 @@ function encodeData(account: StoredAccount, options: AccountOptions): unknown {
   return encoding === 'binary' ? toBase58(data) : [toBase58(data), 'base58'];
 }
 
-/** An account as nodes show it; null stays null. */
 export function encodeAccount(account: StoredAccount | null, options: AccountOptions): unknown {
   if (account === null) return null;
   return {

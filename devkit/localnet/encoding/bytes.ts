@@ -12,12 +12,10 @@ function longBase58(bytes: Uint8Array): string {
   return '1'.repeat(zeroes < 0 ? bytes.length : zeroes) + digits;
 }
 
-/** Bytes as base58 (Bitcoin alphabet). */
 export function toBase58(bytes: Uint8Array): string {
   return bytes.length <= CODER_BYTES ? base58.encode(bytes) : longBase58(bytes);
 }
 
-/** Base58 text as bytes; null where a character is not of the alphabet. */
 export function fromBase58(text: string): Uint8Array | null {
   try {
     return base58.decode(text);
@@ -33,7 +31,6 @@ export function addressBytes(address: string): Uint8Array {
   return bytes;
 }
 
-/** Bytes as base64 with padding. */
 export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
 }
@@ -87,11 +84,6 @@ export class ByteReader {
   i64(): bigint {
     this.offset += 8;
     return this.#view.getBigInt64(this.offset - 8, true);
-  }
-
-  i16(): number {
-    this.offset += 2;
-    return this.#view.getInt16(this.offset - 2, true);
   }
 
   address(): string {

@@ -54,7 +54,6 @@ export function encodeInner(
   );
 }
 
-/** Token balances in the form of a transaction's meta. */
 export function encodeTokens(balances: Balances): unknown[] {
   return balances.tokens.map(({ accountIndex, mint, owner, programId, amount, decimals }) => ({
     accountIndex,

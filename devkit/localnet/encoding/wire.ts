@@ -1,14 +1,12 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { ByteReader, toBase58, toBase64 } from './bytes.ts';
 
-/** An instruction with indexes into the account keys. */
 export interface WireInstruction {
   readonly programIdIndex: number;
   readonly accounts: readonly number[];
   readonly data: Uint8Array;
 }
 
-/** One lookup table that a version-0 message reads addresses from. */
 export interface WireLookup {
   readonly accountKey: string;
   readonly writableIndexes: readonly number[];
@@ -23,7 +21,6 @@ export interface WireConfig {
   readonly heapSize?: number;
 }
 
-/** A decoded message of any version that the runtime knows. */
 export interface WireMessage {
   readonly version: 'legacy' | 0 | 1;
   readonly header: {
@@ -167,7 +164,6 @@ function splitTransaction(raw: Uint8Array): { signatures: Uint8Array[]; message:
   return { signatures, message: decodeMessage(reader.rest()) };
 }
 
-/** Decodes a signed transaction. Throws RangeError for malformed bytes. */
 export function decodeTransaction(raw: Uint8Array): WireTransaction {
   const { signatures, message } = splitTransaction(raw);
   const encoded = signatures.map(toBase58);
@@ -180,7 +176,6 @@ export function decodeTransaction(raw: Uint8Array): WireTransaction {
   };
 }
 
-/** True where the key at `index` of the static keys may be written. */
 export function isWritable(message: WireMessage, index: number): boolean {
   const { signatures, readonlySigned, readonlyUnsigned } = message.header;
   return index < signatures

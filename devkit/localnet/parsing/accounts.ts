@@ -4,21 +4,58 @@ import { readMint, readTokenAccount } from '../chain/tokens.ts';
 import type { StoredAccount } from '../chain/vm.ts';
 import { uiAmount } from '../encoding/amounts.ts';
 import { ByteReader, toBase58 } from '../encoding/bytes.ts';
-import { parseExtensions } from './extensions.ts';
 
-/** A readable account. */
 export interface ParsedAccount {
   readonly program: string;
   readonly parsed: { readonly type: string; readonly info: Readonly<Record<string, unknown>> };
 }
 
-const NATIVE_MINTS = new Set([
-  'So11111111111111111111111111111111111111112',
-  '9pan9bMn5HatX4EJdBwg9VgCa7Uz5HL8N1m5D3NdXejP',
-]);
 const SYSVAR_OWNER = 'Sysvar1111111111111111111111111111111111111';
 const CLOCK_SIZE = 40;
 const TABLE_HEADER = 56;
+const TOKEN_ACCOUNT_SIZE = 165;
+
+const fee = (reader: ByteReader) => ({
+  epoch: reader.u64(),
+  maximumFee: reader.u64(),
+  transferFeeBasisPoints: reader.u16(),
+});
+
+/** Names of Token-2022 extensions by number, and how to read the state of those that have one. */
+export const EXTENSIONS: Readonly<
+  Record<number, { readonly name: string; readonly read?: (reader: ByteReader) => unknown }>
+> = {
+  1: {
+    name: 'transferFeeConfig',
+    read: (reader) => ({
+      transferFeeConfigAuthority: reader.optionalAddress(),
+      withdrawWithheldAuthority: reader.optionalAddress(),
+      withheldAmount: reader.u64(),
+      olderTransferFee: fee(reader),
+      newerTransferFee: fee(reader),
+    }),
+  },
+  2: { name: 'transferFeeAmount', read: (reader) => ({ withheldAmount: reader.u64() }) },
+  7: { name: 'immutableOwner' },
+  26: {
+    name: 'pausableConfig',
+    read: (reader) => ({ authority: reader.optionalAddress(), paused: reader.u8() === 1 }),
+  },
+};
+
+function extensionsOf(data: Uint8Array): { readonly extensions?: readonly unknown[] } {
+  if (data.length <= TOKEN_ACCOUNT_SIZE) return {};
+  const reader = new ByteReader(data, TOKEN_ACCOUNT_SIZE + 1);
+  const extensions: unknown[] = [];
+  while (reader.remaining >= 4) {
+    const type = reader.u16();
+    const state = new ByteReader(reader.bytes(reader.u16()));
+    if (type === 0) break;
+    const { name = 'unparseableExtension', read } = EXTENSIONS[type] ?? {};
+    extensions.push({ extension: name, ...(read ? { state: read(state) } : {}) });
+  }
+  return extensions.length === 0 ? {} : { extensions };
+}
 
 function tokenAccount(
   account: StoredAccount,
@@ -27,7 +64,6 @@ function tokenAccount(
   const token = readTokenAccount(account);
   const mint = token && readMint(mintOf(token.mint));
   if (!token || !mint) return null;
-  const extensions = parseExtensions(account.data);
   return {
     type: 'account',
     info: {
@@ -35,8 +71,8 @@ function tokenAccount(
       ...(token.delegate === null
         ? {}
         : { delegate: token.delegate, delegatedAmount: uiAmount(token.delegatedAmount, mint.decimals) }),
-      ...(extensions.length === 0 ? {} : { extensions }),
-      isNative: NATIVE_MINTS.has(token.mint),
+      ...extensionsOf(account.data),
+      isNative: token.rentReserve !== null,
       mint: token.mint,
       owner: token.owner,
       ...(token.rentReserve === null
@@ -52,12 +88,11 @@ function mintAccount(account: StoredAccount): ParsedAccount['parsed'] | null {
   const mint = readMint(account);
   if (!mint) return null;
   const { decimals, freezeAuthority, mintAuthority } = mint;
-  const extensions = parseExtensions(account.data);
   return {
     type: 'mint',
     info: {
       decimals,
-      ...(extensions.length === 0 ? {} : { extensions }),
+      ...extensionsOf(account.data),
       freezeAuthority,
       isInitialized: true,
       mintAuthority,

@@ -51,16 +51,6 @@ function tokenAccountBalance(params: Params, view: NodeView): unknown {
   return withContext(block, uiAmount(token.amount, mint.decimals));
 }
 
-function tokenSupply(params: Params, view: NodeView): unknown {
-  const address = params.address(0);
-  const block = view.bank(params.config(1));
-  const account = view.chain.account(address, block);
-  if (account === null) throw invalidParams('Invalid param: could not find account');
-  const mint = readMint(account);
-  if (!mint) throw invalidParams('Invalid param: not a Token mint');
-  return withContext(block, uiAmount(mint.supply, mint.decimals));
-}
-
 /** The token program and the mint (null for any) that a filter of getTokenAccountsByOwner names. */
 function tokenFilter(filter: Config, view: NodeView, block: Block): { program: string; mint: string | null } {
   if (typeof filter['mint'] === 'string') {
@@ -94,7 +84,6 @@ function tokenAccountsByOwner(params: Params, view: NodeView): unknown {
   );
 }
 
-/** Methods that read accounts. */
 export const accountMethods: MethodTable = {
   getBalance: (params, view) => {
     const address = params.address(0);
@@ -121,7 +110,6 @@ export const accountMethods: MethodTable = {
     );
   },
   getTokenAccountBalance: tokenAccountBalance,
-  getTokenSupply: tokenSupply,
   getTokenAccountsByOwner: tokenAccountsByOwner,
   getMinimumBalanceForRentExemption: (params, view) =>
     view.chain.vm.rentMinimum(BigInt(params.integer(0, 'usize'))),

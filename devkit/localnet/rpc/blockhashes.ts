@@ -6,7 +6,6 @@ import type { Block } from '../chain/records.ts';
 import { decodeMessage, type WireMessage } from '../encoding/wire.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
-import { falsePrices } from './false-price.ts';
 import { checkAddress, type Params } from './params.ts';
 
 const FEE_BLOCKS = 150;
@@ -82,7 +81,15 @@ function newestWithTransactions(view: NodeView): Block[] {
   return found;
 }
 
-/** Methods about blockhashes and fees. */
+/** An entry of the false price for each of the newest slots, with a transaction or without; null where the node tells the truth. */
+function falsePrices(view: NodeView): readonly unknown[] | null {
+  const price = view.falsePrice;
+  if (price === null) return null;
+  const newest = view.at('confirmed').slot;
+  const blocks = view.chain.ledger.range(Math.max(1, newest - FEE_BLOCKS + 1), newest);
+  return blocks.map(({ slot }) => ({ prioritizationFee: price, slot }));
+}
+
 export const blockhashMethods: MethodTable = {
   getLatestBlockhash: (params, view) => {
     const block = view.bank(params.config(0));

@@ -70,7 +70,6 @@ function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
   };
 }
 
-/** Slots of the blocks that the node can show, in a range that includes both ends. */
 function slotsOf(view: NodeView, start: number, end: number, limit?: number): number[] {
   const blocks = view.chain.ledger.range(start, end, limit, (slot) => view.holds(slot));
   return blocks.map((block) => block.slot);
@@ -96,7 +95,6 @@ function listBlocksWithLimit(params: Params, view: NodeView): number[] {
   return slotsOf(view, start, newest, limit);
 }
 
-/** Methods that read blocks. */
 export const blockMethods: MethodTable = {
   getBlock: (params, view) => {
     const slot = params.integer(0);

@@ -4,9 +4,7 @@ import type { Block, Commitment, TransactionRecord } from '../chain/records.ts';
 import type { StoredAccount } from '../chain/vm.ts';
 import { type Fault, faultOf } from '../faults.ts';
 import { failures } from './errors.ts';
-import { falseAccount } from './false-account.ts';
-import { falseTransactions } from './false-block.ts';
-import type { StatusLie } from './false-status.ts';
+import { falseAccount, falseTransactions, type StatusLie } from './false-answers.ts';
 import { type Config, commitmentOf, optionalNumber, type Params } from './params.ts';
 
 export const API_VERSION = '3.0.0';
@@ -46,29 +44,24 @@ export class NodeView {
     return faultOf(this.#faults, 'lag')?.blocks ?? 0;
   }
 
-  /** First slot that this node can still show. */
   get firstSlot(): number {
     return Math.max(faultOf(this.#faults, 'history-from')?.slot ?? 0, this.chain.ledger.first.slot);
   }
 
-  /** Whether the node's ledger has what happened at this slot. */
   holds(slot: number): boolean {
     const hole = faultOf(this.#faults, 'hole');
     return slot >= this.firstSlot && !(hole && slot >= hole.from && slot <= hole.to);
   }
 
-  /** The height that the node claims for a block. */
   heightOf(block: Block): number {
     return Math.max(0, block.height + (faultOf(this.#faults, 'height-offset')?.blocks ?? 0));
   }
 
-  /** The transactions that the node shows in a block. */
   transactionsOf({ transactions }: Block): readonly TransactionRecord[] {
     const told = faultOf(this.#faults, 'false-block');
     return told === undefined ? transactions : falseTransactions(transactions, told.lie);
   }
 
-  /** The account as the node shows it. */
   shown(address: string, account: StoredAccount | null, block: Block): StoredAccount | null {
     const told = faultOf(this.#faults, 'false-account');
     if (told === undefined) return account;
@@ -84,7 +77,6 @@ export class NodeView {
     return told?.microLamports ?? null;
   }
 
-  /** The compute units that the node reports for a simulation that used `units`. */
   unitsShown(units: bigint): bigint {
     const told = faultOf(this.#faults, 'false-units');
     if (told === undefined) return units;
@@ -127,7 +119,6 @@ export class NodeView {
     return Math.min(faultOf(this.#faults, 'blockhash-age')?.heights ?? MAX_AGE, MAX_AGE);
   }
 
-  /** Slots of the longest list of blocks that the node gives. */
   get longestList(): number {
     return faultOf(this.#faults, 'list-limit')?.slots ?? LONGEST_LIST;
   }
@@ -153,7 +144,6 @@ export class NodeView {
   }
 }
 
-/** Wraps a value with the slot that it was read at. */
 export function withContext<T>(
   block: Block,
   value: T,
@@ -161,8 +151,6 @@ export function withContext<T>(
   return { context: { apiVersion: API_VERSION, slot: block.slot }, value };
 }
 
-/** Answers one call. */
 export type Method = (params: Params, view: NodeView) => unknown;
 
-/** Methods by name. */
 export type MethodTable = Readonly<Record<string, Method>>;

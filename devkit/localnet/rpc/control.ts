@@ -67,11 +67,7 @@ export function controlMethods(controls: Controls, methods: MethodTable): Method
     },
     localnet_produceSlot: () => controls.produceSlot(),
     localnet_produceSlots: (params) => controls.produceSlots(slotCount(params)),
-    localnet_skipSlots: (params) => {
-      controls.skipSlots(params.integer(0));
-      return true;
-    },
-    localnet_fork: (params) => run(() => controls.fork(params.integer(0), params.boolean(1))),
+    localnet_fork: (params) => run(() => controls.fork(params.integer(0))),
     localnet_setFault: (params) => setFault(controls, params),
     localnet_clearFaults: (params) => clearFaults(controls, params),
     localnet_includeUnpayable: (params) => {

@@ -1,4 +1,3 @@
-/** A JSON-RPC error as a Solana node answers it. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure';
   readonly code: number;
@@ -11,7 +10,6 @@ export class RpcFailure extends Error {
   }
 }
 
-/** Wrong or missing parameters (-32602). */
 export function invalidParams(message: string): RpcFailure {
   return new RpcFailure(-32602, message);
 }

@@ -1,6 +1,5 @@
-import type { Wallet } from '../wallet.ts';
+import { airdrop, type Wallet } from '../wallet.ts';
 import { accountMethods } from './accounts.ts';
-import { airdropMethods } from './airdrop.ts';
 import { blockhashMethods, legacyMethods } from './blockhashes.ts';
 import { blockMethods } from './blocks.ts';
 import type { MethodTable } from './call.ts';
@@ -17,7 +16,8 @@ export function methodTable(faucet: Wallet, legacy: boolean): MethodTable {
     ...blockMethods,
     ...transactionMethods,
     ...sendMethods,
-    ...airdropMethods(faucet),
+    requestAirdrop: (params, view) =>
+      airdrop(view.chain, faucet, params.address(0), BigInt(params.integer(1))),
     ...(legacy ? legacyMethods : {}),
   };
 }

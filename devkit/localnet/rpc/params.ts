@@ -2,7 +2,6 @@ import type { Commitment } from '../chain/records.ts';
 import { fromBase58 } from '../encoding/bytes.ts';
 import { invalidParams } from './errors.ts';
 
-/** An object parameter. */
 export type Config = Readonly<Record<string, unknown>>;
 
 function shown(value: unknown): string {
@@ -19,7 +18,6 @@ function wrongType(value: unknown, expected: string): Error {
   return invalidParams(`Invalid params: invalid ${kind}: ${shown(value)}, expected ${expected}.`);
 }
 
-/** Turns unknown into a checked config object; absent becomes an empty one. */
 function toConfig(value: unknown): Config {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw wrongType(value, 'a map');
@@ -34,7 +32,6 @@ export function checkAddress(text: string): string {
   return text;
 }
 
-/** A signature of 64 bytes. */
 export function checkSignature(text: string): string {
   const bytes = fromBase58(text);
   if (bytes === null) throw invalidParams('Invalid param: Invalid');
@@ -59,7 +56,6 @@ export class Params {
     return value;
   }
 
-  /** The values from an index on, as those of another call. */
   rest(index: number): Params {
     return new Params(this.#values.slice(index));
   }
@@ -68,7 +64,6 @@ export class Params {
     return this.#values[index] !== undefined && this.#values[index] !== null;
   }
 
-  /** True or false; absent is false. */
   boolean(index: number): boolean {
     const value = this.#values[index] ?? false;
     if (typeof value !== 'boolean') throw wrongType(value, 'a boolean');
@@ -79,7 +74,6 @@ export class Params {
     return this.number(index) !== null;
   }
 
-  /** The number as it was given, or null where the parameter is none. */
   number(index: number): number | null {
     const value = this.#values[index];
     return typeof value === 'number' ? value : null;
@@ -91,7 +85,6 @@ export class Params {
     return value;
   }
 
-  /** A whole number that is not negative. */
   integer(index: number, type: 'u64' | 'usize' = 'u64'): number {
     const value = this.#required(index);
     if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw wrongType(value, type);
@@ -147,7 +140,6 @@ export function optionalString(config: Config, key: string): string | null {
   return value;
 }
 
-/** One of a closed list of words, or null when absent. */
 export function optionalWord<T extends string>(config: Config, key: string, words: readonly T[]): T | null {
   const value = optionalString(config, key);
   if (value === null) return null;
@@ -166,12 +158,10 @@ export function flag(config: Config, key: string, fallback = false): boolean {
   return value;
 }
 
-/** A nested object of a config, or null when absent. */
 export function nested(config: Config, key: string): Config | null {
   return config[key] === undefined || config[key] === null ? null : toConfig(config[key]);
 }
 
-/** A list of text in a config. */
 export function stringsOf(config: Config, key: string): string[] {
   return new Params([config[key]]).strings(0);
 }

@@ -2,6 +2,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { MAX_AGE } from '../chain/lifetime.ts';
 import { allKeys } from '../chain/records.ts';
 import { type Simulation, simulate } from '../chain/simulation.ts';
+import { errorText } from '../chain/vm-errors.ts';
 import { encodeAccount } from '../encoding/account.ts';
 import { addressBytes, fromBase58, toBase64 } from '../encoding/bytes.ts';
 import { encodeInner, encodeTokens } from '../encoding/transaction.ts';
@@ -13,7 +14,6 @@ import {
 } from '../encoding/wire.ts';
 import { accountOptions } from './accounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
-import { errorText } from './error-texts.ts';
 import { failures, invalidParams } from './errors.ts';
 import {
   type Config,
@@ -220,5 +220,4 @@ function simulateTransaction(params: Params, view: NodeView): unknown {
   });
 }
 
-/** Methods that take a transaction. */
 export const sendMethods: MethodTable = { sendTransaction, simulateTransaction };

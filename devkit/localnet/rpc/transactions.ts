@@ -3,7 +3,7 @@ import { encodeTransaction } from '../encoding/transaction.ts';
 import { encodeOptions, encodingConfig } from './blocks.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
-import { falseStatus } from './false-status.ts';
+import { falseStatus } from './false-answers.ts';
 import {
   blockCommitment,
   checkSignature,
@@ -109,7 +109,6 @@ function describeSignature(record: TransactionRecord, view: NodeView): unknown {
   };
 }
 
-/** Methods that find transactions. */
 export const transactionMethods: MethodTable = {
   getTransaction,
   getSignatureStatuses: signatureStatuses,

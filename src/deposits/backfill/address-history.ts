@@ -45,7 +45,7 @@ export async function listedFor(
   const look = async ({ listedBy, ...said }: ListedSignature): Promise<void> => {
     const { signature, slot } = said;
     if (listed.get(signature)?.slot === slot || !credit.isLeftTo(listedBy)) return;
-    const shown = (await agreedTransaction(pool, signature, judge))?.shown ?? null;
+    const shown = (await agreedTransaction(pool, signature, judge))?.answer ?? null;
     // A real transaction listed under a wrong slot may be outside the range.
     if (shown !== null && from <= shown.slot && shown.slot <= to) listed.set(signature, shown);
     const isDenied = shown === null ? await isAbsent(pool, said) : shown.slot !== slot;

@@ -142,7 +142,7 @@ export async function putOnRecord(
   }));
   // Only the audited address matters, and it was watched already. Later addresses are scanned or audited
   // themselves.
-  const result = await ledger.scan.upsert({ blocks, watchVersion: version, rematch: () => blocks });
+  const result = await ledger.scan.upsert({ blocks, watchVersion: version });
   if (result === 'committed') return;
   matcher.forget();
   throw new DomainError('Unavailable', 'the watch set on record is older than the one in memory: read anew');

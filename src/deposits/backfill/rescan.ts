@@ -145,10 +145,10 @@ async function commit(
   progress?: BackfillProgress,
 ): Promise<void> {
   for (let left = blocks; left.length > 0; ) {
-    const matched = await matcher.match(left);
-    const rest = left.slice(matched.blocks.length);
-    const result = await ledger.backfills.record(rescan, matched, rest.length === 0 ? progress : undefined);
-    if (result === 'committed') left = rest;
-    else matcher.forget();
+    const { result, blocks: found } = await matcher.commit(left, (matched) => {
+      const isAll = matched.blocks.length === left.length;
+      return ledger.backfills.record(rescan, matched, isAll ? progress : undefined);
+    });
+    if (result === 'committed') left = left.slice(found.length);
   }
 }

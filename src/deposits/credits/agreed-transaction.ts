@@ -1,9 +1,10 @@
 import type { BlockFinding, Inflow } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
 import { isAlike } from '../../domain/quorum-result.ts';
-import { type FetchTransaction, fetchTransaction } from '../../solana/history/transaction.ts';
+import { fetchTransaction } from '../../solana/history/transaction.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import type { Agreement } from '../../solana/rpc/quorum.ts';
 import type { Judge } from '../scan/matcher.ts';
 
 /** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
@@ -13,19 +14,13 @@ export interface JudgedTransaction {
   readonly finding: BlockFinding;
 }
 
-export interface Agreed {
-  readonly shown: JudgedTransaction;
-  readonly nodes: readonly string[];
-}
-
 /** A transaction as one node returns it, or null. Throws like `fetchTransaction`. */
 export async function shownBy(
   node: SolanaNode,
   signature: string,
   judge: Judge,
-  fetch: FetchTransaction = fetchTransaction,
 ): Promise<JudgedTransaction | null> {
-  const shown = await fetch(node, signature);
+  const shown = await fetchTransaction(node, signature);
   if (shown === null) return null;
   const { slot, time, transaction } = shown;
   return { slot, time, finding: await judge(transaction) };
@@ -39,20 +34,19 @@ export async function agreedTransaction(
   pool: NodePool,
   signature: string,
   judge: Judge,
-  fetch?: FetchTransaction,
-): Promise<Agreed | null> {
-  let heard = 0;
+): Promise<Agreement<JudgedTransaction> | null> {
+  let answered = 0;
   const ask = async (node: SolanaNode) => {
-    const shown = await shownBy(node, signature, judge, fetch);
-    if (shown !== null) heard += 1;
+    const shown = await shownBy(node, signature, judge);
+    if (shown !== null) answered += 1;
     return shown;
   };
   const timed = await pool.agreed(ask, (one, other) => isSameShown(one, other) && one?.time === other?.time);
-  if (timed === null && heard < pool.quorum) return null;
+  if (timed === null && answered < pool.quorum) return null;
   const agreed = timed ?? (await pool.agreed(ask, isSameShown));
   if (agreed === null || agreed.answer === null) return null;
   const { answer, nodes } = agreed;
-  return { shown: timed === null ? { ...answer, time: null } : answer, nodes };
+  return { answer: timed === null ? { ...answer, time: null } : answer, nodes };
 }
 
 /** The arrival in the same slot and transaction at the same account, or null. */
@@ -73,7 +67,11 @@ function isSameShown(one: JudgedTransaction | null, other: JudgedTransaction | n
 export function isSameFinding(a: BlockFinding, b: BlockFinding): boolean {
   return (
     areSame(a.inflows, b.inflows, (x, y) => isSamePlace(x, y) && isAlike(x, y)) &&
-    areSame(a.outflows, b.outflows, (x, y) => isSamePlace(x, y) && x.amount === y.amount) &&
+    areSame(
+      a.outflows,
+      b.outflows,
+      (x, y) => isSamePlace(x, y) && x.amount === y.amount && x.ownerSigned === y.ownerSigned,
+    ) &&
     areSame(a.spends, b.spends, (x, y) => x.wallet === y.wallet && (x.error === null) === (y.error === null))
   );
 }

@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
 import { highest } from '../../domain/bigint.ts';
-import { messageOf } from '../../domain/errors.ts';
-import { agreedOn } from '../../domain/reconciliation.ts';
 import type { UnreadWallet } from '../../ledger/reconciliation/reconciliations.ts';
 import {
   groupsOf,
@@ -11,11 +9,12 @@ import {
   type WalletAccounts,
   type WalletHoldings,
 } from '../../solana/history/balances.ts';
-import { hintedTokenAccountsOf } from '../../solana/history/token-accounts.ts';
-import { reachedBy } from '../../solana/history/wallet-history.ts';
+import { tokenAccountsAt } from '../../solana/history/token-accounts.ts';
+import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
-import { type ExpectationDeps, heldAgainstRecord, type Look, takeBaseline } from './expected-balances.ts';
+import { depositLooks, type ExpectationDeps, hotLooks, type Look } from './expected-balances.ts';
 
 export interface LookDeps extends Omit<ExpectationDeps, 'scannedTo'> {
   /** True if a scan runs, so that the database has the movements. Default true. */
@@ -32,112 +31,108 @@ export interface Looks {
 /** The scan did not reach the slot of the nodes' answers in time. */
 export class ScanBehind extends Error {}
 
+/** Values of the nodes that answer: of all nodes, or of one. */
+type AskNodes = <T>(ask: (node: SolanaNode) => Promise<T>) => Promise<readonly T[]>;
+
 const AT_ONCE = 8;
 const WAIT_MS = 500;
 const PATIENCE_MS = 3_600_000;
-/** Honest nodes are at most this many slots apart; answers from further ahead are ignored. */
+/** Honest nodes are at most this many slots above the finalized slot of a quorum; other answers are ignored. */
 const APART_SLOTS = 128n;
 
 /**
- * Compares wallet balances, as a quorum of nodes returns them, with the recorded movements.
+ * Compares wallet balances with the recorded movements. Returns a result for each wallet, or why there is none.
  *
- * One node lists the token accounts. Each node is then asked for the listed, derived and recorded ones. If
- * the first answers differ, all nodes are awaited.
+ * One node lists the token accounts and the balances of deposit addresses, in the next pass the next node: a lying
+ * node can hide a difference for one pass only. Balances of hot wallets count if a quorum agrees on the difference,
+ * because they are stored as the next baseline.
  *
- * Returns a result for each wallet, or why there is no quorum. Throws ScanBehind.
+ * @throws ScanBehind
+ * @throws NoHealthyNode if no quorum returns its finalized slot
  */
-export async function lookAt(deps: LookDeps, wallets: readonly string[]): Promise<Looks> {
-  const { named, unread } = await accountsOf(deps, wallets);
-  const first = await agreedBy(deps, 'most', named);
-  const open = named.filter(({ wallet }) => first.unread.some((one) => one.wallet === wallet));
-  const second = await agreedBy(deps, 'all', open);
-  return { looks: [...first.looks, ...second.looks], unread: [...unread, ...second.unread] };
+export async function lookAt(deps: LookDeps, wallets: readonly string[], pass: bigint): Promise<Looks> {
+  const { ledger, pool, scans = true } = deps;
+  const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
+  if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
+  const kinds = await ledger.watched.among(wallets);
+  const inTurn = nodeInTurn(pool, pass);
+  const { named, unread } = await accountsOf(deps, wallets, inTurn);
+  const hot = named.filter(({ wallet }) => kinds.get(wallet) === 'hot');
+  const others = named.filter(({ wallet }) => kinds.get(wallet) !== 'hot');
+  const held = [...(await heldBy(allNodes(pool), hot)), ...(await heldBy(inTurn, others))];
+  const newest = scans ? (await finalizedTip(pool)) + APART_SLOTS : null;
+  const shown = newest === null ? held : held.filter(({ slot }) => slot <= newest);
+  if (scans) await waitUntilScanned(deps, shown);
+  const shownOf = (named: readonly WalletAccounts[]) => {
+    const wallets = new Set(named.map(({ wallet }) => wallet));
+    return shown.filter(({ wallet }) => wallets.has(wallet));
+  };
+  const looks = [
+    ...(await depositLooks(deps, shownOf(others))),
+    ...(await hotLooks({ ...deps, scannedTo }, shownOf(hot))),
+  ];
+  const compared = new Set(looks.map(({ wallet }) => wallet));
+  const missing = (of: readonly WalletAccounts[], reason: string) =>
+    of.filter(({ wallet }) => !compared.has(wallet)).map(({ wallet }) => ({ wallet, reason }));
+  return {
+    looks,
+    unread: [
+      ...unread,
+      ...missing(others, 'no node returns its balances'),
+      ...missing(hot, 'no quorum of nodes agrees on its balances and movements'),
+    ],
+  };
+}
+
+function allNodes(pool: NodePool): AskNodes {
+  return async (ask) =>
+    (await pool.all(ask)).flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+}
+
+/** Asks the node of this pass, and the next ones if it fails. A node that failed is asked last. */
+function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
+  const names = pool.nodes.map(({ name }) => name).toSorted();
+  const first = Number(pass % BigInt(names.length));
+  const order = [...names.slice(first), ...names.slice(0, first)];
+  return async (ask) => {
+    for (const name of order.slice()) {
+      const [answer] = await pool.all(ask, (node) => node.name === name);
+      if (answer?.result.status === 'fulfilled') return [answer.result.value];
+      order.push(...order.splice(order.indexOf(name), 1));
+    }
+    return [];
+  };
 }
 
 /** Token accounts to compare for each wallet: derived, recorded, and listed by one node. */
-async function accountsOf({ ledger, pool }: LookDeps, wallets: readonly string[]) {
+async function accountsOf({ ledger }: LookDeps, wallets: readonly string[], askNodes: AskNodes) {
   const assets = await ledger.assets.list();
   const known = await ledger.movements.accountsOf(wallets);
   const unread: UnreadWallet[] = [];
   const named = await pLimit(AT_ONCE).map([...wallets], async (wallet): Promise<WalletAccounts[]> => {
-    try {
-      const listed = await hintedTokenAccountsOf(pool, wallet);
-      const derived = derivedAccountsOf(assets, wallet);
-      const accounts = new Set([...derived, ...(known.get(wallet) ?? []), ...listed]);
-      accounts.delete(wallet);
-      const nested = nestedAccountsOf(assets, wallet);
-      for (const account of nested.keys()) accounts.delete(account);
-      return [{ wallet, tokenAccounts: [...accounts], nested }];
-    } catch (error) {
-      unread.push({ wallet, reason: `no node names its token accounts: ${messageOf(error)}` });
+    const [listed] = await askNodes((node) => tokenAccountsAt(node, wallet));
+    if (listed === undefined) {
+      unread.push({ wallet, reason: 'no node lists its token accounts' });
       return [];
     }
+    const derived = derivedAccountsOf(assets, wallet);
+    const accounts = new Set([...derived, ...(known.get(wallet) ?? []), ...listed.accounts]);
+    accounts.delete(wallet);
+    const nested = nestedAccountsOf(assets, wallet);
+    for (const account of nested.keys()) accounts.delete(account);
+    return [{ wallet, tokenAccounts: [...accounts], nested }];
   });
   return { named: named.flat(), unread };
 }
 
-/** Results that a quorum agrees on, among the first nodes to answer or among all. */
-async function agreedBy(
-  deps: LookDeps,
-  asked: 'most' | 'all',
-  wallets: readonly WalletAccounts[],
-): Promise<Looks> {
-  if (wallets.length === 0) return { looks: [], unread: [] };
-  const { ledger, pool, scans = true } = deps;
-  const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
-  if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
-  const shown = believable(pool.quorum, await shownBy(pool, asked, wallets));
-  if (scans) await waitUntilScanned(deps, shown);
-  const expectation = { ...deps, scannedTo };
-  const byWallet = grouped(await heldAgainstRecord(expectation, shown));
-  const looks: Look[] = [];
-  const unread: UnreadWallet[] = [];
-  for (const { wallet } of wallets) {
-    const views = byWallet.get(wallet) ?? [];
-    const agreed = agreedOn(pool.quorum, views);
-    const look = agreed === null ? null : await takeBaseline(deps, agreed);
-    if (look !== null) looks.push(look);
-    else unread.push({ wallet, reason: unreadReason(views.length < pool.quorum) });
-  }
-  return { looks, unread };
-}
-
-function unreadReason(tooFew: boolean): string {
-  return tooFew
-    ? 'no quorum of the nodes shows what it holds, and what moved'
-    : 'the nodes contradict each other about what it holds';
-}
-
-async function shownBy(
-  pool: NodePool,
-  asked: 'most' | 'all',
+async function heldBy(
+  askNodes: AskNodes,
   wallets: readonly WalletAccounts[],
 ): Promise<readonly WalletHoldings[]> {
   const answers = await pLimit(AT_ONCE).map([...groupsOf(wallets)], (group) =>
-    pool[asked]((node) => holdingsOf(node, group)),
+    askNodes((node) => holdingsOf(node, group)),
   );
-  return answers.flat().flatMap(({ result }) => (result.status === 'fulfilled' ? result.value : []));
-}
-
-/** Drops answers far above the quorum's slot, so that one node cannot stop the comparison. */
-function believable(quorum: number, shown: readonly WalletHoldings[]): readonly WalletHoldings[] {
-  return [...grouped(shown).values()].flatMap((ofWallet) => {
-    const reached = reachedBy(
-      quorum,
-      ofWallet.map(({ slot }) => slot),
-    );
-    return reached === null ? [] : ofWallet.filter(({ slot }) => slot <= reached + APART_SLOTS);
-  });
-}
-
-function grouped<T extends WalletHoldings>(shown: readonly T[]): ReadonlyMap<string, readonly T[]> {
-  const byWallet = new Map<string, T[]>();
-  for (const one of shown) {
-    const ofWallet = byWallet.get(one.wallet);
-    if (ofWallet === undefined) byWallet.set(one.wallet, [one]);
-    else ofWallet.push(one);
-  }
-  return byWallet;
+  return answers.flat(2);
 }
 
 /** Waits until the cursor has passed the slot of every answer; before that the movements are incomplete. */

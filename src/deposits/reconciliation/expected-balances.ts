@@ -1,6 +1,5 @@
-import type { WatchKind } from '../../domain/deposit.ts';
 import { isDomainError } from '../../domain/errors.ts';
-import { differencesOf, type Holding, type View } from '../../domain/reconciliation.ts';
+import { agreedOn, differencesOf, type Holding, type View } from '../../domain/reconciliation.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Baseline } from '../../ledger/reconciliation/baselines.ts';
 import type { WalletHoldings } from '../../solana/history/balances.ts';
@@ -14,28 +13,11 @@ export interface ExpectationDeps extends HistoryDeps {
 }
 
 /** A node's balances of a wallet, compared with the movements up to their slot. */
-export interface Look extends WalletHoldings, View {
-  /** Where a hot wallet's comparison starts; null if not taken yet. Absent for deposit addresses: they start at 0. */
-  readonly baseline?: Baseline | null;
-}
-
-export async function heldAgainstRecord(
-  deps: ExpectationDeps,
-  shown: readonly WalletHoldings[],
-): Promise<readonly Look[]> {
-  const kinds = await deps.ledger.watched.among([...new Set(shown.map(({ wallet }) => wallet))]);
-  const of = (kind: WatchKind) => shown.filter(({ wallet }) => kinds.get(wallet) === kind);
-  const looks: Look[] = [...(await depositLooks(deps, of('deposit')))];
-  for (const one of of('hot')) {
-    const look = await hotLook(deps, one);
-    if (look !== null) looks.push(look);
-  }
-  return looks;
-}
+export type Look = WalletHoldings & View;
 
 /** Compares deposit addresses with one query per slot. */
-async function depositLooks(
-  { ledger }: ExpectationDeps,
+export async function depositLooks(
+  { ledger }: Pick<ExpectationDeps, 'ledger'>,
   shown: readonly WalletHoldings[],
 ): Promise<readonly Look[]> {
   const looks: Look[] = [];
@@ -50,11 +32,24 @@ async function depositLooks(
   return looks;
 }
 
-/** Null if the slot cannot be compared, or too few nodes list the movements. */
-async function hotLook(deps: ExpectationDeps, shown: WalletHoldings): Promise<Look | null> {
-  const baseline = await deps.ledger.baselines.of(shown.wallet);
-  const record = await expectedOf(deps, baseline, shown).catch(unlisted);
-  return record === null ? null : { ...shown, baseline, differences: differencesOf(shown.holdings, record) };
+/** Compares hot wallets: the differences on which a quorum agrees. A wallet without such a quorum is left out. */
+export async function hotLooks(
+  deps: ExpectationDeps,
+  shown: readonly WalletHoldings[],
+): Promise<readonly Look[]> {
+  const looks: Look[] = [];
+  for (const wallet of new Set(shown.map((one) => one.wallet))) {
+    const baseline = await deps.ledger.baselines.of(wallet);
+    const views: Look[] = [];
+    for (const one of shown.filter((other) => other.wallet === wallet)) {
+      const record = await expectedOf(deps, baseline, one).catch(unlisted);
+      if (record !== null) views.push({ ...one, differences: differencesOf(one.holdings, record) });
+    }
+    const agreed = agreedOn(deps.pool.quorum, views);
+    const look = agreed === null ? null : await takeBaseline(deps, baseline, agreed);
+    if (look !== null) looks.push(look);
+  }
+  return looks;
 }
 
 function unlisted(error: unknown): null {
@@ -105,21 +100,19 @@ async function expectedByHistory(
 }
 
 /**
- * Stores a hot wallet's baseline from a quorum's balances: first once, then after each match, so that the
- * next comparison reads only later movements. The first comparison has no differences. Null if it cannot be
- * stored now. Deposit addresses have no baseline.
+ * Stores a hot wallet's baseline from a quorum's balances: first once, then after each match, so that the next comparison
+ * reads only later movements. The first comparison has no differences. Null if it cannot be stored now.
  */
-export async function takeBaseline(
-  { ledger }: Pick<ExpectationDeps, 'ledger'>,
+async function takeBaseline(
+  { ledger }: ExpectationDeps,
+  baseline: Baseline | null,
   look: Look,
 ): Promise<Look | null> {
-  const { wallet, slot, holdings: balances, baseline, differences } = look;
-  if (baseline === undefined) return look;
-  if (baseline === null) {
-    const taken = await ledger.baselines.take({ wallet, slot, balances, replaces: null });
-    return taken ? { ...look, differences: [] } : null;
-  }
-  if (differences.length === 0)
-    await ledger.baselines.take({ wallet, slot, balances, replaces: baseline.slot });
+  const { wallet, slot, holdings: balances, differences } = look;
+  const replaces = baseline?.slot ?? null;
+  const taken =
+    (baseline === null || differences.length === 0) &&
+    (await ledger.baselines.take({ wallet, slot, balances, replaces }));
+  if (baseline === null) return taken ? { ...look, differences: [] } : null;
   return look;
 }

@@ -1,5 +1,6 @@
 import { historyPage } from '../../solana/history/pages.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
+import { answersIn } from '../../solana/rpc/quorum.ts';
 import { putOnRecord } from '../backfill/audit-one-address.ts';
 import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
 import { withNested } from '../scan/matcher.ts';
@@ -23,13 +24,13 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
   for (const { account } of nested) {
     const before = new Set(known.filter((one) => one.account === account).map(({ signature }) => signature));
     const answers = await pool.all((node) => historyPage(node, account, null, LISTED));
-    const listed = answers.flatMap(({ result }) =>
-      result.status === 'fulfilled' ? (result.value?.entries ?? []).map(({ signature }) => signature) : [],
+    const listed = answersIn(answers).flatMap(({ answer }) =>
+      (answer?.entries ?? []).map(({ signature }) => signature),
     );
     const unread = [...new Set(listed)].filter((one) => isSignature(one) && !before.has(one));
     for (const signature of unread.slice(0, MOST_READ)) {
       const agreed = await agreedTransaction(pool, signature, judge);
-      if (agreed !== null) found.push(onlyNested(agreed.shown));
+      if (agreed !== null) found.push(onlyNested(agreed.answer));
     }
   }
   await putOnRecord(deps, found);

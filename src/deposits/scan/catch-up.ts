@@ -8,14 +8,12 @@ import type { Cursor } from '../../ledger/scan/scan-cursor.ts';
 import { givingUp } from '../../solana/rpc/giving-up.ts';
 import { finalizedTip, listedSlots } from '../../solana/scan/frontier.ts';
 import { HeaderBook } from '../../solana/scan/header-quorum.ts';
-import { NO_PACE, paceAfter } from './block-rate.ts';
-import { haltAfter, isOperational, ScanAlarms } from './failure-alerts.ts';
-import { tipOrNull } from './progress.ts';
-import { type ScanProgress, statusOf } from './progress-view.ts';
+import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
+import { REPORT_EVERY_MS, type SlowRead, slowReport, tipOrNull } from './report.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './scanner.ts';
-import { meanwhile, type SlowLook, slowProgress } from './slow-read-alert.ts';
+import { meanwhile } from './side-loop.ts';
 
-export interface RangeDeps extends ScannerDeps, SlowLook {
+export interface RangeDeps extends ScannerDeps, SlowRead {
   /** Lag in slots above which ranges are read in parallel. Default 500. */
   readonly catchUpSlots?: bigint;
   /** Blocks per range. Default 256. */
@@ -39,7 +37,7 @@ export function createDepositRanges(deps: RangeDeps) {
   return {
     planCatchUp(): Promise<CatchUpPlan> {
       return unlessStill(
-        () => plan(deps),
+        () => touching(deps, plan(deps), false),
         (reason) => ({ behind: false, ranges: [], reason }),
       );
     },
@@ -58,7 +56,7 @@ export function createDepositRanges(deps: RangeDeps) {
 
     joinRanges(): Promise<JoinEnd> {
       return unlessStill(
-        () => joinStaged(deps),
+        () => touching(deps, joinStaged(deps), true),
         (reason) => ({ joined: 0, status: null, reason }),
       );
     },
@@ -93,20 +91,21 @@ async function tipSeen({ ledger, pool }: RangeDeps): Promise<bigint> {
   return tip;
 }
 
+/** Waits for `work`, and shows meanwhile that a worker is at work. */
+function touching<T>({ ledger }: RangeDeps, work: Promise<T>, isCatchingUp: boolean): Promise<T> {
+  return meanwhile(work, REPORT_EVERY_MS, () => quietly(() => ledger.scanStatus.touch(isCatchingUp)));
+}
+
 async function joinStaged(deps: RangeDeps): Promise<JoinEnd> {
-  const began = performance.now();
+  const { ledger } = deps;
   const first = await cursorOrStart(deps);
   const cursor = await join(deps, first);
   const joined = Number(cursor.height - first.height);
-  const pace = paceAfter(NO_PACE, joined, (performance.now() - began) / 1_000);
-  const stand: ScanProgress = {
-    state: 'catch-up',
-    cursor,
-    tip: await tipSeen(deps),
-  };
-  const now = new Date();
-  if (joined > 0) await new ScanAlarms(deps.ledger).note(stand, null, now);
-  return { joined, status: statusOf(stand, pace, null, now), reason: null };
+  const tip = await tipSeen(deps);
+  if (joined === 0) return { joined, status: await ledger.scanStatus.read(), reason: null };
+  const status = await ledger.scanStatus.report({ state: 'catch-up', tip, reason: null });
+  await new ScanAlarms(ledger).note(status);
+  return { joined, status, reason: null };
 }
 
 async function rangesAhead(
@@ -146,7 +145,7 @@ async function unstaged(ledger: Ledger, ranges: readonly CatchUpRange[]): Promis
 
 /** True if the range is staged completely before `over` is aborted. */
 async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: AbortSignal): Promise<boolean> {
-  const { ledger, matcher } = deps;
+  const { ledger, matcher, slowMs = STALLED_MS } = deps;
   const reader = openReader(deps, deps.budgetBytes ?? BUDGET_BYTES, over);
   const last = BigInt(to);
   let cursor: BlockName = {
@@ -155,32 +154,38 @@ async function stageRange(deps: RangeDeps, { after, to }: CatchUpRange, over: Ab
     height: BigInt(after.height),
   };
   while (cursor.slot < last && !over.aborted) {
-    const reading = await meanwhile(reader.after(cursor, last), deps, (waitedMs) =>
-      tellWaiting(deps, BigInt(after.slot), waitedMs),
+    const reading = await meanwhile(
+      reader.after(cursor, last),
+      Math.min(slowMs, REPORT_EVERY_MS),
+      (waitedMs) => quietly(() => reportWaiting(deps, BigInt(after.slot), waitedMs, slowMs)),
     );
     if (reading.kind !== 'linked') return false;
-    const matched = await matcher.match(reading.blocks);
-    const newest = matched.blocks.at(-1);
-    if (newest === undefined) continue;
-    const range = { from: cursor.slot + 1n, to: newest.header.slot };
-    const staged = await ledger.stagedRanges.stage({ ...range, ...matched });
-    if (staged === 'unknown_version') matcher.forget();
-    else cursor = newest.header;
+    const from = cursor.slot + 1n;
+    const { result, blocks } = await matcher.commit(reading.blocks, (matched) =>
+      ledger.stagedRanges.stage({ from, to: matched.blocks.at(-1)?.header.slot ?? last, ...matched }),
+    );
+    if (result === 'staged') cursor = blocks.at(-1)?.header ?? cursor;
   }
   return cursor.slot >= last;
 }
 
 /** Reports a slow first range: all others wait for the range at the cursor, so the scan is stalled. */
-async function tellWaiting(deps: RangeDeps, begin: bigint, waitedMs: number): Promise<void> {
-  const { ledger, pool, slowMs } = deps;
+async function reportWaiting(
+  { ledger, pool }: RangeDeps,
+  begin: bigint,
+  waitedMs: number,
+  slowMs: number,
+): Promise<void> {
+  if (waitedMs < slowMs || (await ledger.scan.cursor())?.slot !== begin) return ledger.scanStatus.touch(true);
+  const status = await ledger.scanStatus.report(slowReport(await tipOrNull(pool), waitedMs), waitedMs);
+  await new ScanAlarms(ledger, slowMs).note(status);
+}
+
+/** The work is repeated, so its error is ignored. */
+async function quietly(work: () => Promise<void>): Promise<void> {
   try {
-    const cursor = await ledger.scan.cursor();
-    if (cursor?.slot !== begin) return;
-    const stand = slowProgress({ cursor, tip: await tipOrNull(pool) }, waitedMs);
-    const now = new Date();
-    await new ScanAlarms(ledger, slowMs).note(stand, new Date(now.getTime() - waitedMs), now);
+    await work();
   } catch (error) {
-    // The report is repeated, so its error is ignored.
-    if (!isOperational(error)) log.error('telling of a slow range failed', { error });
+    if (!isOperational(error)) log.error('the state of the scan cannot be stored', { error });
   }
 }

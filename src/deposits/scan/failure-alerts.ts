@@ -1,24 +1,24 @@
 import { type Alarm, WHOLE } from '../../domain/alerts.ts';
 import { isDomainError, messageOf } from '../../domain/errors.ts';
+import type { ScanReport, ScanStatus } from '../../domain/scan.ts';
 import { isDatabaseAway } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { ScanPaused } from '../../ledger/scan/scan-pauses.ts';
 import { RpcError } from '../../solana/rpc/errors.ts';
-import type { Halt, ScanProgress } from './progress-view.ts';
 
 const KINDS = ['scan_gap', 'scan_stopped', 'scan_behind'] as const;
 /** Ten minutes at 400 ms a slot, six at 250. */
 const BEHIND_SLOTS = 1_500n;
-/** Milliseconds after which a silent stop raises an alert. */
+/** Milliseconds after which a waiting scan raises an alert. */
 export const STALLED_MS = 60_000;
 const REPEATED_MS = 60_000;
+
+/** Why the scan makes no progress. `reason` is one sentence for operators. */
+type Halt = Pick<ScanReport, 'state'> & { readonly reason: string };
 
 /** Keeps the alerts about a stopped or lagging scan up to date. */
 export class ScanAlarms {
   readonly #ledger: Ledger;
   readonly #stalledMs: number;
-  /** Alerts that must be open. Null if the scan has only waited so far. */
-  #wanted: readonly Alarm[] | null = null;
   #shown: string | null = null;
   #raisedAt = Number.NEGATIVE_INFINITY;
 
@@ -27,36 +27,51 @@ export class ScanAlarms {
     this.#stalledMs = stalledMs;
   }
 
-  /** `since`: when any worker first saw the scan stopped; null if it runs. A pause changes no alert. */
-  async note(stand: ScanProgress, since: Date | null, now: Date): Promise<void> {
-    if (stand.state === 'paused') return;
-    const isStill = 'reason' in stand && since !== null;
-    const isBrief = isStill && stand.state === 'waiting' && now.getTime() - since.getTime() < this.#stalledMs;
-    if (!isBrief) this.#wanted = [...(isStill ? [stillAlarm(stand)] : []), ...lagAlarms(stand)];
-    const alarms = this.#wanted;
-    if (alarms === null) return;
+  /** A pause changes no alert, nor does a short wait. */
+  async note(status: ScanStatus): Promise<void> {
+    if (status.state === 'paused' || this.#isBrief(status)) return;
+    const alarms = alarmsOf(status);
     const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
-    const isOld = now.getTime() - this.#raisedAt >= REPEATED_MS;
+    const isOld = performance.now() - this.#raisedAt >= REPEATED_MS;
     if (key === this.#shown && (alarms.length === 0 || !isOld)) return;
     await this.#ledger.alerts.keepOnly(KINDS, alarms);
     this.#shown = key;
-    this.#raisedAt = now.getTime();
+    this.#raisedAt = performance.now();
+  }
+
+  #isBrief(status: ScanStatus): boolean {
+    if (status.state !== 'waiting' || status.at === null) return false;
+    return Date.parse(status.at) - Date.parse(status.since) < this.#stalledMs;
   }
 }
 
-function stillAlarm(stand: ScanProgress & Halt): Alarm {
-  const about =
-    stand.state === 'gap'
-      ? ({ kind: 'scan_gap', subject: stand.gap.from } as const)
-      : ({ kind: 'scan_stopped', subject: WHOLE } as const);
-  const slot = stand.cursor?.slot ?? 'none';
-  return { ...about, message: `the deposit scan stands still at slot ${slot}: ${stand.reason}` };
+function alarmsOf(status: ScanStatus): readonly Alarm[] {
+  const { cursor, tip, lag } = status;
+  const alarms: Alarm[] = [];
+  if ('reason' in status) {
+    const about =
+      status.state === 'gap'
+        ? ({ kind: 'scan_gap', subject: status.gap.from } as const)
+        : ({ kind: 'scan_stopped', subject: WHOLE } as const);
+    const slot = cursor?.slot ?? 'none';
+    alarms.push({
+      ...about,
+      message: `the deposit scan makes no progress at slot ${slot}: ${status.reason}`,
+    });
+  }
+  if (cursor !== null && tip !== null && BigInt(lag ?? 0) > BEHIND_SLOTS) {
+    const message = `the deposit scan is at slot ${cursor.slot}, ${lag} slots behind the newest final one`;
+    alarms.push({ kind: 'scan_behind', subject: WHOLE, message });
+  }
+  return alarms;
 }
 
-function lagAlarms({ cursor, tip }: ScanProgress): readonly Alarm[] {
-  if (cursor === null || tip === null || tip - cursor.slot <= BEHIND_SLOTS) return [];
-  const message = `the deposit scan is at slot ${cursor.slot}, ${tip - cursor.slot} slots behind the newest final one`;
-  return [{ kind: 'scan_behind', subject: WHOLE, message }];
+/** Raises the alert that no worker can raise. Call it about once a minute. A scan that was never started is not silent. */
+export async function keepSilenceAlarm({ alerts, scanStatus }: Ledger): Promise<void> {
+  const { state, at } = await scanStatus.read();
+  if (state !== 'silent') return void (await alerts.close('scan_silent', WHOLE));
+  const message = `no worker has reported the state of the deposit scan since ${at}: Temporal does not answer, or no chain worker runs`;
+  await alerts.raise({ kind: 'scan_silent', subject: WHOLE, message, details: { since: at } });
 }
 
 /**
@@ -65,10 +80,7 @@ function lagAlarms({ cursor, tip }: ScanProgress): readonly Alarm[] {
  * worker may succeed, and the alert of a long wait describes it.
  */
 export function haltAfter(error: unknown): Halt {
-  if (error instanceof ScanPaused) {
-    const { actor, reason, since } = error.pause;
-    return { state: 'paused', actor, reason, since };
-  }
+  if (isDomainError(error, 'ScanPaused')) return { state: 'paused', reason: error.message };
   if (error instanceof RpcError) {
     const state = error.reaction === 'stop' || error.reaction === 'fatal' ? 'stopped' : 'waiting';
     return { state, reason: error.message };

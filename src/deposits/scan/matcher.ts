@@ -1,13 +1,12 @@
-import { lowest } from '../../domain/bigint.ts';
 import type { Ours } from '../../domain/credits.ts';
 import { findingOf } from '../../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../../domain/deposit.ts';
 import { type AssetTerms, SOL, untouchedSol } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { RecordedSpend } from '../../domain/spends.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { MatchedBlock } from '../../ledger/scan/blocks.ts';
-import type { Matched, RecordView, WatchedWallet } from '../../ledger/scan/watched.ts';
+import type { MatchedBlock } from '../../ledger/scan/scan.ts';
+import type { Matched, StaleWatchSet } from '../../ledger/scan/watched.ts';
+import type { RecordedSpend } from '../../ledger/settlements/wallet-history.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { WatchSet } from '../../solana/scan/bytes/watch-set.ts';
 import { addressesOf, type Search, searchBlock } from '../../solana/scan/search.ts';
@@ -58,13 +57,14 @@ export function withNested(judge: Judge, nestedOf: readonly string[]): Judge {
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
 const MOST_MENTIONS = 2_000;
+/** Of one commit, while wallets are added. */
+const ATTEMPTS = 3;
 
 /** Finds the deposits, outflows and spends in blocks. One instance per process, because it keeps the watch set. */
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
   readonly #fresh: TtlCache<Watch>;
-  readonly #record: RecordView;
   /** Each value extends the previous set, so that a version always belongs to the set it was read for. */
   #current: Promise<Watch> | null = null;
 
@@ -72,10 +72,6 @@ export class DepositMatcher {
     this.#ledger = ledger;
     this.#options = options;
     this.#fresh = new TtlCache(options.freshMs ?? FRESH_MS, 1);
-    this.#record = {
-      among: (addresses) => ledger.watched.among(addresses),
-      recordOf: (signatures) => ledger.walletHistory.recordOf(signatures),
-    };
   }
 
   /** The watch set, at most `freshMs` old. The first call reads all of it. */
@@ -114,32 +110,52 @@ export class DepositMatcher {
   }
 
   /**
-   * Matches as many of the first blocks as fit in one commit, at least one. Nodes and other connections are used only
-   * here: the commit holds locks that all writers wait for. `rematch` adds wallets watched since, without any request.
+   * Matches as many of the first blocks as fit in one commit, at least one, and commits them with `commit`; again if
+   * wallets were added meanwhile. The last try keeps wallets from being added, so that endless imports cannot starve
+   * it.
    */
-  async match(blocks: readonly WatchedBlock[]): Promise<Matched<MatchedBlock>> {
-    const watch = await this.watch();
-    const rules = this.#rules(await this.#terms());
-    const searched = await Promise.all(blocks.map((block) => this.#searchedWith(watch, block)));
+  async commit<Result extends string>(
+    blocks: readonly WatchedBlock[],
+    commit: (matched: Matched<MatchedBlock>) => Promise<Result | StaleWatchSet>,
+  ): Promise<{ readonly result: Result | StaleWatchSet; readonly blocks: readonly MatchedBlock[] }> {
+    const terms = await this.#terms();
+    const attempt = async (number: number) => {
+      const matched = await this.match(blocks, number, terms);
+      return { result: await commit(matched), blocks: matched.blocks };
+    };
+    for (let number = 1; ; number += 1) {
+      const isLast = number === ATTEMPTS;
+      const done = await (isLast ? this.#ledger.watched.hold(() => attempt(number)) : attempt(number));
+      if (done.result === 'unknown_version') this.forget();
+      if (done.result !== 'watch_set_changed' || isLast) return done;
+    }
+  }
+
+  /**
+   * Matches as many of the first blocks as fit in one commit, at least one. Every attempt but the first one reads the
+   * newest watch set. The last one holds a lock that imports wait for, so it asks no node.
+   */
+  async match(
+    blocks: readonly WatchedBlock[],
+    attempt = 1,
+    terms: Terms | Promise<Terms> = this.#terms(),
+  ): Promise<Matched<MatchedBlock>> {
+    const rules = this.#rules(await terms);
+    const watch = await (attempt === 1 ? this.watch() : this.#refresh());
+    const mayRead = attempt < ATTEMPTS;
+    const searched = await Promise.all(blocks.map((block) => this.#searchedWith(watch, block, mayRead)));
     const searches = forOneCommit(searched, this.#options.mostMentions ?? MOST_MENTIONS);
-    const taken = searched.slice(0, searches.length);
-    const found = await find(searches, this.#record, rules);
-    const versions = searches.map((search) => search.watch.version);
+    const found = await find(searches, this.#ledger, rules);
     return {
-      blocks: found.map(matchedBlock),
-      watchVersion: lowest([watch.version, ...versions]),
-      rematch: async (added, record) => {
-        for (const { address } of added) watch.set.add(address);
-        const again = taken.map((block) => this.#withAdded(block, added, watch.set));
-        return (await find(again, record, rules)).map(matchedBlock);
-      },
+      blocks: found.map(({ header, finding }) => ({ header, finding })),
+      watchVersion: watch.version,
     };
   }
 
   /** Adds to each search its movements of the wallets watched now. */
   async findings<Asked extends Searched>(searches: readonly Asked[]): Promise<readonly WithFinding<Asked>[]> {
     const isEmpty = searches.every(({ candidates }) => candidates.length === 0);
-    return find(searches, this.#record, this.#rules(isEmpty ? new Map() : await this.#terms()));
+    return find(searches, this.#ledger, this.#rules(isEmpty ? new Map() : await this.#terms()));
   }
 
   /** A judge with the current asset terms. It looks up wallets at each call. */
@@ -148,27 +164,23 @@ export class DepositMatcher {
     return async (transaction, nestedOf = []) => {
       const rules = { ...this.#rules(terms), ...nestedRule(terms, nestedOf) };
       const search = { candidates: [...addressesOf(transaction), ...nestedOf], transactions: [transaction] };
-      return findingOf(search, await oursAmong([search], this.#record, rules));
+      return findingOf(search, await oursAmong([search], this.#ledger, rules));
     };
   }
 
-  /** Searches a block again if its watch set was dropped: such a search belongs to another database. */
-  async #searchedWith(watch: Watch, block: WatchedBlock): Promise<WatchedBlock> {
-    if (block.watch.set === watch.set) return block;
-    const { kept } = block;
-    const again =
-      kept.kind === 'bytes'
-        ? { ...block, ...this.#search(block, kept.bytes, watch.set), watch }
-        : await block.readAgain(watch);
-    return { ...again, header: block.header };
-  }
-
-  /** Throws Unavailable if the block must be read again: a commit must not wait for a node. */
-  #withAdded(block: WatchedBlock, added: readonly WatchedWallet[], set: WatchSet): Search {
+  /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
+  async #searchedWith(watch: Watch, block: WatchedBlock, mayRead: boolean): Promise<WatchedBlock> {
     const { kept, header } = block;
-    if (kept.kind === 'bytes') return { ...this.#search(block, kept.bytes, set), header };
-    if (!added.some(({ address }) => kept.names.has(address))) return block;
-    this.forget();
+    // A search with a set that was dropped belongs to another database.
+    const isOfSet = block.watch.set === watch.set;
+    if (isOfSet && block.watch.version >= watch.version) return block;
+    if (kept.kind === 'bytes')
+      return { ...block, ...this.#search(block, kept.bytes, watch.set), header, watch };
+    if (isOfSet) {
+      const { wallets } = await this.#ledger.watched.since(block.watch.version);
+      if (!wallets.some(({ address }) => kept.names.has(address))) return { ...block, watch };
+    }
+    if (mayRead) return { ...(await block.readAgain(watch)), header };
     const message = `block ${header.slot} must be read again: it names a wallet that came in while it was read`;
     throw new DomainError('Unavailable', message);
   }
@@ -226,24 +238,22 @@ function ataOrNone(wallet: string, mint: string, program: string): string {
   }
 }
 
-function matchedBlock({ header, finding }: WithFinding<Search>): MatchedBlock {
-  return { header, finding };
-}
-
 async function find<Asked extends Searched>(
   searches: readonly Asked[],
-  record: RecordView,
+  ledger: Ledger,
   rules: Rules,
 ): Promise<readonly WithFinding<Asked>[]> {
-  const ours = await oursAmong(searches, record, rules);
+  const ours = await oursAmong(searches, ledger, rules);
   return searches.map((search) => ({ ...search, finding: findingOf(search, ours) }));
 }
 
-async function oursAmong(searches: readonly Searched[], record: RecordView, rules: Rules): Promise<Ours> {
+async function oursAmong(searches: readonly Searched[], ledger: Ledger, rules: Rules): Promise<Ours> {
   const candidates = [...new Set(searches.flatMap((search) => search.candidates))];
-  const kinds = candidates.length === 0 ? new Map<string, WatchKind>() : await record.among(candidates);
+  const kinds =
+    candidates.length === 0 ? new Map<string, WatchKind>() : await ledger.watched.among(candidates);
   const signatures = searches.flatMap(({ transactions }) => transactions.map(({ signature }) => signature));
-  const attempts = kinds.size === 0 ? new Map<string, RecordedSpend>() : await record.recordOf(signatures);
+  const attempts =
+    kinds.size === 0 ? new Map<string, RecordedSpend>() : await ledger.walletHistory.recordOf(signatures);
   return {
     ...rules,
     kindOf: (address) => kinds.get(address),

@@ -58,14 +58,14 @@ export class DepositScanner {
     const tip = await finalizedTip(pool);
     const reading = await this.#reader.after(cursor, tip);
     if (reading.kind !== 'linked') return this.#still(cursor, tip, reading);
-    const matched = await matcher.match(reading.blocks);
-    const committed = await ledger.scan.commit({ expected: cursor, ...matched });
-    if (committed === 'unknown_version') matcher.forget();
+    const { result, blocks } = await matcher.commit(reading.blocks, (matched) =>
+      ledger.scan.commit({ expected: cursor, ...matched }),
+    );
     const after = (await ledger.scan.cursor()) ?? cursor;
     return {
       cursor: after,
       tip,
-      blocks: committed === 'committed' ? matched.blocks.length : 0,
+      blocks: result === 'committed' ? blocks.length : 0,
       stand: 'goes on',
     };
   }

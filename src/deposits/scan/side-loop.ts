@@ -28,14 +28,10 @@ export class BesideScan {
   }
 
   /** Repeats the task, except while the scan is paused. */
-  async keepLooking(
-    name: string,
-    work: () => Promise<unknown>,
-    everyMs = this.#deps.pollMs ?? POLL_MS,
-  ): Promise<void> {
+  async keepLooking(name: string, work: () => Promise<unknown>): Promise<void> {
     while (!this.#end.aborted) {
       await this.look(name, work);
-      await rest(everyMs, this.#end);
+      await rest(this.#deps.pollMs ?? POLL_MS, this.#end);
     }
   }
 
@@ -63,4 +59,26 @@ export class BesideScan {
 
 export async function rest(ms: number, end: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal: end }).catch(() => undefined);
+}
+
+/** Awaits `work`. Until it settles, calls `tick` every `everyMs` with the time waited. */
+export async function meanwhile<T>(
+  work: Promise<T>,
+  everyMs: number,
+  tick: (waitedMs: number) => Promise<void>,
+): Promise<T> {
+  const over = new AbortController();
+  const ticking = (async () => {
+    for (let waitedMs = everyMs; ; waitedMs += everyMs) {
+      await rest(everyMs, over.signal);
+      if (over.signal.aborted) return;
+      await tick(waitedMs);
+    }
+  })();
+  try {
+    return await work;
+  } finally {
+    over.abort();
+    await ticking;
+  }
 }

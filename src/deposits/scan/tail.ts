@@ -1,19 +1,14 @@
 import { cancellationSignal, log } from '@temporalio/activity';
-import { type ScanStatus, sinceOf, type TailOrder } from '../../domain/scan.ts';
+import type { ScanReport, ScanStatus, TailOrder } from '../../domain/scan.ts';
 import { givingUp } from '../../solana/rpc/giving-up.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
-import { OutflowConfirmer } from '../credits/confirm-outflows.ts';
-import { type BlockRate, NO_PACE, paceAfter } from './block-rate.ts';
-import { haltAfter, isOperational, ScanAlarms } from './failure-alerts.ts';
-import { standOf, tipOrNull, withDefects } from './progress.ts';
-import { ScanReporter } from './progress-report.ts';
-import { type ScanProgress, standsSince, statusOf } from './progress-view.ts';
+import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
+import { REPORT_EVERY_MS, reportOf, type SlowRead, slowReport, tipOrNull, withDefects } from './report.ts';
 import { DepositScanner, type ScannerDeps } from './scanner.ts';
-import { BesideScan, type Defects, POLL_MS, rest } from './side-loop.ts';
-import { meanwhile, type SlowLook, slowProgress } from './slow-read-alert.ts';
+import { BesideScan, type Defects, meanwhile, POLL_MS, rest } from './side-loop.ts';
 
-export interface DepositScanDeps extends ScannerDeps, SlowLook {
+export interface DepositScanDeps extends ScannerDeps, SlowRead {
   /** Milliseconds between two checks for a new block. Default 400. */
   readonly pollMs?: number;
   /** Milliseconds between two tries while the scan is blocked. Default 2,000. */
@@ -22,58 +17,42 @@ export interface DepositScanDeps extends ScannerDeps, SlowLook {
   readonly announces?: boolean;
   /** Slots behind the cursor whose headers are kept. Default: see {@link KeptBlocks}. */
   readonly keptSlots?: bigint;
-  readonly onStatus?: (status: ScanStatus) => void;
   /** Aborted at shutdown: other processes then continue the scan at once. */
   readonly stop?: AbortSignal;
 }
 
 const WAIT_MS = 2_000;
-/** Milliseconds. Users wait for deposits, not for outflows. */
-const OUTFLOWS_EVERY_MS = 2_000;
 
 export function createDepositScan(deps: DepositScanDeps) {
-  const paces: Paces = { last: NO_PACE };
   // Kept across turns, because a defect must last longer than one turn before it raises an alert.
   const defects: Defects = new Map();
   const confirmer = new DepositConfirmer(deps);
-  const outflows = new OutflowConfirmer(deps);
   return {
     /**
-     * Follows the chain for `seconds`: moves the cursor, confirms deposits and outflows, prunes old headers.
-     * Returns the last status. A blocked scan reports its reason and retries. A paused scan only reports the
-     * chain's tip. Several may run at once, because each block is committed once.
+     * Follows the chain for `seconds`: moves the cursor, confirms deposits, prunes old headers.
+     * Returns the last status; null if the database does not answer then. A blocked scan reports its reason and
+     * retries. A paused scan only reports the chain's tip. Several may run at once, because each block is committed
+     * once.
      */
-    async scanTail({ seconds, since }: TailOrder): Promise<ScanStatus> {
-      const reporter = new ScanReporter();
+    async scanTail({ seconds }: TailOrder): Promise<ScanStatus | null> {
       const abandons = [cancellationSignal(), deps.stop];
-      const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<ScanStatus> => {
+      const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<void> => {
         const beside = new BesideScan(deps, defects, turnEnd);
         const announcer = new DepositAnnouncer(deps);
-        const scanning: Scanning = { deps, beside, turnEnd, abandoned, paces };
-        const [status] = await Promise.all([
-          follow(scanning, reporter, since),
+        await Promise.all([
+          follow({ deps, beside, turnEnd, abandoned }),
           beside.keepLooking('confirming deposits', () => confirmer.confirm(turnEnd)),
-          beside.keepLooking('witnessing what left', () => outflows.witness(turnEnd), OUTFLOWS_EVERY_MS),
           beside.look('pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
           ...(deps.announces === true
             ? [beside.keepLooking('announcing deposits', () => announcer.announce(turnEnd))]
             : []),
         ]);
-        return status;
       };
       const turn = (turnEnd: AbortSignal) => givingUp((abandoned) => scan(turnEnd, abandoned), ...abandons);
-      try {
-        return await givingUp(turn, AbortSignal.timeout(seconds * 1_000), ...abandons);
-      } finally {
-        reporter.stop();
-      }
+      await givingUp(turn, AbortSignal.timeout(seconds * 1_000), ...abandons);
+      return deps.ledger.scanStatus.read().catch(() => null);
     },
   };
-}
-
-/** Block rate kept across turns, so that a new turn does not start without one. */
-interface Paces {
-  last: BlockRate;
 }
 
 interface Scanning {
@@ -82,77 +61,70 @@ interface Scanning {
   readonly turnEnd: AbortSignal;
   /** Aborted once blocks are no longer needed. At the end of a turn the current block is still read. */
   readonly abandoned: AbortSignal;
-  readonly paces: Paces;
 }
 
-async function follow(
-  scanning: Scanning,
-  reporter: ScanReporter,
-  stoodSince: string | null,
-): Promise<ScanStatus> {
-  const { deps, beside, turnEnd, abandoned, paces } = scanning;
+async function follow(scanning: Scanning): Promise<void> {
+  const { deps, beside, turnEnd, abandoned } = scanning;
+  const { slowMs = STALLED_MS, pollMs = POLL_MS, waitMs = WAIT_MS } = deps;
   const scanner = new DepositScanner(deps, abandoned);
-  const alarms = new ScanAlarms(deps.ledger, deps.slowMs);
-  let last: ScanProgress = { state: 'starting', cursor: await cursorOr(deps, null), tip: null };
-  let since = dateOf(reporter.resumed === null ? stoodSince : sinceOf(reporter.resumed));
-  let status = statusOf(last, paces.last, since, new Date());
-  const alarm = async (stand: ScanProgress): Promise<void> => {
-    const now = new Date();
-    since = standsSince(stand, since, now);
-    await beside.attend('keeping alerts', () => alarms.note(stand, since, now));
-  };
-  const show = (stand: ScanProgress): void => {
-    status = statusOf(stand, paces.last, since, new Date());
-    reporter.show(status);
-    deps.onStatus?.(status);
-  };
+  const reporter = new Reporter(deps, beside);
   while (!turnEnd.aborted) {
-    const began = performance.now();
-    const { stand: reached, blocks } = await meanwhile(
-      attempt(scanning, scanner, last),
-      deps,
-      async (waitedMs) => {
-        since ??= new Date(Date.now() - waitedMs);
-        const slow = slowProgress(last, waitedMs);
-        await alarm(slow);
-        show(slow);
-      },
+    const step = attempt(scanning, scanner);
+    const reached = await meanwhile(step, Math.min(slowMs, REPORT_EVERY_MS), (waitedMs) =>
+      reporter.noteWaiting(waitedMs, slowMs),
     );
-    const stand = withDefects(reached, beside.defects);
-    await alarm(stand);
-    const pauseMs = stand.state === 'tail' ? (deps.pollMs ?? POLL_MS) : (deps.waitMs ?? WAIT_MS);
-    if (blocks === 0) await rest(pauseMs, turnEnd);
-    paces.last = paceAfter(paces.last, blocks, (performance.now() - began) / 1_000);
-    show(stand);
-    last = stand;
+    if (reached === null) return;
+    const report = withDefects(reached.report, beside.defects);
+    await reporter.note(report);
+    if (reached.blocks === 0) await rest(report.state === 'tail' ? pollMs : waitMs, turnEnd);
   }
-  return status;
 }
 
+/** Null once blocks are no longer needed. */
 async function attempt(
   { deps, abandoned }: Scanning,
   scanner: DepositScanner,
-  last: ScanProgress,
-): Promise<{ stand: ScanProgress; blocks: number }> {
+): Promise<{ readonly report: ScanReport; readonly blocks: number } | null> {
   try {
     const step = await scanner.step();
-    return { stand: standOf(step), blocks: step.blocks };
+    return { report: reportOf(step), blocks: step.blocks };
   } catch (error) {
-    if (abandoned.aborted) return { stand: last, blocks: 0 };
+    if (abandoned.aborted) return null;
     if (!isOperational(error)) log.error('a step of the scan failed', { error });
-    const cursor = await cursorOr(deps, last.cursor);
-    return { stand: { cursor, tip: await tipOrNull(deps.pool), ...haltAfter(error) }, blocks: 0 };
+    return { report: { ...haltAfter(error), tip: await tipOrNull(deps.pool) }, blocks: 0 };
   }
 }
 
-/** The stored cursor, or the known one while PostgreSQL is unavailable. */
-function cursorOr(
-  { ledger }: DepositScanDeps,
-  known: ScanProgress['cursor'],
-): Promise<ScanProgress['cursor']> {
-  return ledger.scan.cursor().catch(() => known);
-}
+/** Stores the reports of one turn: a change of state at once, else one at intervals. Keeps the alerts too. */
+class Reporter {
+  readonly #deps: DepositScanDeps;
+  readonly #beside: BesideScan;
+  readonly #alarms: ScanAlarms;
+  #last: ScanReport | null = null;
+  #storedAt = Number.NEGATIVE_INFINITY;
 
-function dateOf(time: string | null): Date | null {
-  return time === null ? null : new Date(time);
+  constructor(deps: DepositScanDeps, beside: BesideScan) {
+    this.#deps = deps;
+    this.#beside = beside;
+    this.#alarms = new ScanAlarms(deps.ledger, deps.slowMs);
+  }
+
+  /** `haltedMs`: how long a standstill has lasted by now. */
+  async note(report: ScanReport, haltedMs = 0): Promise<void> {
+    const isNew = report.state !== this.#last?.state;
+    this.#last = report;
+    if (!isNew && performance.now() - this.#storedAt < REPORT_EVERY_MS) return;
+    this.#storedAt = performance.now();
+    await this.#beside.attend('keeping alerts', async () =>
+      this.#alarms.note(await this.#deps.ledger.scanStatus.report(report, haltedMs)),
+    );
+  }
+
+  /** A step has not ended yet. */
+  async noteWaiting(waitedMs: number, slowMs: number): Promise<void> {
+    const last = this.#last;
+    if (waitedMs >= slowMs) return this.note(slowReport(last?.tip ?? null, waitedMs), waitedMs);
+    if (last !== null) return this.note(last);
+    await this.#beside.attend('keeping alerts', () => this.#deps.ledger.scanStatus.touch(false));
+  }
 }

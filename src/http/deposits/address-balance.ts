@@ -1,19 +1,13 @@
-import type { Warning } from '../../client/deposit-addresses.ts';
+import type { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Chain } from '../../solana/chain.ts';
-import { noChain } from '../no-chain.ts';
-
-export interface BalanceDeps {
-  readonly ledger: Ledger;
-  readonly chain?: () => Promise<Chain>;
-}
+import { type ChainDeps, noChain } from '../no-chain.ts';
+import type { WarningBody } from '../schemas.ts';
 
 /** Warns if a used wallet is below the minimum account balance. Source: docs/interface.md, Limits. */
 export async function balanceWarnings(
-  { ledger, chain = noChain }: BalanceDeps,
+  { ledger, chain = noChain }: ChainDeps,
   address: string,
-): Promise<readonly Warning[]> {
+): Promise<readonly z.output<typeof WarningBody>[]> {
   try {
     const { rows } = await ledger.deposits.list({ address, limit: 1 });
     const opened = await chain();

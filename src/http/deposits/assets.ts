@@ -1,6 +1,5 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Asset } from '../../client/assets.ts';
 import { parseAmount } from '../../domain/amount.ts';
 import {
   type AssetChange,
@@ -12,16 +11,13 @@ import {
 import { DomainError } from '../../domain/errors.ts';
 import { allowsHooks, type TokenPolicy } from '../../domain/token-rules.ts';
 import type { NewAsset } from '../../ledger/deposits/assets.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Chain } from '../../solana/chain.ts';
 import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
 import { issuerPowers, refusedExtension } from '../../solana/tokens/token-policy.ts';
-import { noChain } from '../no-chain.ts';
-import { amountPattern, assetParam, problems, u64, WarningBody } from '../schemas.ts';
+import { type ChainDeps, noChain } from '../no-chain.ts';
+import { route } from '../route.ts';
+import { amountPattern, assetParam, u64, WarningBody } from '../schemas.ts';
 
-export interface AssetDeps {
-  readonly ledger: Ledger;
-  readonly chain?: () => Promise<Chain>;
+export interface AssetDeps extends ChainDeps {
   readonly tokenPolicy?: TokenPolicy;
 }
 
@@ -51,7 +47,11 @@ const AssetBody = z
     depositsOn: z.boolean().describe('Whether deposits are credited'),
     warnings: z.array(WarningBody).readonly().describe('Powers that the mint gives to its issuer'),
   })
-  .meta({ id: 'Asset' }) satisfies z.ZodType<Asset>;
+  .meta({ id: 'Asset' });
+
+const AssetsBody = z
+  .object({ assets: z.array(AssetBody).readonly().describe('Assets, SOL first') })
+  .meta({ id: 'Assets' });
 
 const ChangeBody = z
   .strictObject({
@@ -77,50 +77,33 @@ const ChangeBody = z
 
 const params = z.object({ mint: assetParam });
 
-export function assetRoutes(deps: AssetDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/assets',
-      schema: {
-        operationId: 'listAssets',
-        tags,
-        summary: 'List assets',
-        response: {
-          200: z.object({ assets: z.array(AssetBody).readonly().describe('Assets, SOL first') }),
-          ...problems,
-        },
-      },
-      handler: async () => ({ assets: (await listed(deps)).map(present) }),
-    });
-    app.route({
-      method: 'GET',
-      url: '/v1/assets/:mint',
-      schema: {
-        operationId: 'getAsset',
-        tags,
-        summary: 'Get an asset',
-        params,
-        response: { 200: AssetBody, ...problems },
-      },
-      handler: async ({ params: { mint } }) => present(await get(deps, mint)),
-    });
-    app.route({
-      method: 'PUT',
-      url: '/v1/assets/:mint',
-      schema: {
-        operationId: 'putAsset',
-        tags,
-        summary: 'Create or update an asset',
-        description:
-          'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. A field that is absent keeps its value. 409 `AssetRejected`: the chain has no such mint, or its deposits would not be safe.',
-        params,
-        body: ChangeBody,
-        response: { 200: AssetBody, ...problems },
-      },
-      handler: async ({ params: { mint }, body }) => present(await put(deps, mint, body)),
-    });
-  };
+export function assetRoutes(app: FastifyInstance, deps: AssetDeps): void {
+  route(app, 'GET', '/v1/assets', {
+    operationId: 'listAssets',
+    tags,
+    summary: 'List assets',
+    response: AssetsBody,
+    handler: async () => ({ assets: (await listed(deps)).map(withWarnings) }),
+  });
+  route(app, 'GET', '/v1/assets/:mint', {
+    operationId: 'getAsset',
+    tags,
+    summary: 'Get an asset',
+    params,
+    response: AssetBody,
+    handler: async ({ params: { mint } }) => withWarnings(await get(deps, mint)),
+  });
+  route(app, 'PUT', '/v1/assets/:mint', {
+    operationId: 'putAsset',
+    tags,
+    summary: 'Create or update an asset',
+    description:
+      'Program, decimals, extensions, freeze authority and permanent delegate are read from the chain. A field that is absent keeps its value. 409 `AssetRejected`: the chain has no such mint, or its deposits would not be safe.',
+    params,
+    body: ChangeBody,
+    response: AssetBody,
+    handler: async ({ params: { mint }, body }) => withWarnings(await put(deps, mint, body)),
+  });
 }
 
 async function listed(deps: AssetDeps): Promise<readonly NewAsset[]> {
@@ -186,18 +169,7 @@ function unpaidHook(hookProgram: string | null, policy: TokenPolicy = {}): strin
   );
 }
 
-function present({ minimumDeposit, ...row }: NewAsset): Asset {
-  const { asset, program, decimals, extensions, depositsOn } = row;
-  const { freezeAuthority = null, permanentDelegate = null } = row;
-  return {
-    asset,
-    program,
-    decimals,
-    extensions,
-    freezeAuthority,
-    permanentDelegate,
-    minimumDeposit: minimumDeposit.toString(),
-    depositsOn,
-    warnings: issuerPowers({ extensions, freezeAuthority, permanentDelegate }),
-  };
+function withWarnings({ freezeAuthority = null, permanentDelegate = null, ...asset }: NewAsset) {
+  const powers = { freezeAuthority, permanentDelegate };
+  return { ...asset, ...powers, warnings: issuerPowers({ extensions: asset.extensions, ...powers }) };
 }

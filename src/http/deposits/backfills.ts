@@ -1,26 +1,15 @@
 import type { Client } from '@temporalio/client';
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { BackfillPage } from '../../client/backfills.ts';
 import type { AuditDifference, AuditReport } from '../../domain/audit.ts';
-import { BACKFILL_STATES, type Backfill } from '../../domain/backfill.ts';
+import { BACKFILL_STATES } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { PageRequest } from '../../ledger/page.ts';
 import { type BackfillRow, type BackfillSubject, orderOf } from '../../ledger/scan/backfills.ts';
-import { startBackfill } from '../../platform/temporal/start-backfill.ts';
-import {
-  addressParam,
-  inOrder,
-  nextCursor,
-  pageQuery,
-  position,
-  problems,
-  reason,
-  time,
-  u64,
-} from '../schemas.ts';
+import { startBackfill } from '../../platform/temporal/starts.ts';
+import { listRoute, route } from '../route.ts';
+import { addressParam, inOrder, position, reason, time, u64 } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 
 interface BackfillDeps {
@@ -79,6 +68,7 @@ const OrderBody = z
     path: ['repair'],
     message: 'must not be false without an address',
   })
+  .meta({ id: 'BackfillRequest' })
   .transform(({ repair, ...body }) => inOrder({ ...body, repair: repair ?? body.address === null }));
 
 export const BackfillBody = z
@@ -112,103 +102,64 @@ export const BackfillBody = z
     begunAt: time.describe('Time of the request'),
     endedAt: time.nullable().describe('Time at which the backfill ended; null until then'),
   })
-  .meta({ id: 'Backfill' }) satisfies z.ZodType<Backfill>;
-
-const BackfillPageBody = z
-  .object({
-    backfills: z.array(BackfillBody).readonly().describe('Newest first'),
-    nextCursor,
-  })
-  .meta({ id: 'BackfillPage' }) satisfies z.ZodType<BackfillPage>;
+  .meta({ id: 'Backfill' });
 
 const tags = ['operations'];
 
 /** Routes of `/v1/backfills`. The name of the API key is stored with each backfill. */
-export function backfillRoutes(deps: BackfillDeps): FastifyPluginAsyncZod {
+export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
   const { backfills } = deps.ledger;
-  return async (app) => {
-    app.route({
-      method: 'POST',
-      url: '/v1/backfills',
-      schema: {
-        operationId: 'startBackfill',
-        tags,
-        summary: 'Read blocks or the history of an address again',
-        description:
-          'Reads the slots between `from` and `to` again, both included, in either order. Missing deposits are added; no deposit is removed. With `address`, the transactions of that wallet on chain are compared with its recorded deposits. If the same backfill is running, the response describes that one. 409 `SlotsNotRecorded`: the database does not hold all of these slots. Its `detail` names the first or the last slot that it holds.',
-        body: OrderBody,
-        response: { 200: BackfillBody, ...problems },
-      },
-      handler: ({ caller: actor, body }) => begin(deps, { ...body, actor }),
-    });
-    app.route({
-      method: 'GET',
-      url: '/v1/backfills',
-      schema: {
-        operationId: 'listBackfills',
-        tags,
-        summary: 'List backfills, newest first',
-        querystring: z.strictObject(pageQuery),
-        response: { 200: BackfillPageBody, ...problems },
-      },
-      handler: ({ query }) => pageOf(deps, query),
-    });
-    app.route({
-      method: 'GET',
-      url: '/v1/backfills/:id',
-      schema: {
-        operationId: 'getBackfill',
-        tags,
-        summary: 'Get a backfill',
-        params: z.object({ id: position.describe('Number of the backfill') }),
-        response: { 200: BackfillBody, ...problems },
-      },
-      handler: async ({ params: { id } }) => presentBackfill(await backfills.get(id)),
-    });
-  };
-}
-
-async function pageOf({ ledger }: BackfillDeps, request: PageRequest): Promise<BackfillPage> {
-  const { rows, nextCursor } = await ledger.backfills.list(request);
-  return { backfills: rows.map(presentBackfill), nextCursor };
+  route(app, 'POST', '/v1/backfills', {
+    operationId: 'startBackfill',
+    tags,
+    summary: 'Read blocks or the history of an address again',
+    description:
+      'Reads the slots between `from` and `to` again, both included, in either order. Missing deposits are added; no deposit is removed. With `address`, the transactions of that wallet on chain are compared with its recorded deposits. If the same backfill is running, the response describes that one. 409 `SlotsNotRecorded`: the database does not hold all of these slots. Its `detail` names the first or the last slot that it holds.',
+    body: OrderBody,
+    response: BackfillBody,
+    handler: async ({ caller: actor, body }) => presentBackfill(await begin(deps, { ...body, actor })),
+  });
+  listRoute(app, '/v1/backfills', {
+    operationId: 'listBackfills',
+    tags,
+    summary: 'List backfills, newest first',
+    page: 'BackfillPage',
+    name: 'backfills',
+    item: BackfillBody,
+    filter: {},
+    find: async (request) => {
+      const { rows, nextCursor } = await backfills.list(request);
+      return { rows: rows.map(presentBackfill), nextCursor };
+    },
+  });
+  route(app, 'GET', '/v1/backfills/:id', {
+    operationId: 'getBackfill',
+    tags,
+    summary: 'Get a backfill',
+    params: z.object({ id: position.describe('Number of the backfill') }),
+    response: BackfillBody,
+    handler: async ({ params: { id } }) => presentBackfill(await backfills.get(id)),
+  });
 }
 
 /** @throws DomainError NotFound for an address that is not watched; SlotsNotRecorded; Unavailable */
 async function begin(
   { ledger, temporal }: BackfillDeps,
   order: BackfillSubject & OperatorNote,
-): Promise<Backfill> {
+): Promise<BackfillRow> {
   const { address = null } = order;
   if (address !== null && !(await ledger.watched.among([address])).has(address))
     throw new DomainError('NotFound', `${address} is not a watched wallet`, { address });
   const row = await ledger.backfills.begin(order);
   await startBackfill(temporal, orderOf(row)).catch(refuseAsRecorded('the backfill'));
-  return presentBackfill(row);
+  return row;
 }
 
-export function presentBackfill(row: BackfillRow): Backfill {
-  const { address, repair, actor, reason, readTo, blocks, found, unread, report, trouble } = row;
-  return {
-    id: row.position.toString(),
-    address,
-    from: row.fromSlot.toString(),
-    to: row.toSlot.toString(),
-    repair,
-    actor,
-    reason,
-    state: stateOf(row),
-    readTo: readTo?.toString() ?? null,
-    blocks,
-    found,
-    unread,
-    report,
-    trouble,
-    begunAt: row.begunAt.toISOString(),
-    endedAt: row.endedAt?.toISOString() ?? null,
-  };
+export function presentBackfill(row: BackfillRow) {
+  return { ...row, id: row.position, from: row.fromSlot, to: row.toSlot, state: stateOf(row) };
 }
 
-function stateOf({ trouble, endedAt, unread, report }: BackfillRow): Backfill['state'] {
+function stateOf({ trouble, endedAt, unread, report }: BackfillRow): (typeof BACKFILL_STATES)[number] {
   if (endedAt === null) return trouble === null ? 'reading' : 'waiting';
   if (trouble !== null) return 'given_up';
   return unread.length === 0 && (report?.unread ?? 0) === 0 ? 'done' : 'incomplete';

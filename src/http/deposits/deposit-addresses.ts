@@ -1,11 +1,5 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type {
-  AddressImport,
-  AddressRelease,
-  DepositAddress,
-  Warning,
-} from '../../client/deposit-addresses.ts';
 import {
   checkManifest,
   MANIFEST_ENTRIES,
@@ -18,16 +12,17 @@ import { AddressPool, knownAddress } from '../../ledger/deposits/address-pool.ts
 import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-row.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { confirmedTip, finalizedTip } from '../../solana/scan/frontier.ts';
-import { noChain } from '../no-chain.ts';
-import { addressParam, position, problems, reason, time, u64, userRef, WarningBody } from '../schemas.ts';
-import { type BalanceDeps, balanceWarnings } from './address-balance.ts';
+import { type ChainDeps, noChain } from '../no-chain.ts';
+import { route } from '../route.ts';
+import { addressParam, position, time, u64, userRef, WarningBody } from '../schemas.ts';
+import { balanceWarnings } from './address-balance.ts';
 
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
   /** Fewer free addresses than this raise `addresses_low`. */
   readonly lowWater: number;
 }
 
-export interface DepositAddressDeps extends BalanceDeps {
+export interface DepositAddressDeps extends ChainDeps {
   readonly explorer: Pick<ExplorerSettings, 'cluster'>;
   /** Default: manifests of any key, but none on mainnet; low below 100. */
   readonly addresses?: AddressRules;
@@ -56,7 +51,7 @@ const AddressBody = z
     assignedAt: time.nullable().describe('Time of the assignment; null until then'),
     warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
-  .meta({ id: 'DepositAddress' }) satisfies z.ZodType<DepositAddress>;
+  .meta({ id: 'DepositAddress' });
 
 const ManifestBody = z
   .strictObject({
@@ -89,62 +84,46 @@ const ImportedBody = z
     free: z.int().describe('Number of free addresses; counted up to 10,000'),
     warnings: z.array(WarningBody).readonly().describe('Conditions that need attention but block nothing'),
   })
-  .meta({ id: 'AddressImport' }) satisfies z.ZodType<AddressImport>;
+  .meta({ id: 'AddressImport' });
 
-const ReleasedBody = z
-  .object({
-    released: z.int().describe('Number of addresses that became free'),
-    free: z.int().describe('Number of free addresses; counted up to 10,000'),
-  })
-  .meta({ id: 'AddressRelease' }) satisfies z.ZodType<AddressRelease>;
-
-export function depositAddressRoutes(deps: DepositAddressDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
-    const { lowWater, manifestKey } = addresses;
-    const pool = new AddressPool(ledger, lowWater);
-    assignRoute(app, pool, finalTipOf(deps));
-    importRoute(app, {
-      pool,
-      confirmed: confirmedTipOf(deps),
-      trust: { manifestKey, cluster: explorer.cluster },
-    });
-    releaseRoute(app, pool);
-    readRoutes(app, deps);
-  };
+export function depositAddressRoutes(app: FastifyInstance, deps: DepositAddressDeps): void {
+  const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
+  const { lowWater, manifestKey } = addresses;
+  const pool = new AddressPool(ledger, lowWater);
+  assignRoute(app, pool, finalTipOf(deps));
+  importRoute(app, {
+    pool,
+    confirmed: confirmedTipOf(deps),
+    trust: { manifestKey, cluster: explorer.cluster },
+  });
+  readRoutes(app, deps);
 }
-
-type App = Parameters<FastifyPluginAsyncZod>[0];
 
 /** Returns the newest slot that a quorum of nodes has reached. */
 type Tip = () => Promise<bigint>;
 
 /** The finalized slot, cached for a second because many users may register at once. Null if the API has no nodes. */
-function finalTipOf({ chain }: BalanceDeps): Tip | null {
+function finalTipOf({ chain }: ChainDeps): Tip | null {
   if (chain === undefined) return null;
   const cache = new TtlCache<bigint>(TIP_SHARED_MS);
   return () => cache.get('', async () => finalizedTip((await chain()).pool));
 }
 
 /** The confirmed slot. Throws Unavailable without nodes: the database has no slots after the last scan. */
-function confirmedTipOf({ chain = noChain }: BalanceDeps): Tip {
+function confirmedTipOf({ chain = noChain }: ChainDeps): Tip {
   return async () => confirmedTip((await chain()).pool);
 }
 
-function assignRoute(app: App, pool: AddressPool, tip: Tip | null): void {
-  app.route({
-    method: 'POST',
-    url: '/v1/deposit-addresses',
-    schema: {
-      operationId: 'assignDepositAddress',
-      tags,
-      summary: 'Assign a deposit address to a user',
-      description:
-        'The same `userRef` always gets the same address. The scan watches the address before the response is sent. 409 `NoFreeAddress`: the pool is empty; import more addresses.',
-      body: z.strictObject({ userRef }),
-      response: { 200: AddressBody, ...problems },
-    },
-    handler: async ({ body }) => present(await pool.assign(body.userRef, tip), []),
+function assignRoute(app: FastifyInstance, pool: AddressPool, tip: Tip | null): void {
+  route(app, 'POST', '/v1/deposit-addresses', {
+    operationId: 'assignDepositAddress',
+    tags,
+    summary: 'Assign a deposit address to a user',
+    description:
+      'The same `userRef` always gets the same address. The scan watches the address before the response is sent. 409 `NoFreeAddress`: the pool is empty; import more addresses.',
+    body: z.strictObject({ userRef }),
+    response: AddressBody,
+    handler: async ({ body }) => ({ ...(await pool.assign(body.userRef, tip)), warnings: [] }),
   });
 }
 
@@ -155,101 +134,28 @@ interface ImportDeps {
   readonly trust: ManifestTrust;
 }
 
-function importRoute(app: App, { pool, confirmed, trust }: ImportDeps): void {
-  app.route({
-    method: 'POST',
-    url: '/v1/deposit-addresses/import',
+function importRoute(app: FastifyInstance, { pool, confirmed, trust }: ImportDeps): void {
+  route(app, 'POST', '/v1/deposit-addresses/import', {
     bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
-    schema: {
-      operationId: 'importDepositAddresses',
-      tags,
-      summary: 'Import the addresses of a signed manifest',
-      description:
-        'The scan watches the addresses from now on. Pass `since` if they may have received payments before.',
-      body: z.strictObject({
-        manifest: ManifestBody,
-        since: position
-          .optional()
-          .describe('First slot in which the addresses may have received a payment; not in the future'),
-        keptBack: z
-          .boolean()
-          .optional()
-          .describe(
-            'Assign none of the new addresses to users: another database may have assigned them already',
-          ),
-      }),
-      response: { 200: ImportedBody, ...problems },
-    },
-    handler: async ({ body: { manifest, since = null, keptBack = false } }) => {
+    operationId: 'importDepositAddresses',
+    tags,
+    summary: 'Import the addresses of a signed manifest',
+    description:
+      'The scan watches the addresses from now on. Pass `since` if they may have received payments before.',
+    body: z.strictObject({
+      manifest: ManifestBody,
+      since: position
+        .optional()
+        .describe('First slot in which the addresses may have received a payment; not in the future'),
+    }),
+    response: ImportedBody,
+    handler: async ({ body: { manifest, since = null } }) => {
       await checkManifest(manifest, trust);
       const tip = since === null ? null : assertPast(since, await confirmed());
-      const { low, ...counts } = await pool.import(manifest.entries, since, { tip, keptBack });
+      const { low, ...counts } = await pool.import(manifest.entries, since, { tip });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },
   });
-}
-
-function releaseRoute(app: App, pool: AddressPool): void {
-  app.route({
-    method: 'POST',
-    url: '/v1/deposit-addresses/release',
-    schema: {
-      operationId: 'releaseDepositAddresses',
-      tags,
-      summary: 'Release addresses that were withheld after a restore',
-      description:
-        'Use it only if you know that no address was assigned after the backup was made. Otherwise two users may get the same address.',
-      body: z.strictObject({ reason }),
-      response: { 200: ReleasedBody, ...problems },
-    },
-    handler: ({ caller: actor, body }) => pool.release(actor, body.reason),
-  });
-}
-
-function readRoutes(app: App, deps: DepositAddressDeps): void {
-  const { ledger } = deps;
-  app.route({
-    method: 'GET',
-    url: '/v1/deposit-addresses',
-    schema: {
-      operationId: 'findDepositAddress',
-      tags,
-      summary: 'Find the deposit address of a user',
-      querystring: z.strictObject({ userRef }),
-      response: { 200: AddressBody, ...problems },
-    },
-    handler: async ({ query }) => show(deps, await ledger.addresses.byUser(query.userRef)),
-  });
-  app.route({
-    method: 'GET',
-    url: '/v1/deposit-addresses/:address',
-    schema: {
-      operationId: 'getDepositAddress',
-      tags,
-      summary: 'Get a deposit address and its warnings',
-      params: z.object({ address: addressParam }),
-      response: { 200: AddressBody, ...problems },
-    },
-    handler: async ({ params }) => show(deps, await ledger.addresses.byAddress(params.address)),
-  });
-}
-
-async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined): Promise<DepositAddress> {
-  const known = present(knownAddress(row), []);
-  return { ...known, warnings: await balanceWarnings(deps, known.address) };
-}
-
-function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositAddress {
-  return {
-    address: row.address,
-    path: row.path,
-    state: row.state,
-    userRef: row.userRef,
-    since: row.since?.toString() ?? null,
-    createdAt: row.createdAt.toISOString(),
-    assignedAt: row.assignedAt?.toISOString() ?? null,
-    warnings,
-  };
 }
 
 /**
@@ -260,4 +166,29 @@ function present(row: DepositAddressRow, warnings: readonly Warning[]): DepositA
 function assertPast(since: bigint, newest: bigint): bigint {
   if (since <= newest) return newest;
   throw new DomainError('SlotsNotRecorded', `since: the newest slot is ${newest}`, { field: 'since' });
+}
+
+function readRoutes(app: FastifyInstance, deps: DepositAddressDeps): void {
+  const { ledger } = deps;
+  route(app, 'GET', '/v1/deposit-addresses', {
+    operationId: 'findDepositAddress',
+    tags,
+    summary: 'Find the deposit address of a user',
+    querystring: z.strictObject({ userRef }),
+    response: AddressBody,
+    handler: async ({ query }) => show(deps, await ledger.addresses.byUser(query.userRef)),
+  });
+  route(app, 'GET', '/v1/deposit-addresses/:address', {
+    operationId: 'getDepositAddress',
+    tags,
+    summary: 'Get a deposit address and its warnings',
+    params: z.object({ address: addressParam }),
+    response: AddressBody,
+    handler: async ({ params }) => show(deps, await ledger.addresses.byAddress(params.address)),
+  });
+}
+
+async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined) {
+  const known = knownAddress(row);
+  return { ...known, warnings: await balanceWarnings(deps, known.address) };
 }

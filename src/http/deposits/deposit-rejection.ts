@@ -1,15 +1,8 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Chain } from '../../solana/chain.ts';
-import { deniersOf } from '../../solana/history/denial.ts';
-import { noChain } from '../no-chain.ts';
-
-export interface RejectionDeps {
-  readonly ledger: Ledger;
-  readonly chain?: () => Promise<Chain>;
-}
+import { deniersOf } from '../../solana/history/transaction.ts';
+import { type ChainDeps, noChain } from '../no-chain.ts';
 
 /**
  * Drops the deposit with this public id if a quorum of nodes denies it now. Idempotent.
@@ -18,12 +11,13 @@ export interface RejectionDeps {
  * Unavailable or NoHealthyNode if the nodes cannot be asked.
  */
 export async function rejectDeposit(
-  { ledger, chain = noChain }: RejectionDeps,
+  { ledger, chain = noChain }: ChainDeps,
   id: string,
   note: OperatorNote,
 ): Promise<DepositRow> {
-  const row = await ledger.rejections.find(id);
-  if (row === undefined) throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
+  const row = await ledger.deposits.find(id);
+  if (row === undefined || row.finalizedAt === null || !['pending', 'dropped'].includes(row.state))
+    throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
   if (row.state === 'dropped') return row;
   const { pool } = await chain();
   const deniedBy = await deniersOf(pool, row);

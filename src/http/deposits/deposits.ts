@@ -1,28 +1,20 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Deposit, DepositEvent, DepositPage } from '../../client/deposits.ts';
 import { DEPOSIT_STATES, NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
+import { DomainError } from '../../domain/errors.ts';
 import { type ExplorerSettings, explorerLink } from '../../domain/explorer.ts';
-import type { DepositEvent as EventRow } from '../../ledger/deposits/deposit-feed.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import { publicDeposit } from '../../ledger/webhooks/events.ts';
-import {
-  addressParam,
-  assetParam,
-  nextCursor,
-  pageQuery,
-  position,
-  problems,
-  reason,
-  time,
-  u64,
-  userRef,
-} from '../schemas.ts';
-import { type RejectionDeps, rejectDeposit } from './deposit-rejection.ts';
+import type { ChainDeps } from '../no-chain.ts';
+import { pageOf, route } from '../route.ts';
+import { addressParam, assetParam, pageQuery, position, reason, time, u64, userRef } from '../schemas.ts';
+import { rejectDeposit } from './deposit-rejection.ts';
 
-export interface DepositDeps extends RejectionDeps {
+export interface DepositDeps extends ChainDeps {
   readonly explorer: ExplorerSettings;
 }
+
+const tags = ['deposits'];
 
 const State = z.enum(DEPOSIT_STATES).meta({ id: 'DepositState' });
 
@@ -56,7 +48,7 @@ const DepositBody = z
     explorerUrl: z.string().describe('URL of the transaction in a block explorer'),
   })
   .readonly()
-  .meta({ id: 'Deposit' }) satisfies z.ZodType<Deposit>;
+  .meta({ id: 'Deposit' });
 
 const EventBody = z
   .object({
@@ -66,7 +58,7 @@ const EventBody = z
     deposit: DepositBody.describe('The deposit at the time of the event'),
   })
   .readonly()
-  .meta({ id: 'DepositEvent' }) satisfies z.ZodType<DepositEvent>;
+  .meta({ id: 'DepositEvent' });
 
 const FeedBody = z
   .object({
@@ -77,9 +69,7 @@ const FeedBody = z
   })
   .meta({ id: 'DepositFeed' });
 
-const PageBody = z
-  .object({ deposits: z.array(DepositBody).readonly().describe('Newest first'), nextCursor })
-  .meta({ id: 'DepositPage' }) satisfies z.ZodType<DepositPage>;
+const PageBody = pageOf('DepositPage', 'deposits', DepositBody);
 
 const depositIdParam = z
   .string()
@@ -100,61 +90,62 @@ const DepositQuery = z.strictObject({
 
 /**
  * `GET /v1/deposits`: with `after` the feed of deposit events, without it the deposits in their current state.
+ * `GET /v1/deposits/{id}`: one deposit in its current state.
  * `POST /v1/deposits/{id}/reject`: ends a deposit that one node reported and a quorum denies.
  */
-export function depositRoutes(deps: DepositDeps): FastifyPluginAsyncZod {
+export function depositRoutes(app: FastifyInstance, deps: DepositDeps): void {
   const { ledger, explorer } = deps;
-  return async (app) => {
-    app.route({
-      method: 'POST',
-      url: '/v1/deposits/:id/reject',
-      schema: {
-        operationId: 'rejectDeposit',
-        tags: ['deposits'],
-        summary: 'Reject a deposit that a quorum of nodes denies',
-        description:
-          'For a pending deposit that only one node reports as finalized. Sluice asks the nodes again; if no quorum denies the deposit, the response is 409 `NotRejectable`. A repeated request returns the same deposit.',
-        params: z.object({ id: depositIdParam }),
-        body: z.strictObject({ reason }),
-        response: { 200: DepositBody, ...problems },
-      },
-      handler: async ({ caller: actor, params: { id }, body }) =>
-        presentDeposit(await rejectDeposit(deps, id, { actor, reason: body.reason }), explorer),
-    });
-    app.route({
-      method: 'GET',
-      url: '/v1/deposits',
-      schema: {
-        operationId: 'listDeposits',
-        tags: ['deposits'],
-        summary: 'List deposits, or follow their events',
-        description:
-          'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that you have seen. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
-        querystring: DepositQuery,
-        response: { 200: z.union([FeedBody, PageBody]), ...problems },
-      },
-      handler: async ({ query: { after, ...query } }) => {
-        if (after === undefined) {
-          const { rows, nextCursor } = await ledger.deposits.list(query);
-          return { deposits: rows.map((row) => presentDeposit(row, explorer)), nextCursor };
-        }
-        const { limit, cursor: _cursor, ...filter } = query;
-        const { events, next } = await ledger.depositFeed.events(after, limit, filter);
-        return { events: events.map((event) => presentEvent(event, explorer)), next: next.toString() };
-      },
-    });
-  };
+  const present = presenter(explorer);
+  depositRoute(app, deps);
+  route(app, 'GET', '/v1/deposits', {
+    operationId: 'listDeposits',
+    tags,
+    summary: 'List deposits, or follow their events',
+    description:
+      'With `after`: events, oldest first. Their sequence has no gaps, and no event is ever added below one that you have seen. A request examines a limited number of events, so a filtered response may be empty: continue with `next`. `cursor` has no effect. Without `after`: deposits in their current state, newest first.',
+    querystring: DepositQuery,
+    response: z.union([FeedBody, PageBody]),
+    handler: async ({ query: { after, ...query } }) => {
+      if (after === undefined) {
+        const { rows, nextCursor } = await ledger.deposits.list(query);
+        return { deposits: rows.map(present), nextCursor };
+      }
+      const { limit, cursor: _cursor, ...filter } = query;
+      const { events, next } = await ledger.depositFeed.events(after, limit, filter);
+      return { events: events.map((event) => ({ ...event, deposit: present(event.deposit) })), next };
+    },
+  });
 }
 
-function presentEvent({ sequence, kind, at, deposit }: EventRow, explorer: ExplorerSettings): DepositEvent {
-  return {
-    sequence: sequence.toString(),
-    kind,
-    at: at.toISOString(),
-    deposit: presentDeposit(deposit, explorer),
-  };
-}
+const presenter = (explorer: ExplorerSettings) => (row: DepositRow) => ({
+  ...publicDeposit(row),
+  explorerUrl: explorerLink(row.signature, explorer),
+});
 
-function presentDeposit(row: DepositRow, explorer: ExplorerSettings): Deposit {
-  return { ...publicDeposit(row), explorerUrl: explorerLink(row.signature, explorer) };
+function depositRoute(app: FastifyInstance, deps: DepositDeps): void {
+  const present = presenter(deps.explorer);
+  route(app, 'POST', '/v1/deposits/:id/reject', {
+    operationId: 'rejectDeposit',
+    tags,
+    summary: 'Reject a deposit that a quorum of nodes denies',
+    description:
+      'For a pending deposit that only one node reports as finalized. Sluice asks the nodes again; if no quorum denies the deposit, the response is 409 `NotRejectable`. A repeated request returns the same deposit.',
+    params: z.object({ id: depositIdParam }),
+    body: z.strictObject({ reason }),
+    response: DepositBody,
+    handler: async ({ caller: actor, params: { id }, body }) =>
+      present(await rejectDeposit(deps, id, { actor, reason: body.reason })),
+  });
+  route(app, 'GET', '/v1/deposits/:id', {
+    operationId: 'getDeposit',
+    tags,
+    summary: 'Get a deposit in its current state',
+    params: z.object({ id: depositIdParam }),
+    response: DepositBody,
+    handler: async ({ params: { id } }) => {
+      const row = await deps.ledger.deposits.find(id);
+      if (row === undefined) throw new DomainError('NotFound', `there is no deposit ${id}`, { id });
+      return present(row);
+    },
+  });
 }

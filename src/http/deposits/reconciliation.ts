@@ -1,9 +1,8 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { ReconciledWallets, Reconciliation } from '../../client/reconciliation.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { PassesView } from '../../ledger/reconciliation/passes.ts';
-import { problems, time, u64 } from '../schemas.ts';
+import { route } from '../route.ts';
+import { time } from '../schemas.ts';
 
 const UNREAD_SHOWN = 100;
 
@@ -16,26 +15,22 @@ const compared = {
     .describe(
       'Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference`',
     ),
-  slots: z
-    .object({
-      from: u64.describe('Lowest slot'),
-      to: u64.describe('Highest slot'),
-    })
-    .nullable()
-    .describe('Finalized slots of the comparisons; null if there was none'),
 };
 
-const UnreadBody = z.object({
-  wallet: z.string().describe('Address of the wallet'),
-  reason: z.string().describe('Why no quorum of nodes agrees on its balances'),
-  since: time.describe('Time since which the wallet could not be compared'),
-  askedAt: time.describe('Time of the last try'),
-});
+const UnreadBody = z
+  .object({
+    wallet: z.string().describe('Address of the wallet'),
+    reason: z.string().describe('Why it could not be compared'),
+    since: time.describe('Time since which the wallet could not be compared'),
+    askedAt: time.describe('Time of the last try'),
+  })
+  .meta({ id: 'UnreadWallet' });
 
 const ReconciliationBody = z
   .object({
     last: z
       .object({ ...compared, endedAt: time.describe('End of the pass') })
+      .meta({ id: 'EndedReconciliation' })
       .nullable()
       .describe('Last complete pass; null until there is one'),
     open: z
@@ -49,6 +44,7 @@ const ReconciliationBody = z
           ),
         haltedBecause: z.string().nullable().describe('Why the last round stopped early; null if it did not'),
       })
+      .meta({ id: 'OpenReconciliation' })
       .nullable()
       .describe('Current pass, which runs in hourly rounds; null between passes'),
     watched: z
@@ -60,55 +56,16 @@ const ReconciliationBody = z
       .readonly()
       .describe(`Up to ${UNREAD_SHOWN} of these wallets, longest first`),
   })
-  .meta({ id: 'Reconciliation' }) satisfies z.ZodType<Reconciliation>;
+  .meta({ id: 'Reconciliation' });
 
-export function reconciliationRoute({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/reconciliation',
-      schema: {
-        operationId: 'getReconciliation',
-        tags: ['operations'],
-        summary: 'Get the reconciliation of balances',
-        description:
-          'Sluice compares the balances on chain with the database. If `last` and `open` are both null, no chain worker has run a round yet.',
-        response: { 200: ReconciliationBody, ...problems },
-      },
-      handler: async () => present(await ledger.reconciliations.passes(UNREAD_SHOWN)),
-    });
-  };
+export function reconciliationRoute(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
+  route(app, 'GET', '/v1/reconciliation', {
+    operationId: 'getReconciliation',
+    tags: ['operations'],
+    summary: 'Get the reconciliation of balances',
+    description:
+      'Sluice compares the balances on chain with the database. If `last` and `open` are both null, no chain worker has run a round yet.',
+    response: ReconciliationBody,
+    handler: () => ledger.reconciliations.passes(UNREAD_SHOWN),
+  });
 }
-
-function present({ last, open, watched, unread, longestUnread }: PassesView): Reconciliation {
-  return {
-    last: last && { ...presentCompared(last), endedAt: last.endedAt.toISOString() },
-    open: open && { ...presentCompared(open), after: open.after, haltedBecause: open.haltedBecause },
-    watched,
-    unread,
-    longestUnread: longestUnread.map(({ wallet, reason, since, askedAt }) => ({
-      wallet,
-      reason,
-      since: since.toISOString(),
-      askedAt: askedAt.toISOString(),
-    })),
-  };
-}
-
-function presentCompared({
-  begunAt,
-  wallets,
-  accounts,
-  differences,
-  slots,
-}: ComparedPass): ReconciledWallets {
-  return {
-    begunAt: begunAt.toISOString(),
-    wallets,
-    accounts,
-    differences,
-    slots: slots && { from: slots.from.toString(), to: slots.to.toString() },
-  };
-}
-
-type ComparedPass = NonNullable<PassesView['last'] | PassesView['open']>;

@@ -1,12 +1,16 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { ScanOverview } from '../../client/scan.ts';
-import { GAP_STATES, GOING_ON, type ScanGap, STANDING_STILL, UNTOLD } from '../../domain/scan.ts';
-import { problems, reason, time, u64 } from '../schemas.ts';
-import { BackfillBody, RangeBody } from './backfills.ts';
-import { overviewOf, pause, resume, type ScanDeps } from './scan-run.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
+import { GAP_STATES, HALTED, IN_PROGRESS, type ScanGap, WITHOUT_REPORT } from '../../domain/scan.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { route } from '../route.ts';
+import { reason, time, u64 } from '../schemas.ts';
+import { BackfillBody, presentBackfill, RangeBody } from './backfills.ts';
 
 const tags = ['operations'];
+const GAPS_SHOWN = 100;
+const BACKFILLS_SHOWN = 100;
 const range = z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') });
 
 const GapBody = range.extend({
@@ -27,7 +31,7 @@ const GapBody = range.extend({
     .describe('Time at which a rescan had read all its blocks from a quorum of nodes; null until then'),
 }) satisfies z.ZodType<ScanGap>;
 
-const told = z.object({
+const position = z.object({
   cursor: z
     .object({
       slot: u64.describe('Slot'),
@@ -50,15 +54,15 @@ const told = z.object({
   gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
   backfills: z.array(BackfillBody).readonly().describe('Backfills that have not ended'),
 });
-const standstill = told.extend({
+const standstill = position.extend({
   reason: z.string().describe('Why the scan is stopped, for display'),
   since: time.describe('Time since which the scan is stopped'),
 });
 const ScanBody = z
   .discriminatedUnion('state', [
-    told.extend({ state: z.enum(GOING_ON).describe('The scan makes progress') }),
+    position.extend({ state: z.enum(IN_PROGRESS).describe('The scan makes progress') }),
     standstill.extend({
-      state: z.enum(STANDING_STILL).describe('The scan is stopped until nodes recover or an operator acts'),
+      state: z.enum(HALTED).describe('The scan is stopped until nodes recover or an operator acts'),
     }),
     standstill.extend({
       state: z.literal('paused').describe('An operator paused the scan'),
@@ -70,48 +74,48 @@ const ScanBody = z
         .describe('No node returns blocks that exist, or nodes return blocks that are not linked'),
       gap: range.describe('Slots of the missing blocks'),
     }),
-    told.extend({ state: z.enum(UNTOLD).describe('No worker reports, or no worker has started the scan') }),
+    position.extend({
+      state: z.enum(WITHOUT_REPORT).describe('No worker reports, or no worker has started the scan'),
+    }),
   ])
   .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
 
-const response = { 200: ScanBody, ...problems };
 const ReasonBody = z.strictObject({ reason });
 
 /** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
-export function scanRoutes(deps: ScanDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/scan',
-      schema: { operationId: 'getScan', tags, summary: 'Get the state of the scan', response },
-      handler: () => overviewOf(deps),
-    });
-    for (const { give, url, ...texts } of ORDERS) {
-      app.route({
-        method: 'POST',
-        url,
-        schema: { ...texts, tags, body: ReasonBody, response },
-        handler: ({ caller: actor, body }) => give(deps, { actor, reason: body.reason }),
-      });
-    }
-    app.route({
-      method: 'POST',
-      url: '/v1/scan/close-gap',
-      schema: {
-        operationId: 'closeScanGap',
-        tags,
-        summary: 'Close the open gap',
-        description:
-          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice then reads these slots again until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
-        body: RangeBody,
-        response,
-      },
+export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
+  route(app, 'GET', '/v1/scan', {
+    operationId: 'getScan',
+    tags,
+    summary: 'Get the state of the scan',
+    response: ScanBody,
+    handler: () => overviewOf(ledger),
+  });
+  for (const { store, url, ...texts } of ORDERS) {
+    route(app, 'POST', url, {
+      ...texts,
+      tags,
+      body: ReasonBody,
+      response: ScanBody,
       handler: async ({ caller: actor, body }) => {
-        await deps.ledger.gaps.close({ ...body, actor });
-        return overviewOf(deps);
+        await store(ledger, { actor, reason: body.reason });
+        return overviewOf(ledger);
       },
     });
-  };
+  }
+  route(app, 'POST', '/v1/scan/close-gap', {
+    operationId: 'closeScanGap',
+    tags,
+    summary: 'Close the open gap',
+    description:
+      'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice rescans these slots until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
+    body: RangeBody,
+    response: ScanBody,
+    handler: async ({ caller: actor, body }) => {
+      await ledger.gaps.close({ ...body, actor });
+      return overviewOf(ledger);
+    },
+  });
 }
 
 const ORDERS = [
@@ -120,13 +124,23 @@ const ORDERS = [
     url: '/v1/scan/pause',
     summary: 'Pause the scan of blocks',
     description: 'No further block is read until `POST /v1/scan/resume`.',
-    give: pause,
+    store: ({ scanPauses }: Ledger, order: OperatorNote) => scanPauses.begin(order),
   },
   {
     operationId: 'resumeScan',
     url: '/v1/scan/resume',
     summary: 'Resume the scan of blocks',
     description: 'Changes nothing if the scan is not paused.',
-    give: resume,
+    store: ({ scanPauses }: Ledger, order: OperatorNote) => scanPauses.end(order),
   },
 ] as const;
+
+async function overviewOf({ scanStatus, gaps, backfills }: Ledger) {
+  const [status, recorded, open] = await Promise.all([
+    scanStatus.read(),
+    gaps.list(GAPS_SHOWN),
+    backfills.open(BACKFILLS_SHOWN),
+  ]);
+  const named = recorded.map((gap) => ({ ...gap, from: gap.fromSlot, to: gap.toSlot }));
+  return { ...status, gaps: named, backfills: open.map(presentBackfill) };
+}

@@ -1,19 +1,12 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { TokenAccount } from '../../client/deposit-addresses.ts';
 import { SOL, takesDeposits } from '../../domain/deposit-asset.ts';
 import { knownAddress } from '../../ledger/deposits/address-pool.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Chain } from '../../solana/chain.ts';
 import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
-import { noChain } from '../no-chain.ts';
-import { addressParam, assetParam, problems } from '../schemas.ts';
-
-export interface TokenAccountDeps {
-  readonly ledger: Ledger;
-  readonly chain?: () => Promise<Chain>;
-}
+import { type ChainDeps, noChain } from '../no-chain.ts';
+import { route } from '../route.ts';
+import { addressParam, assetParam } from '../schemas.ts';
 
 const TokenAccountBody = z
   .object({
@@ -28,31 +21,21 @@ const TokenAccountBody = z
       ),
     depositsOn: z.boolean().describe('Whether deposits of the asset are credited'),
   })
-  .meta({ id: 'TokenAccount' }) satisfies z.ZodType<TokenAccount>;
+  .meta({ id: 'TokenAccount' });
 
-export function tokenAccountRoute(deps: TokenAccountDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/deposit-addresses/:address/assets/:mint',
-      schema: {
-        operationId: 'getTokenAccount',
-        tags: ['deposits'],
-        summary: 'Get the token account of a deposit address',
-        params: z.object({ address: addressParam, mint: assetParam }),
-        response: { 200: TokenAccountBody, ...problems },
-      },
-      handler: ({ params }) => tokenAccount(deps, params.address, params.mint),
-    });
-  };
+export function tokenAccountRoute(app: FastifyInstance, deps: ChainDeps): void {
+  route(app, 'GET', '/v1/deposit-addresses/:address/assets/:mint', {
+    operationId: 'getTokenAccount',
+    tags: ['deposits'],
+    summary: 'Get the token account of a deposit address',
+    params: z.object({ address: addressParam, mint: assetParam }),
+    response: TokenAccountBody,
+    handler: ({ params }) => tokenAccount(deps, params.address, params.mint),
+  });
 }
 
 /** @throws DomainError NotFound, AssetRejected, NoHealthyNode */
-async function tokenAccount(
-  { ledger, chain = noChain }: TokenAccountDeps,
-  wallet: string,
-  mint: string,
-): Promise<TokenAccount> {
+async function tokenAccount({ ledger, chain = noChain }: ChainDeps, wallet: string, mint: string) {
   const { address } = knownAddress(await ledger.addresses.byAddress(wallet));
   const asset = await ledger.assets.get(mint);
   const depositsOn = takesDeposits(mint, asset);

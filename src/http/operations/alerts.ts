@@ -1,20 +1,13 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../../domain/alerts.ts';
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { AlertRow } from '../../ledger/operations/alerts.ts';
-import {
-  nextCursor,
-  POSITIONS_BODY_LIMIT,
-  pageQuery,
-  positions,
-  problems,
-  reason,
-  settlementId,
-  time,
-  u64,
-} from '../schemas.ts';
+import { listRoute, route } from '../route.ts';
+import { POSITIONS_BODY_LIMIT, positions, reason, settlementId, time, u64 } from '../schemas.ts';
+
+const tags = ['operations'];
 
 const AlertBody = z
   .object({
@@ -35,22 +28,15 @@ const AlertBody = z
   })
   .meta({ id: 'Alert' });
 
-const AlertPageBody = z
-  .object({ alerts: z.array(AlertBody).readonly().describe('Newest first'), nextCursor })
-  .meta({ id: 'AlertPage' });
+const ClosedBody = z
+  .object({ alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed') })
+  .meta({ id: 'ClosedAlerts' });
 
-const ClosedBody = z.object({
-  alerts: z.array(AlertBody).readonly().describe('Alerts that this request closed'),
-});
-
-const AlertQuery = z.strictObject({
-  open: z
-    .enum(['true', 'false'])
-    .transform((text) => text === 'true')
-    .optional()
-    .describe('`true`: only open alerts. `false`: only closed alerts'),
-  ...pageQuery,
-});
+const open = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .optional()
+  .describe('`true`: only open alerts. `false`: only closed alerts');
 
 const SeenBody = z.strictObject({
   seen: positions.min(1).describe('Positions of the alerts to close'),
@@ -63,80 +49,55 @@ const CloseBody = z.strictObject({
   reason,
 });
 
-const JudgedBody = z.object({
-  closed: z.boolean().describe('False if there was no such open alert'),
-});
+const JudgedBody = z
+  .object({ closed: z.boolean().describe('False if there was no such open alert') })
+  .meta({ id: 'ClosedAlert' });
 
 /** Routes of `/v1/alerts`. The API key's name is stored with each action. */
-export function alertRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/alerts',
-      schema: {
-        operationId: 'listAlerts',
-        tags: ['operations'],
-        summary: 'List alerts, newest first',
-        querystring: AlertQuery,
-        response: { 200: AlertPageBody, ...problems },
-      },
-      handler: async (request) => {
-        const { rows, nextCursor } = await ledger.alerts.list(request.query);
-        return { alerts: rows.map(presentAlert), nextCursor };
-      },
-    });
-    app.route({
-      method: 'POST',
-      url: '/v1/alerts/seen',
-      bodyLimit: POSITIONS_BODY_LIMIT,
-      schema: {
-        operationId: 'closeSeenAlerts',
-        tags: ['operations'],
-        summary: 'Close alerts that an operator has reviewed',
-        description: `For alerts of kind ${ENDED_BY_A_LOOK.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedReason\` in their details.`,
-        body: SeenBody,
-        response: { 200: ClosedBody, ...problems },
-      },
-      handler: async ({ caller: actor, body: { seen, reason } }) => {
-        const closed = await ledger.alerts.endSeen(seen, { actor, reason });
-        return { alerts: closed.map(presentAlert) };
-      },
-    });
-    closeRoute(app, ledger);
-  };
-}
-
-const closeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =>
-  app.route({
-    method: 'POST',
-    url: '/v1/alerts/close',
-    schema: {
-      operationId: 'closeAlert',
-      tags: ['operations'],
-      summary: 'Close an alert that stops a settlement, so that Sluice may pay it',
-      description:
-        'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
-      body: CloseBody,
-      response: { 200: JudgedBody, ...problems },
+export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
+  listRoute(app, '/v1/alerts', {
+    operationId: 'listAlerts',
+    tags,
+    summary: 'List alerts, newest first',
+    page: 'AlertPage',
+    name: 'alerts',
+    item: AlertBody,
+    filter: { open },
+    find: async (query) => {
+      const { rows, nextCursor } = await ledger.alerts.list(query);
+      return { rows: rows.map(withRunbook), nextCursor };
     },
+  });
+  route(app, 'POST', '/v1/alerts/seen', {
+    operationId: 'closeSeenAlerts',
+    tags,
+    summary: 'Close alerts that an operator has reviewed',
+    description: `For alerts of kind ${ENDED_BY_A_LOOK.join(', ')}. If a position names an alert of another kind, the response is 400 with that position and no alert is closed. The response lists the closed alerts, with \`closedBy\` and \`closedReason\` in their details.`,
+    bodyLimit: POSITIONS_BODY_LIMIT,
+    body: SeenBody,
+    response: ClosedBody,
+    handler: async ({ caller: actor, body: { seen, reason } }) => {
+      const closed = await ledger.alerts.endSeen(seen, { actor, reason });
+      return { alerts: closed.map(withRunbook) };
+    },
+  });
+  route(app, 'POST', '/v1/alerts/close', {
+    operationId: 'closeAlert',
+    tags,
+    summary: 'Close an alert that stops a settlement, so that Sluice may pay it',
+    description:
+      'The alert gets `closedBy` and `closedReason` in its details. The settlement then continues from its newest attempt, and may be paid. If it was paid already, use `POST /v1/settlements/paid` instead. A pause of payments stays until `POST /v1/resume`.',
+    body: CloseBody,
+    response: JudgedBody,
     handler: async ({ caller: actor, body: { kind, subject, reason } }) => {
       const note = { actor, reason };
-      const isLanding = kind === PAID_BY_DEAD;
       return {
-        closed: await (isLanding
+        closed: await (kind === PAID_BY_DEAD
           ? ledger.settlements.continueUnpaid(subject, note)
           : ledger.alerts.close(kind, subject, note)),
       };
     },
   });
-
-function presentAlert(row: AlertRow): z.input<typeof AlertBody> {
-  return {
-    ...row,
-    position: row.position.toString(),
-    runbook: runbookOf(row.kind),
-    raisedAt: row.raisedAt.toISOString(),
-    lastSeenAt: row.lastSeenAt.toISOString(),
-    closedAt: row.closedAt?.toISOString() ?? null,
-  };
 }
+
+const withRunbook = (row: AlertRow) => ({ ...row, runbook: runbookOf(row.kind) });

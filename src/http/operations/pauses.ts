@@ -1,9 +1,11 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { isPauseScope, PAUSE_SCOPE } from '../../domain/pause-scope.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { PauseRow } from '../../ledger/operations/pauses.ts';
-import { POSITIONS_BODY_LIMIT, positions, problems, reason, time } from '../schemas.ts';
+import { route } from '../route.ts';
+import { POSITIONS_BODY_LIMIT, positions, reason, time } from '../schemas.ts';
+
+const tags = ['operations'];
 
 const scope = z
   .string()
@@ -30,13 +32,15 @@ const PausesBody = z
   .object({
     pauses: z
       .array(
-        z.object({
-          cause: z.string().describe('`operator`, or the kind of the alert that began the pause'),
-          scope: z.string().describe('Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>`'),
-          reason: z.string().describe('Reason for the pause'),
-          actor: z.string().describe('Name of the API key, operator or process that paused'),
-          since: time.describe('Start of the pause'),
-        }),
+        z
+          .object({
+            cause: z.string().describe('`operator`, or the kind of the alert that began the pause'),
+            scope: z.string().describe('Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>`'),
+            reason: z.string().describe('Reason for the pause'),
+            actor: z.string().describe('Name of the API key, operator or process that paused'),
+            since: time.describe('Start of the pause'),
+          })
+          .meta({ id: 'Pause' }),
       )
       .readonly()
       .describe('Pauses; empty while no payment is paused'),
@@ -44,65 +48,38 @@ const PausesBody = z
   .meta({ id: 'Pauses' });
 
 /** `GET /v1/pause`, `POST /v1/pause` and `POST /v1/resume`. The name of the API key is stored with each action. */
-export function pauseRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/pause',
-      schema: {
-        operationId: 'listPauses',
-        tags: ['operations'],
-        summary: 'List the open pauses of payments',
-        response,
-      },
-      handler: async () => present(await ledger.pauses.open()),
-    });
-    app.route({
-      method: 'POST',
-      url: '/v1/pause',
-      schema: {
-        operationId: 'pausePayments',
-        tags: ['operations'],
-        summary: 'Pause payments',
-        description:
-          'After the response no further attempt is prepared in this scope. An attempt that is already prepared is still signed and sent. The response lists all open pauses.',
-        body: PauseBody,
-        response,
-      },
-      handler: async ({ caller: actor, body }) => present(await ledger.pauses.begin({ actor, ...body })),
-    });
-    resumeRoute(app, ledger);
-  };
-}
-
-const response = { 200: PausesBody, ...problems };
-
-const resumeRoute = (app: Parameters<FastifyPluginAsyncZod>[0], ledger: Ledger) =>
-  app.route({
-    method: 'POST',
-    url: '/v1/resume',
-    bodyLimit: POSITIONS_BODY_LIMIT,
-    schema: {
-      operationId: 'resumePayments',
-      tags: ['operations'],
-      summary: 'Resume payments',
-      description:
-        'Ends every pause, or those of one scope, and closes the alerts that began them. Each of these alerts must be in `seen`; otherwise the response is 409 `AlertsUnseen` with their messages, and no pause ends. The response lists the pauses that ended.',
-      body: ResumeBody,
-      response,
-    },
-    handler: async ({ caller: actor, body }) =>
-      present(await ledger.pauses.end({ actor, ...body, seen: body.seen ?? [] })),
+export function pauseRoutes(
+  app: FastifyInstance,
+  { ledger: { pauses } }: { readonly ledger: Pick<Ledger, 'pauses'> },
+): void {
+  route(app, 'GET', '/v1/pause', {
+    operationId: 'listPauses',
+    tags,
+    summary: 'List the open pauses of payments',
+    response: PausesBody,
+    handler: async () => ({ pauses: await pauses.open() }),
   });
-
-function present(rows: readonly PauseRow[]): z.input<typeof PausesBody> {
-  return {
-    pauses: rows.map(({ cause, scope: stops, reason, actor, since }) => ({
-      cause,
-      scope: stops,
-      reason,
-      actor,
-      since: since.toISOString(),
-    })),
-  };
+  route(app, 'POST', '/v1/pause', {
+    operationId: 'pausePayments',
+    tags,
+    summary: 'Pause payments',
+    description:
+      'After the response no further attempt is prepared in this scope. An attempt that is already prepared is still signed and sent. The response lists all open pauses.',
+    body: PauseBody,
+    response: PausesBody,
+    handler: async ({ caller: actor, body }) => ({ pauses: await pauses.begin({ actor, ...body }) }),
+  });
+  route(app, 'POST', '/v1/resume', {
+    operationId: 'resumePayments',
+    tags,
+    summary: 'Resume payments',
+    description:
+      'Ends every pause, or those of one scope, and closes the alerts that began them. Each of these alerts must be in `seen`; otherwise the response is 409 `AlertsUnseen` with their messages, and no pause ends. The response lists the pauses that ended.',
+    bodyLimit: POSITIONS_BODY_LIMIT,
+    body: ResumeBody,
+    response: PausesBody,
+    handler: async ({ caller: actor, body }) => ({
+      pauses: await pauses.end({ actor, ...body, seen: body.seen ?? [] }),
+    }),
+  });
 }

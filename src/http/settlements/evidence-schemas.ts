@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { AttemptEvidence, ShownBlock } from '../../client/evidence.ts';
 import { time, u64 } from '../schemas.ts';
 
 const nodeNames = z.array(z.string()).readonly();
@@ -15,7 +14,7 @@ const shownBlock = z
   .meta({
     id: 'ShownBlock',
     description: 'A finalized block, and the nodes that return it with this slot, hash and height',
-  }) satisfies z.ZodType<ShownBlock>;
+  });
 
 export const EvidenceBody = z
   .object({
@@ -74,21 +73,25 @@ export const EvidenceBody = z
       .describe('Finalized transaction that used the nonce, or advanced the account past it; else null'),
     statuses: z
       .array(
-        z.object({
-          ...answered,
-          seen: z
-            .enum(['absent', 'processed', 'confirmed', 'finalized', 'unreadable'])
-            .describe('Status of the signature on the node'),
-          slot: u64.nullable().describe('Slot of the block with the transaction; null if there is none'),
-          error: z
-            .string()
-            .nullable()
-            .describe('Error of the transaction, or why the answer cannot be read; else null'),
-          atSlot: u64.nullable().describe('Slot of the node when it answered; null if unknown'),
-          historyFrom: u64
-            .nullable()
-            .describe('First block of the history in which the node did not find the transaction; else null'),
-        }),
+        z
+          .object({
+            ...answered,
+            seen: z
+              .enum(['absent', 'processed', 'confirmed', 'finalized', 'unreadable'])
+              .describe('Status of the signature on the node'),
+            slot: u64.nullable().describe('Slot of the block with the transaction; null if there is none'),
+            error: z
+              .string()
+              .nullable()
+              .describe('Error of the transaction, or why the answer cannot be read; else null'),
+            atSlot: u64.nullable().describe('Slot of the node when it answered; null if unknown'),
+            historyFrom: u64
+              .nullable()
+              .describe(
+                'First block of the history in which the node did not find the transaction; else null',
+              ),
+          })
+          .meta({ id: 'StatusAnswer' }),
       )
       .readonly()
       .describe('Status of the signature on each node'),
@@ -103,4 +106,13 @@ export const EvidenceBody = z
   .meta({
     id: 'AttemptEvidence',
     description: 'Evidence for the verdict on an attempt: heights or nonces, then blocks, then statuses',
-  }) satisfies z.ZodType<AttemptEvidence>;
+  });
+
+/** What the row of an attempt stores. `ofMessage`: after a restore, the evidence that no other signature landed. */
+const StoredProof = EvidenceBody.unwrap().extend({ ofMessage: EvidenceBody.nullish() });
+
+/** Both are null before the attempt has ended. */
+export function proofsOf(row: { readonly proof: unknown }) {
+  const proof = StoredProof.safeParse(row.proof).data ?? null;
+  return { proof, messageProof: proof?.ofMessage ?? null };
+}

@@ -1,8 +1,8 @@
-import type { ExplainedAttempt } from '../../client/evidence.ts';
+import type { z } from 'zod';
 import { messageOf } from '../../domain/errors.ts';
 import type { AttemptRow } from '../../ledger/settlements/attempts.ts';
-import { readProof } from '../../ledger/settlements/proofs.ts';
 import type { Chain } from '../../solana/chain.ts';
+import { attemptEvidence } from '../../solana/proof/attempt-evidence.ts';
 import {
   type AnyAttempt,
   attemptOfRow,
@@ -12,8 +12,11 @@ import {
 } from '../../solana/proof/examine.ts';
 import { type BlockCache, blockCache } from '../../solana/proof/linked-blocks.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
-import { presentEvidence } from './evidence.ts';
+import { proofsOf } from './evidence-schemas.ts';
+import type { ExplainedBody } from './explanation-schemas.ts';
 import { type Missing, missingOf, missingOfNonce } from './missing-evidence.ts';
+
+type ExplainedAttempt = z.input<typeof ExplainedBody>;
 
 /** Calls within this time share one examination by the nodes; each call reads the database. */
 const SHARED_MS = 1_000;
@@ -47,14 +50,7 @@ function isEnded(row: AttemptRow): row is EndedRow {
 }
 
 function explainEnded(row: EndedRow): ExplainedAttempt {
-  const { state, error } = row;
-  const proof = readProof(row.proof);
-  const evidence = proof === null ? null : presentEvidence(attemptOfRow(row, row.signature), proof, proof);
-  return { ...onRecord(row), state, verdict: state, reason: error, missing: [], evidence };
-}
-
-function onRecord({ n, signature, blockhash, slot }: AttemptRow) {
-  return { n, signature, blockhash, slot: slot?.toString() ?? null };
+  return { ...row, verdict: row.state, reason: row.error, missing: [], evidence: proofsOf(row).proof };
 }
 
 async function explainLive(
@@ -62,7 +58,6 @@ async function explainLive(
   chain: () => Promise<Chain>,
   blocks: BlockCache,
 ): Promise<ExplainedAttempt> {
-  const told = { ...onRecord(row), state: row.state };
   const attempt = attemptOfRow(row, row.signature);
   try {
     const opened = await chain();
@@ -71,11 +66,11 @@ async function explainLive(
     const nodes = opened.pool.nodes.map(({ name }) => name);
     const missing =
       verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
-    const shown = presentEvidence(attempt, evidence, times);
-    return { ...told, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: shown };
+    const shown = attemptEvidence(attempt, evidence, times);
+    return { ...row, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: shown };
   } catch (error) {
     const reason = messageOf(error);
-    return { ...told, verdict: 'unknown', reason, missing: [], evidence: null };
+    return { ...row, verdict: 'unknown', reason, missing: [], evidence: null };
   }
 }
 

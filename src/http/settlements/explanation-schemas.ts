@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Explanation } from '../../client/evidence.ts';
-import type { SettlementExplanation } from '../../client/settlements.ts';
 import { ABOUT_SETTLEMENT } from '../../domain/alerts.ts';
 import { time, u64 } from '../schemas.ts';
 import { AttemptBody, Reason, Status, termsFields } from '../withdrawals/withdrawal-schemas.ts';
@@ -9,38 +7,41 @@ import { settlementFields } from './settlement-schemas.ts';
 
 const { state, signature } = AttemptBody.unwrap().shape;
 
+export const ExplainedBody = z
+  .object({
+    n: z.int().positive().describe('Number of the attempt, from 1'),
+    state,
+    signature,
+    blockhash: z.string().describe('Blockhash of the transaction, or the value of its durable nonce'),
+    slot: u64.nullable().describe('Slot of the block with the transaction; null until a block is stored'),
+    verdict: z
+      .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
+      .describe('Current verdict. Only `dead` and some `failed` attempts are followed by another'),
+    reason: z
+      .string()
+      .nullable()
+      .describe('Why the verdict is `unknown`, or the error of a `failed` transaction; else null'),
+    missing: z
+      .array(
+        z.object({
+          node: z.string().nullable().describe('Name of the node; null if it does not depend on one node'),
+          what: z.string().describe('Missing evidence, for display'),
+        }),
+      )
+      .readonly()
+      .describe('Evidence that a final verdict still needs'),
+    evidence: EvidenceBody.nullable().describe(
+      'Node answers now, or those stored with the final verdict; null if no node could be asked, or none are stored',
+    ),
+  })
+  .meta({ id: 'ExplainedAttempt' });
+
 const facts = {
   waitsFor: z.string().describe('What the settlement waits for, for display'),
   nextStep: z.string().describe('Next step, for display'),
-  attempt: z
-    .object({
-      n: z.int().positive().describe('Number of the attempt, from 1'),
-      state,
-      signature,
-      blockhash: z.string().describe('Blockhash of the transaction, or the value of its durable nonce'),
-      slot: u64.nullable().describe('Slot of the block with the transaction; null until a block is stored'),
-      verdict: z
-        .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
-        .describe('Current verdict. Only `dead` and some `failed` attempts are followed by another'),
-      reason: z
-        .string()
-        .nullable()
-        .describe('Why the verdict is `unknown`, or the error of a `failed` transaction; else null'),
-      missing: z
-        .array(
-          z.object({
-            node: z.string().nullable().describe('Name of the node; null if it does not depend on one node'),
-            what: z.string().describe('Missing evidence, for display'),
-          }),
-        )
-        .readonly()
-        .describe('Evidence that a final verdict still needs'),
-      evidence: EvidenceBody.nullable().describe(
-        'Node answers now, or those stored with the final verdict; null if no node could be asked, or none are stored',
-      ),
-    })
-    .nullable()
-    .describe('Attempt that may still land, else the last attempt; null if there is none'),
+  attempt: ExplainedBody.nullable().describe(
+    'Attempt that may still land, else the last attempt; null if there is none',
+  ),
 };
 
 export const ExplanationBody = z
@@ -50,7 +51,7 @@ export const ExplanationBody = z
     reason: Reason,
     ...facts,
   })
-  .meta({ id: 'Explanation' }) satisfies z.ZodType<Explanation>;
+  .meta({ id: 'Explanation' });
 
 export const SettlementExplanationBody = z
   .object({
@@ -73,4 +74,4 @@ export const SettlementExplanationBody = z
       .readonly()
       .describe('Open alerts about this settlement, newest first'),
   })
-  .meta({ id: 'SettlementExplanation' }) satisfies z.ZodType<SettlementExplanation>;
+  .meta({ id: 'SettlementExplanation' });

@@ -5,17 +5,13 @@ import type {
   NonceEvidence,
   OutcomeEvidence,
 } from '../../domain/attempt.ts';
-import { claimedHeight, deathHeight, firstHash } from '../../solana/proof/judge.ts';
+import { lastHeight } from '../../solana/proof/attempt-evidence.ts';
+import { firstHash } from '../../solana/proof/judge.ts';
 
 /** Missing evidence for a final verdict, and the node to provide it; null if no single node can. */
 export interface Missing {
   readonly node: string | null;
   readonly what: string;
-}
-
-/** Last height at which the attempt can land: from its agreed blockhash block, otherwise from its stored values. */
-export function lastHeight(attempt: AttemptFacts, { origin }: Pick<Evidence, 'origin'>): bigint {
-  return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
 
 /** Missing evidence for a final verdict, by node. `nodes`: all configured. For display only: the judge decides. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import type { SettlementPage, SettlementView } from '../../client/settlements.ts';
 import { SETTLEMENT_STATUSES } from '../../domain/settlement.ts';
-import { nextCursor, pageQuery, time, settlementId as visible } from '../schemas.ts';
+import { time, settlementId as visible } from '../schemas.ts';
 import { Reason } from '../withdrawals/withdrawal-schemas.ts';
 
 const SettlementStatusBody = z.enum(SETTLEMENT_STATUSES).meta({ id: 'SettlementStatus' });
@@ -21,24 +20,14 @@ export const settlementFields = {
   updatedAt: time.describe('Time of the last change'),
 };
 
-export const SettlementViewBody = z
-  .object(settlementFields)
-  .meta({ id: 'SettlementView' }) satisfies z.ZodType<SettlementView>;
+export const SettlementViewBody = z.object(settlementFields).meta({ id: 'SettlementView' });
 
-export const SettlementPageBody = z
-  .object({
-    settlements: z.array(SettlementViewBody).readonly().describe('Newest first'),
-    nextCursor,
-  })
-  .meta({ id: 'SettlementPage' }) satisfies z.ZodType<SettlementPage>;
-
-export const SettlementQuery = z.strictObject({
+export const settlementFilter = {
   kind: visible.optional(),
   subject: visible.optional(),
   status: z.enum(SETTLEMENT_STATUSES).optional(),
   signature: visible.optional().describe('base58 signature of any of its attempts'),
-  ...pageQuery,
-});
+};
 
 /** The id of a settlement contains slashes, so it is a query parameter and not part of the path. */
 export const SettlementIdQuery = z.strictObject({

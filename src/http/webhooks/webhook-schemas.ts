@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Webhook, WebhookDelivery, WebhookWithBacklog } from '../../client/webhooks.ts';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_TOPICS } from '../../domain/webhook.ts';
-import { idParam, nextCursor, numbersTo, pageQuery, time } from '../schemas.ts';
+import { pageOf } from '../route.ts';
+import { idParam, numbersTo, pageQuery, time } from '../schemas.ts';
 
 const topics = z
   .array(z.enum(WEBHOOK_TOPICS))
@@ -46,7 +46,7 @@ const webhookFields = {
   createdAt: time.describe('Time of creation'),
 };
 
-export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' }) satisfies z.ZodType<Webhook>;
+export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' });
 
 export const WebhookWithSecretBody = z
   .object({
@@ -68,13 +68,11 @@ const WebhookStandingBody = z
       .nullable()
       .describe('Error of the newest failed try of an undelivered event; null if there is none'),
   })
-  .meta({ id: 'WebhookWithBacklog' }) satisfies z.ZodType<WebhookWithBacklog>;
+  .meta({ id: 'WebhookWithBacklog' });
 
 export const WebhooksBody = z
   .object({ webhooks: z.array(WebhookStandingBody).readonly().describe('Oldest first') })
   .meta({ id: 'Webhooks' });
-
-export const WebhookParams = z.object({ id: idParam });
 
 export const RotateBody = z.strictObject({
   keepPreviousHours: z
@@ -102,11 +100,9 @@ const DeliveryBody = z
       .nullable()
       .describe('Time of the delivery, or of the last try of a `dead` delivery; null while it waits'),
   })
-  .meta({ id: 'WebhookDelivery' }) satisfies z.ZodType<WebhookDelivery>;
+  .meta({ id: 'WebhookDelivery' });
 
-export const DeliveriesBody = z
-  .object({ deliveries: z.array(DeliveryBody).readonly().describe('Newest first'), nextCursor })
-  .meta({ id: 'WebhookDeliveryPage' });
+export const DeliveriesBody = pageOf('WebhookDeliveryPage', 'deliveries', DeliveryBody);
 
 export const ReplayBody = z.strictObject({
   event: idParam.optional().describe('Id of one event; default: every delivery in state `dead`'),

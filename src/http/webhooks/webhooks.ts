@@ -1,17 +1,12 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
-import type {
-  Webhook,
-  WebhookDelivery,
-  WebhookWithBacklog,
-  WebhookWithSecret,
-} from '../../client/webhooks.ts';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
 import { DomainError } from '../../domain/errors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { DeliveryRow } from '../../ledger/webhooks/deliveries.ts';
-import { NOTHING_WAITS } from '../../ledger/webhooks/delivery-status.ts';
-import type { FreshSecret, WebhookRow } from '../../ledger/webhooks/webhooks.ts';
+import { NOTHING_WAITS } from '../../ledger/webhooks/backlogs.ts';
+import type { FreshSecret } from '../../ledger/webhooks/webhooks.ts';
 import { faultOfUrl } from '../../webhooks/public-address.ts';
-import { problems } from '../schemas.ts';
+import { route } from '../route.ts';
+import { idParam } from '../schemas.ts';
 import {
   DeliveriesBody,
   DeliveriesQuery,
@@ -20,7 +15,6 @@ import {
   ReplayedBody,
   RotateBody,
   WebhookBody,
-  WebhookParams,
   WebhooksBody,
   WebhookWithSecretBody,
 } from './webhook-schemas.ts';
@@ -32,167 +26,99 @@ export interface WebhookRouteDeps {
 }
 
 const tags = ['webhooks'];
+const params = z.object({ id: idParam });
 
-export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
-  const { webhooks } = deps.ledger;
-  return async (app) => {
-    app.route({
-      method: 'POST',
-      url: '/v1/webhooks',
-      schema: {
-        operationId: 'createWebhook',
-        tags,
-        summary: 'Create a webhook endpoint',
-        description:
-          'A URL has one endpoint. If it exists, its events are replaced. The secret of a new endpoint is only in this response.',
-        body: NewWebhookBody,
-        response: { 200: WebhookWithSecretBody, ...problems },
-      },
-      handler: async ({ body: { url, events } }) => {
-        const fault = faultOfUrl(url, deps.allowPrivateWebhooks ?? false);
-        if (fault !== null) throw new DomainError('InvalidRequest', `url: ${fault}`, { field: 'url' });
-        return presentSecret(await webhooks.put(new URL(url).href, events));
-      },
-    });
-    await app.register(endpointRoutes(deps));
-    await app.register(secretRoutes(deps));
-    await app.register(deliveryRoutes(deps));
-  };
+export function webhookRoutes(app: FastifyInstance, deps: WebhookRouteDeps): void {
+  const { webhooks, deliveries } = deps.ledger;
+  route(app, 'POST', '/v1/webhooks', {
+    operationId: 'createWebhook',
+    tags,
+    summary: 'Create a webhook endpoint',
+    description:
+      'A URL has one endpoint. If it exists, its events are replaced. The secret of a new endpoint is only in this response.',
+    body: NewWebhookBody,
+    response: WebhookWithSecretBody,
+    handler: async ({ body: { url, events } }) => {
+      const fault = faultOfUrl(url, deps.allowPrivateWebhooks ?? false);
+      if (fault !== null) throw new DomainError('InvalidRequest', `url: ${fault}`, { field: 'url' });
+      return withSecret(await webhooks.put(new URL(url).href, events));
+    },
+  });
+  route(app, 'GET', '/v1/webhooks', {
+    operationId: 'listWebhooks',
+    tags,
+    summary: 'List webhook endpoints and their undelivered events',
+    response: WebhooksBody,
+    handler: async () => {
+      const backlogs = await deliveries.backlogs();
+      const rows = await webhooks.list();
+      return { webhooks: rows.map((row) => ({ ...row, ...(backlogs.get(row.id) ?? NOTHING_WAITS) })) };
+    },
+  });
+  endpointRoutes(app, deps.ledger);
+  deliveryRoutes(app, deps.ledger);
 }
 
-function endpointRoutes({ ledger }: WebhookRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/webhooks',
-      schema: {
-        operationId: 'listWebhooks',
-        tags,
-        summary: 'List webhook endpoints and their undelivered events',
-        response: { 200: WebhooksBody, ...problems },
-      },
-      handler: async () => ({ webhooks: await listed(ledger) }),
-    });
-    app.route({
-      method: 'DELETE',
-      url: '/v1/webhooks/:id',
-      schema: {
-        operationId: 'deleteWebhook',
-        tags,
-        summary: 'Delete a webhook endpoint and its undelivered events',
-        params: WebhookParams,
-        response: { 200: WebhookBody, ...problems },
-      },
-      handler: async ({ params: { id } }) => present(await ledger.webhooks.remove(id)),
-    });
-  };
+function endpointRoutes(app: FastifyInstance, { webhooks }: Ledger): void {
+  route(app, 'DELETE', '/v1/webhooks/:id', {
+    operationId: 'deleteWebhook',
+    tags,
+    summary: 'Delete a webhook endpoint and its undelivered events',
+    params,
+    response: WebhookBody,
+    handler: ({ params: { id } }) => webhooks.remove(id),
+  });
+  route(app, 'POST', '/v1/webhooks/:id/rotate', {
+    operationId: 'rotateWebhookSecret',
+    tags,
+    summary: 'Rotate the signing secret of an endpoint',
+    description:
+      'For `keepPreviousHours`, each delivery has two signatures: one with the new secret and one with the previous secret. A second rotation in that time replaces only the new secret.',
+    params,
+    body: RotateBody,
+    response: WebhookWithSecretBody,
+    handler: async ({ params: { id }, body }) =>
+      withSecret(await webhooks.rotate(id, body.keepPreviousHours)),
+  });
+  route(app, 'POST', '/v1/webhooks/:id/enable', {
+    operationId: 'enableWebhook',
+    tags,
+    summary: 'Enable a disabled endpoint',
+    description: 'The endpoint receives new events again.',
+    params,
+    response: WebhookBody,
+    handler: ({ params: { id } }) => webhooks.enable(id),
+  });
 }
 
-async function listed({ webhooks, deliveries }: Ledger): Promise<readonly WebhookWithBacklog[]> {
-  const standings = await deliveries.standings();
-  const rows = await webhooks.list();
-  return rows.map((row) => ({ ...present(row), ...(standings.get(row.id) ?? NOTHING_WAITS) }));
+function deliveryRoutes(app: FastifyInstance, { webhooks, deliveries }: Ledger): void {
+  route(app, 'GET', '/v1/webhooks/:id/deliveries', {
+    operationId: 'listWebhookDeliveries',
+    tags,
+    summary: 'List the deliveries of an endpoint, newest first',
+    params,
+    querystring: DeliveriesQuery,
+    response: DeliveriesBody,
+    handler: async ({ params: { id }, query }) => {
+      const { id: endpoint } = await webhooks.get(id);
+      const { rows, nextCursor } = await deliveries.list({ endpoint, ...query });
+      return { deliveries: rows.map((row) => ({ ...row, event: row.id })), nextCursor };
+    },
+  });
+  route(app, 'POST', '/v1/webhooks/:id/replay', {
+    operationId: 'replayWebhookDeliveries',
+    tags,
+    summary: 'Replay failed deliveries',
+    description:
+      'Sluice tries deliveries in state `dead` again. They arrive after events that were delivered in the meantime.',
+    params,
+    body: ReplayBody,
+    response: ReplayedBody,
+    handler: async ({ params: { id }, body }) => {
+      const { id: endpoint } = await webhooks.get(id);
+      return { replayed: await deliveries.replay(endpoint, body.event) };
+    },
+  });
 }
 
-function secretRoutes({ ledger: { webhooks } }: WebhookRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'POST',
-      url: '/v1/webhooks/:id/rotate',
-      schema: {
-        operationId: 'rotateWebhookSecret',
-        tags,
-        summary: 'Rotate the signing secret of an endpoint',
-        description:
-          'For `keepPreviousHours`, each delivery has two signatures: one with the new secret and one with the previous secret. A second rotation in that time replaces only the new secret.',
-        params: WebhookParams,
-        body: RotateBody,
-        response: { 200: WebhookWithSecretBody, ...problems },
-      },
-      handler: async ({ params: { id }, body }) =>
-        presentSecret(await webhooks.rotate(id, body.keepPreviousHours)),
-    });
-    app.route({
-      method: 'POST',
-      url: '/v1/webhooks/:id/enable',
-      schema: {
-        operationId: 'enableWebhook',
-        tags,
-        summary: 'Enable a disabled endpoint',
-        description: 'The endpoint receives new events again.',
-        params: WebhookParams,
-        response: { 200: WebhookBody, ...problems },
-      },
-      handler: async ({ params: { id } }) => present(await webhooks.enable(id)),
-    });
-  };
-}
-
-function deliveryRoutes({ ledger: { webhooks, deliveries } }: WebhookRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/webhooks/:id/deliveries',
-      schema: {
-        operationId: 'listWebhookDeliveries',
-        tags,
-        summary: 'List the deliveries of an endpoint, newest first',
-        params: WebhookParams,
-        querystring: DeliveriesQuery,
-        response: { 200: DeliveriesBody, ...problems },
-      },
-      handler: async ({ params: { id }, query }) => {
-        const { id: endpoint } = await webhooks.get(id);
-        const { rows, nextCursor } = await deliveries.list({ endpoint, ...query });
-        return { deliveries: rows.map(presentDelivery), nextCursor };
-      },
-    });
-    app.route({
-      method: 'POST',
-      url: '/v1/webhooks/:id/replay',
-      schema: {
-        operationId: 'replayWebhookDeliveries',
-        tags,
-        summary: 'Replay failed deliveries',
-        description:
-          'Sluice tries deliveries in state `dead` again. They arrive after events that were delivered in the meantime.',
-        params: WebhookParams,
-        body: ReplayBody,
-        response: { 200: ReplayedBody, ...problems },
-      },
-      handler: async ({ params: { id }, body }) => {
-        const { id: endpoint } = await webhooks.get(id);
-        return { replayed: await deliveries.replay(endpoint, body.event) };
-      },
-    });
-  };
-}
-
-function present({ id, url, events, disabledBecause, previousSecretUntil, createdAt }: WebhookRow): Webhook {
-  return {
-    id,
-    url,
-    events,
-    disabledBecause,
-    previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
-    createdAt: createdAt.toISOString(),
-  };
-}
-
-function presentSecret({ row, secret }: FreshSecret): WebhookWithSecret {
-  return { ...present(row), secret };
-}
-
-function presentDelivery(row: DeliveryRow): WebhookDelivery {
-  const { id: event, type, entity, state, attempts, lastError, createdAt, settledAt } = row;
-  return {
-    event,
-    type,
-    entity,
-    state,
-    attempts,
-    lastError,
-    createdAt: createdAt.toISOString(),
-    settledAt: settledAt?.toISOString() ?? null,
-  };
-}
+const withSecret = ({ row, secret }: FreshSecret) => ({ ...row, secret });

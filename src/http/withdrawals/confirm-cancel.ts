@@ -6,8 +6,8 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import { isTerminal, PAID_ALREADY, WITHDRAWAL } from '../../domain/settlement.ts';
 import { CANCELLED } from '../../domain/withdrawal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { termsOf } from '../../ledger/withdrawals/terms-of-row.ts';
-import { startWithdrawal } from '../../platform/temporal/start-withdrawal.ts';
+import { termsOf } from '../../ledger/withdrawals/withdrawals.ts';
+import { startWithdrawal } from '../../platform/temporal/starts.ts';
 import { cancelWithdrawal, confirmDestination, type SettlementView } from '../../workflows/messages.ts';
 import { temporalFault } from '../temporal-errors.ts';
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Attempt, Withdrawal, WithdrawalPage, WithdrawalSummary } from '../../client/types.ts';
 import { MEMO_MAX_BYTES, WITHDRAWAL_ID } from '../../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../../domain/withdrawal.ts';
-import { addressParam, amountPattern, assetParam, nextCursor, pageQuery, time } from '../schemas.ts';
+import { addressParam, amountPattern, assetParam, decimal, time } from '../schemas.ts';
 import { EvidenceBody } from '../settlements/evidence-schemas.ts';
 
 const baseUnits = z.string().meta({
@@ -10,6 +9,8 @@ const baseUnits = z.string().meta({
   pattern: amountPattern,
   examples: ['1500000000'],
 });
+
+const numeric = decimal(z.string());
 
 /** OpenAPI schema of POST /v1/withdrawals. `checkTerms` validates the request. */
 export const TermsBody = z
@@ -47,6 +48,7 @@ export const Reason = z
     code: z.string().describe('Stable identifier of the reason, for programs'),
     message: z.string().describe('Explanation, for display'),
   })
+  .meta({ id: 'StatusReason' })
   .nullable()
   .describe('Reason for the current status; null if the status needs none');
 
@@ -66,8 +68,7 @@ export const AttemptBody = z
       .nullable()
       .describe('Transaction signature in base58; null until the attempt is signed'),
     blockhash: z.string().describe('Blockhash of the transaction, or the value of `nonceAccount`'),
-    lastValidBlockHeight: z
-      .string()
+    lastValidBlockHeight: numeric
       .nullable()
       .describe(
         'Last block height at which the transaction can land; null for a durable nonce, which has no such height',
@@ -76,11 +77,9 @@ export const AttemptBody = z
       .string()
       .nullable()
       .describe('Durable nonce account of the transaction; null if it uses a recent blockhash'),
-    feeLamports: z
-      .string()
-      .describe('Maximum fee until the attempt has landed, then the fee that was charged'),
-    rentLamports: z.string().describe('Rent that the transaction pays for the token account of the receiver'),
-    slot: z.string().nullable().describe('Slot of the finalized block with the transaction; null until then'),
+    feeLamports: numeric.describe('Maximum fee until the attempt has landed, then the fee that was charged'),
+    rentLamports: numeric.describe('Rent that the transaction pays for the token account of the receiver'),
+    slot: numeric.nullable().describe('Slot of the finalized block with the transaction; null until then'),
     error: z.string().nullable().describe('Decoded program error of a failed transaction, else null'),
     explorer: z
       .string()
@@ -93,11 +92,11 @@ export const AttemptBody = z
     createdAt: time.describe('Time of preparation'),
   })
   .readonly()
-  .meta({ id: 'Attempt' }) satisfies z.ZodType<Attempt>;
+  .meta({ id: 'Attempt' });
 
 export const termsFields = {
   asset: z.string().describe('`SOL` or the address of a mint'),
-  amount: baseUnits.describe('Base units that the hot wallet sends'),
+  amount: decimal(baseUnits).describe('Base units that the hot wallet sends'),
   destination: z.string().describe('Wallet of the receiver'),
 };
 
@@ -106,8 +105,7 @@ const summaryFields = {
   status: Status.describe('Current status'),
   reason: Reason,
   ...termsFields,
-  amountReceived: z
-    .string()
+  amountReceived: numeric
     .nullable()
     .describe(
       'Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized',
@@ -127,25 +125,18 @@ const summaryFields = {
     .describe('Paths on this API'),
 };
 
-const SummaryBody = z
-  .object(summaryFields)
-  .meta({ id: 'WithdrawalSummary' }) satisfies z.ZodType<WithdrawalSummary>;
+export const SummaryBody = z.object(summaryFields).meta({ id: 'WithdrawalSummary' });
 
 export const WithdrawalBody = z
   .object({ ...summaryFields, attempts: z.array(AttemptBody).readonly().describe('Oldest first') })
-  .meta({ id: 'Withdrawal' }) satisfies z.ZodType<Withdrawal>;
-
-export const PageBody = z
-  .object({ withdrawals: z.array(SummaryBody).readonly().describe('Newest first'), nextCursor })
-  .meta({ id: 'WithdrawalPage' }) satisfies z.ZodType<WithdrawalPage>;
+  .meta({ id: 'Withdrawal' });
 
 export const IdParams = z.object({ id: z.string().regex(WITHDRAWAL_ID) });
 
 const visible = z.string().regex(/^[\x21-\x7e]{1,512}$/);
 
-export const ListQuery = z.strictObject({
+export const listFilter = {
   status: z.enum(WITHDRAWAL_STATUSES).optional(),
   asset: visible.optional(),
   destination: visible.optional(),
-  ...pageQuery,
-});
+};

@@ -1,14 +1,14 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Payment, PaymentPage } from '../../client/payments.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { PAYMENT_STATES } from '../../domain/payment.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { nextCursor, pageQuery, problems, time } from '../schemas.ts';
+import { listRoute, route } from '../route.ts';
+import { decimal, time } from '../schemas.ts';
 
 const tags = ['payments'];
-const units = z.string();
+const units = decimal(z.string());
 
 const PaymentBody = z
   .object({
@@ -54,75 +54,44 @@ const PaymentBody = z
       .describe('Time at which the response was stored, or the success was delivered; null until then'),
     createdAt: time.describe('Time at which Sluice first received the payment'),
   })
-  .meta({ id: 'Payment' }) satisfies z.ZodType<Payment>;
-
-const PaymentPageBody = z
-  .object({ payments: z.array(PaymentBody).readonly().describe('Newest first'), nextCursor })
-  .meta({ id: 'PaymentPage' }) satisfies z.ZodType<PaymentPage>;
+  .meta({ id: 'Payment' });
 
 const id = z
   .string()
   .regex(/^[\x21-\x7e]{1,256}$/, 'must be an id, a message hash or a signature')
   .describe('Percent-encoded id, message hash in hex, or signature in base58');
 
-export function paymentRoutes({ ledger }: { readonly ledger: Ledger }): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/payments',
-      schema: {
-        operationId: 'listPayments',
-        tags,
-        summary: 'List x402 payments, newest first',
-        querystring: z.strictObject({ state: z.enum(PAYMENT_STATES).optional(), ...pageQuery }),
-        response: { 200: PaymentPageBody, ...problems },
-      },
-      handler: async ({ query }) => {
-        const { rows, nextCursor: next } = await ledger.payments.list(query);
-        const signatures = await ledger.attempts.newestSignatures(rows.map((row) => row.id));
-        return { payments: rows.map((row) => present(row, signatures)), nextCursor: next };
-      },
-    });
-    app.route({
-      method: 'GET',
-      url: '/v1/payments/:id',
-      schema: {
-        operationId: 'getPayment',
-        tags,
-        summary: 'Get an x402 payment',
-        params: z.object({ id }),
-        response: { 200: PaymentBody, ...problems },
-      },
-      handler: async ({ params }) => {
-        const row = await ledger.payments.findNamed(params.id);
-        if (row === undefined) throw new DomainError('NotFound', `there is no payment ${params.id}`);
-        const signatures = await ledger.attempts.newestSignatures([row.id]);
-        return present(row, signatures);
-      },
-    });
-  };
+export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
+  listRoute(app, '/v1/payments', {
+    operationId: 'listPayments',
+    tags,
+    summary: 'List x402 payments, newest first',
+    page: 'PaymentPage',
+    name: 'payments',
+    item: PaymentBody,
+    filter: { state: z.enum(PAYMENT_STATES).optional() },
+    find: async (query) => {
+      const { rows, nextCursor } = await ledger.payments.list(query);
+      const signatures = await ledger.attempts.newestSignatures(rows.map((row) => row.id));
+      return { rows: rows.map((row) => present(row, signatures)), nextCursor };
+    },
+  });
+  route(app, 'GET', '/v1/payments/:id', {
+    operationId: 'getPayment',
+    tags,
+    summary: 'Get an x402 payment',
+    params: z.object({ id }),
+    response: PaymentBody,
+    handler: async ({ params }) => {
+      const row = await ledger.payments.findNamed(params.id);
+      if (row === undefined) throw new DomainError('NotFound', `there is no payment ${params.id}`);
+      return present(row, await ledger.attempts.newestSignatures([row.id]));
+    },
+  });
 }
 
 /** `signatures` maps a payment to the signature of its newest attempt. A payment that bought nothing has no attempt. */
-function present(row: PaymentRow, signatures: ReadonlyMap<string, string | null>): Payment {
+function present(row: PaymentRow, signatures: ReadonlyMap<string, string | null>) {
   const { network, asset, amount, payTo } = row.terms;
-  return {
-    id: row.id,
-    state: row.state,
-    reason: row.reason,
-    signature: signatures.get(row.id) ?? row.signature,
-    seller: row.seller,
-    dialect: row.dialect,
-    payer: row.payer,
-    network,
-    asset,
-    amount,
-    received: row.received?.toString() ?? null,
-    payTo,
-    route: row.route,
-    answerStatus: row.answerStatus,
-    paidAt: row.paidAt?.toISOString() ?? null,
-    servedAt: row.servedAt?.toISOString() ?? null,
-    createdAt: row.createdAt.toISOString(),
-  };
+  return { ...row, network, asset, amount, payTo, signature: signatures.get(row.id) ?? row.signature };
 }

@@ -15,11 +15,6 @@ export interface Imported {
   readonly low: Alarm | null;
 }
 
-export interface Released {
-  readonly released: number;
-  readonly free: number;
-}
-
 export class AddressPool {
   readonly #addresses: Ledger['addresses'];
   readonly #alerts: Ledger['alerts'];
@@ -61,20 +56,8 @@ export class AddressPool {
     options: ImportOptions = {},
   ): Promise<Imported> {
     const counts = await this.#addresses.import(entries, since, options);
-    const free = await this.#free();
+    const free = await this.#addresses.freeCount(Math.max(MOST_COUNTED, this.#lowWater));
     return { ...counts, free, low: await this.#watch(free) };
-  }
-
-  /** Makes addresses assignable after a restore. The operator knows that no user has one of them. */
-  async release(actor: string, reason: string): Promise<Released> {
-    const released = await this.#addresses.release(actor, reason);
-    const free = await this.#free();
-    await this.#watch(free);
-    return { released, free };
-  }
-
-  #free(): Promise<number> {
-    return this.#addresses.freeCount(Math.max(MOST_COUNTED, this.#lowWater));
   }
 
   async #count(): Promise<void> {

@@ -5,10 +5,10 @@ import { anyOf, type Database, type Tables } from '../database.ts';
 import { refuseInDoubt } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
-import { IS_SURE, releaseDoubtful } from './addresses-after-restore.ts';
+import { IS_SURE } from './addresses-after-restore.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
+import { NEWEST_FINAL } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
-import { NEWEST_FINAL } from './ownership.ts';
 
 /** A public key that was made offline, and its derivation path. */
 export interface NewAddress {
@@ -16,14 +16,13 @@ export interface NewAddress {
   readonly path: string;
 }
 
-/** `tip`: a quorum's newest slot, for an import with `since`. `keptBack`: new addresses are never assigned. */
+/** `tip`: a quorum's newest slot, for an import with `since`. */
 export interface ImportOptions {
   readonly tip?: bigint | null;
-  readonly keptBack?: boolean;
 }
 
 const IMPORTED_AT_ONCE = 5_000;
-const UNASSIGNED = ['auditing', 'free', 'doubtful'] as const;
+const UNASSIGNED = ['auditing', 'free'] as const;
 /**
  * `bool_or` makes the planner read the deposits of each address; for `not exists` it compares each address with all
  * pending deposits.
@@ -41,10 +40,9 @@ export class DepositAddresses {
 
   /**
    * Imports addresses, some thousand in each transaction. Idempotent. Addresses with `since` may have been paid from
-   * that slot on: they cannot be assigned before an audit, nor before the scan has reached `tip`. A known address
-   * that was not audited from so early becomes due again. New `keptBack` addresses are only watched, because users
-   * may have them: see {@link release}. Throws InvalidRequest for a wallet that we pay from, and for a known address
-   * with another path.
+   * that slot on: they cannot be assigned before an audit, nor before the scan has reached `tip`. A known
+   * address that was not audited from so early becomes due again. Throws InvalidRequest for a wallet
+   * that we pay from, and for a known address with another path.
    */
   async import(
     entries: readonly NewAddress[],
@@ -71,8 +69,7 @@ export class DepositAddresses {
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
-    const message =
-      'no deposit address is free: import more, or wait for those that are audited; after a restore, release those in doubt';
+    const message = 'no deposit address is free: import more, or wait for those that are audited';
     throw new DomainError('NoFreeAddress', message, { userRef });
   }
 
@@ -142,11 +139,6 @@ export class DepositAddresses {
       .executeTakeFirstOrThrow();
     return Number(row.free);
   }
-
-  /** Makes held-back addresses assignable. An operator knows that no user has them: see {@link releaseDoubtful}. */
-  async release(actor: string, reason: string): Promise<number> {
-    return releaseDoubtful(this.#db, actor, reason);
-  }
 }
 
 /** No block before the first scanned one is searched. Takes no lock, which would delay the scan's cursor. */
@@ -209,11 +201,11 @@ async function importPart(
   trx: Transaction<Tables>,
   entries: readonly NewAddress[],
   since: bigint | null,
-  { tip = null, keptBack = false }: ImportOptions,
+  { tip = null }: ImportOptions,
 ): Promise<number> {
   const addresses = entries.map(({ address }) => address);
   await watch(trx, addresses, 'deposit');
-  const state = keptBack ? 'doubtful' : since === null ? 'free' : 'auditing';
+  const state = since === null ? 'free' : 'auditing';
   const columns = ['address', 'path', 'state', 'since', 'auditDue'] as const;
   const auditDue = since !== null;
   const rows = entries.map(({ address, path }) => ({ address, path, state, since, auditDue }) as const);

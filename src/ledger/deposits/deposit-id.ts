@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
 import { depositKey } from '../../domain/deposit-key.ts';
 
 /**
@@ -7,4 +8,10 @@ import { depositKey } from '../../domain/deposit-key.ts';
  */
 export function depositId(deposit: Parameters<typeof depositKey>[0]): string {
   return `dep_${createHash('sha256').update(depositKey(deposit)).digest('hex').slice(0, 32)}`;
+}
+
+/** True for the deposit with this public id. The expression is that of the index `deposit_by_public_id`. */
+export function hasPublicId(id: string) {
+  return sql<boolean>`substring(sha256(decode(replace(deposit.signature || '/' || deposit.slot::text || '/' ||
+    deposit.account || '/' || deposit.asset, '\\', '\\\\'), 'escape')) from 1 for 16) = ${Buffer.from(id.replace(/^dep_/, ''), 'hex')}`;
 }

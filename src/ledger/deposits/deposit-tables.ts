@@ -6,7 +6,7 @@ import type {
   NotCreditedReason,
   WatchKind,
 } from '../../domain/deposit.ts';
-import type { ScanGap, ScanRange } from '../../domain/scan.ts';
+import type { ScanGap, ScanRange, ScanReport } from '../../domain/scan.ts';
 
 interface WatchVersionTable {
   one: Generated<boolean>;
@@ -68,6 +68,21 @@ interface ScanCursorTable {
   prunedTo: bigint | null;
   /** The newest slot that a quorum has reported as finalized; null if no quorum was asked. */
   tip: bigint | null;
+}
+
+/** The newest report of a worker that scans. */
+interface ScanStatusTable {
+  one: Generated<boolean>;
+  state: ScanReport['state'];
+  reason: string | null;
+  /** Start of the standstill; null while the scan makes progress, and while it is paused. */
+  since: Date | null;
+  at: Generated<Date>;
+  tip: bigint | null;
+  /** Blocks per second; null while unknown. Measured from the cursor's height at `measuredAt`. */
+  rate: number | null;
+  measuredAt: Generated<Date>;
+  measuredHeight: bigint | null;
 }
 
 interface BlockTable {
@@ -197,10 +212,8 @@ interface OutflowTable {
   asset: string;
   wallet: string;
   amount: bigint;
-  /** True until a quorum has confirmed it. */
-  witnessDue: Generated<boolean>;
-  /** Names of the nodes that confirmed it, or our payment that explains it. */
-  witnessedBy: string | null;
+  /** False if a delegate moved the tokens. */
+  ownerSigned: boolean;
 }
 
 interface SpendTable {
@@ -221,30 +234,25 @@ interface WalletBaselineTable {
   takenAt: Generated<Date>;
 }
 
-/** Totals of a pass, and its lowest and highest slots; null before the first wallet. */
-interface PassCounts {
-  wallets: Generated<bigint>;
-  accounts: Generated<bigint>;
-  differences: Generated<bigint>;
-  fromSlot: bigint | null;
-  toSlot: bigint | null;
-}
-
-interface ReconciliationTable extends PassCounts {
+interface ReconciliationTable {
   one: Generated<boolean>;
   pages: Generated<bigint>;
+  /** Passes that have ended. */
+  passes: Generated<bigint>;
   /** When the running pass began; null if none is running. */
   begunAt: Date | null;
   after: string | null;
   /** Why a round ended early; null if none did since the last page. */
   haltedBecause: string | null;
   comparedSince: Generated<Date>;
-}
-
-interface ReconciledPassTable extends PassCounts {
-  one: Generated<boolean>;
-  begunAt: Date;
-  endedAt: Generated<Date>;
+  wallets: Generated<bigint>;
+  accounts: Generated<bigint>;
+  differences: Generated<bigint>;
+  lastBegunAt: Date | null;
+  lastEndedAt: Date | null;
+  lastWallets: Generated<bigint>;
+  lastAccounts: Generated<bigint>;
+  lastDifferences: Generated<bigint>;
 }
 
 interface UnreadWalletTable {
@@ -260,6 +268,7 @@ export interface DepositTables {
   depositAddress: DepositAddressTable;
   asset: AssetTable;
   scanCursor: ScanCursorTable;
+  scanStatus: ScanStatusTable;
   block: BlockTable;
   scanGap: ScanGapTable;
   scanPause: ScanPauseTable;
@@ -273,6 +282,5 @@ export interface DepositTables {
   spend: SpendTable;
   walletBaseline: WalletBaselineTable;
   reconciliation: ReconciliationTable;
-  reconciledPass: ReconciledPassTable;
   unreadWallet: UnreadWalletTable;
 }

@@ -1,16 +1,22 @@
-import { sql } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { chunksOf } from '../../domain/chunks.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
-import { anyOf, anyOfNumbers, type Database } from '../database.ts';
-import { closeAlerts } from '../operations/alerts.ts';
+import { anyOf, anyOfNumbers, type Database, type Tables } from '../database.ts';
+import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import type { FoundBlock } from '../scan/findings.ts';
 import { holdUnpaused } from '../scan/scan-pauses.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
-import { depositId } from './deposit-id.ts';
-import { type DepositFilter, type DepositRow, filtered, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
+import { depositId, hasPublicId } from './deposit-id.ts';
+import {
+  type DepositFilter,
+  type DepositRow,
+  filtered,
+  OWNER,
+  selectDeposits,
+  UNCONFIRMED,
+} from './deposit-row.ts';
 import { addDeposits, type Confirmation, endDeposit, holdWallets, ROWS_AT_ONCE } from './deposit-writing.ts';
-import { raiseUnowned } from './unowned.ts';
 
 /** Everything that watched wallets received: one row for each account, asset and transaction, for ever. */
 export class Deposits {
@@ -22,6 +28,11 @@ export class Deposits {
 
   async get(id: bigint): Promise<DepositRow | undefined> {
     return selectDeposits(this.#db).where('deposit.id', '=', id).executeTakeFirst();
+  }
+
+  /** The deposit with this public id; undefined if there is none. */
+  async find(id: string): Promise<DepositRow | undefined> {
+    return selectDeposits(this.#db).where(hasPublicId(id)).executeTakeFirst();
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
@@ -120,6 +131,28 @@ export class Deposits {
       await holdWallets(feed, announced);
       for (const part of chunksOf(announced, ROWS_AT_ONCE))
         await appendEvents(feed, await addDeposits(feed, part, { finalized: false }));
+    });
+  }
+}
+
+/** Raises an alert for each of these deposits that is final and came to a user's address before its assignment. */
+async function raiseUnowned(trx: Transaction<Tables>, ids: readonly bigint[]): Promise<void> {
+  const rows = await trx
+    .selectFrom('deposit')
+    .innerJoin('depositAddress', 'depositAddress.address', 'deposit.wallet')
+    .select(['signature', 'slot', 'account', 'wallet', 'asset', 'amount', 'userRef', 'assignedAfter'])
+    .where('deposit.id', '=', anyOfNumbers(ids))
+    .where('deposit.state', '=', 'final')
+    .where('userRef', 'is not', null)
+    .where(OWNER, 'is', null)
+    .execute();
+  for (const row of rows) {
+    const { signature, slot, wallet, asset, amount, userRef, assignedAfter } = row;
+    await raiseAlert(trx, {
+      kind: 'deposit_unowned',
+      subject: depositId(row),
+      message: `${amount} base units of ${asset} came to ${wallet} in slot ${slot}, before it was given to ${userRef}: it is nobody's`,
+      details: { signature, wallet, slot: `${slot}`, assignedAfter: `${assignedAfter}`, amount: `${amount}` },
     });
   }
 }

@@ -1,6 +1,5 @@
 import { type AliasedRawBuilder, type Selectable, sql } from 'kysely';
-import type { Tables } from '../database.ts';
-import { toJson } from '../to-json.ts';
+import { type Tables, toJson } from '../database.ts';
 
 /** The rows as relation `given` with the columns of `table`, in one parameter. Omitted columns are null. */
 export function givenRows<T extends keyof Tables>(

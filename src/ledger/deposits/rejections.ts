@@ -15,31 +15,12 @@ export interface Rejection {
   readonly deniedBy: readonly string[];
 }
 
-const AT_ONCE = 1_000;
-
 /** Ends deposits that one node invented: an operator orders it, and a quorum denies the deposit. */
 export class Rejections {
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
-  }
-
-  /** The finalized deposit with this public id that is pending or rejected; undefined if there is none. */
-  async find(id: string): Promise<DepositRow | undefined> {
-    for (let after = 0n; ; ) {
-      const rows = await selectDeposits(this.#db)
-        .where('deposit.state', 'in', ['pending', 'dropped'])
-        .where('deposit.finalizedAt', 'is not', null)
-        .where('deposit.id', '>', after)
-        .orderBy('deposit.id')
-        .limit(AT_ONCE)
-        .execute();
-      const last = rows.at(-1);
-      const found = rows.find((row) => depositId(row) === id);
-      if (found !== undefined || last === undefined) return found;
-      after = last.id;
-    }
   }
 
   /**

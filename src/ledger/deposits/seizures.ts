@@ -1,48 +1,41 @@
 import type { Transaction } from 'kysely';
+import type { Outflow } from '../../domain/deposit.ts';
 import { SOL } from '../../domain/deposit-asset.ts';
-import type { Tables } from '../database.ts';
+import { anyOf, type Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import type { ConfirmedOutflow } from './outflows.ts';
 
 /**
  * Raises an alert if tokens left without the owner's signature: only a delegate can do that, and we approve none. At
  * deposit addresses only listed assets count: any worthless token may arrive there and be taken back.
  */
-export async function alertSeizure(
+export async function alertSeizures(
   trx: Transaction<Tables>,
-  { row, amount, ownerSigned, by }: ConfirmedOutflow,
+  outflows: readonly (Outflow & { readonly slot: bigint })[],
 ): Promise<void> {
-  const { signature, slot, account, wallet, asset } = row;
-  if (ownerSigned || amount === 0n || asset === SOL) return;
-  const listed = await trx
+  const seized = outflows.filter(({ ownerSigned, asset }) => !ownerSigned && asset !== SOL);
+  if (seized.length === 0) return;
+  const assets = await trx
     .selectFrom('asset')
-    .select('permanentDelegate')
-    .where('asset', '=', asset)
-    .executeTakeFirst();
-  if (listed === undefined && !(await isHot(trx, wallet))) return;
-  const { permanentDelegate = null } = listed ?? {};
-  const taker = permanentDelegate === null ? 'a delegate' : `the permanent delegate ${permanentDelegate}`;
-  await raiseAlert(trx, {
-    kind: 'tokens_seized',
-    subject: account,
-    message: `${taker} took ${amount} base units of ${asset} from ${account} of ${wallet} by ${signature}: ${wallet} did not sign it`,
-    details: {
-      signature,
-      slot: slot.toString(),
-      wallet,
-      asset,
-      amount: amount.toString(),
-      permanentDelegate,
-      by,
-    },
-  });
-}
-
-async function isHot(trx: Transaction<Tables>, wallet: string): Promise<boolean> {
-  const watched = await trx
+    .select(['asset', 'permanentDelegate'])
+    .where('asset', '=', anyOf(seized.map(({ asset }) => asset)))
+    .execute();
+  const hotWallets = await trx
     .selectFrom('watchedWallet')
-    .select('kind')
-    .where('address', '=', wallet)
-    .executeTakeFirst();
-  return watched?.kind === 'hot';
+    .select('address')
+    .where('address', '=', anyOf(seized.map(({ wallet }) => wallet)))
+    .where('kind', '=', 'hot')
+    .execute();
+  const delegates = new Map(assets.map(({ asset, permanentDelegate }) => [asset, permanentDelegate]));
+  const hot = new Set(hotWallets.map(({ address }) => address));
+  for (const { signature, slot, account, wallet, asset, amount } of seized) {
+    if (!delegates.has(asset) && !hot.has(wallet)) continue;
+    const permanentDelegate = delegates.get(asset) ?? null;
+    const taker = permanentDelegate === null ? 'a delegate' : `the permanent delegate ${permanentDelegate}`;
+    await raiseAlert(trx, {
+      kind: 'tokens_seized',
+      subject: account,
+      message: `${taker} took ${amount} base units of ${asset} from ${account} of ${wallet} by ${signature}: ${wallet} did not sign it`,
+      details: { signature, slot: `${slot}`, wallet, asset, amount: `${amount}`, permanentDelegate },
+    });
+  }
 }

@@ -24,6 +24,7 @@ export const attempts = inOrder([
     compute_unit_price_micro_lamports numeric(20, 0) not null,
     fee_lamports numeric(20, 0) not null,
     rent_lamports numeric(20, 0) not null,
+    creates_account boolean not null default false,
     state text not null check (state in ('prepared', 'signed', 'landed', 'failed', 'dead')),
     signatures text[] not null,
     signature text generated always as (signatures[1]) stored constraint attempt_signature_unique unique,
@@ -32,6 +33,7 @@ export const attempts = inOrder([
     proof jsonb,
     generation integer not null default 0,
     created_at timestamptz not null default now(),
+    ended_at timestamptz,
     primary key (settlement_id, n),
     check (cardinality(signatures) = cardinality(signers)),
     check (state <> 'prepared' or array_position(signatures, null) is not null),
@@ -49,4 +51,10 @@ export const attempts = inOrder([
   sql`create unique index attempt_one_live_nonce on attempt (nonce_account)
     where state in ('prepared', 'signed') and not bare_advance`,
   sql`create index attempt_ended on attempt (kind, created_at) where state in ('landed', 'failed', 'dead')`,
+  // Each failed attempt has cost its fee, and its settlement may continue.
+  sql`create index attempt_failed on attempt ((signers[1]), slot) include (fee_lamports) where state = 'failed'`,
+  // The wallet that pays the fee is the first signer.
+  sql`create index attempt_by_fee_payer on attempt ((signers[1]), blockhash_slot)`,
+  sql`create index attempt_prepared on attempt (kind, last_valid_block_height) where state = 'prepared'`,
+  sql`create index attempt_signed on attempt (kind, created_at) where signature is not null and state <> 'prepared'`,
 ]);

@@ -15,20 +15,6 @@ export const cluster = inOrder([
     quarantine_identity text,
     nonces_settled boolean not null default false,
     generation integer not null default 0,
-    doubtful_up_to bigint not null default 0
-  )`,
-  sql`create table node_ledger (
-    node text primary key,
-    first_slot bigint not null,
-    finalized_slot bigint not null,
-    gap_from bigint,
-    gap_to bigint,
-    check ((gap_from is null) = (gap_to is null)),
-    check (gap_to >= gap_from)
-  )`,
-  sql`create table node_view (
-    worker text primary key,
-    alarms jsonb not null,
-    seen_at timestamptz not null default now()
+    withheld_up_to bigint not null default 0
   )`,
 ]);

@@ -18,7 +18,7 @@ export const addresses = inOrder([
     address text primary key references watched_wallet (address),
     position bigint generated always as identity unique,
     path text not null,
-    state text not null check (state in ('auditing', 'free', 'assigned', 'used', 'doubtful')),
+    state text not null check (state in ('auditing', 'free', 'assigned', 'used')),
     user_ref text constraint deposit_address_user_unique unique,
     since bigint,
     created_at timestamptz not null default now(),
@@ -35,7 +35,6 @@ export const addresses = inOrder([
     check (not audit_due or since is not null)
   )`,
   sql`create index deposit_address_free on deposit_address (position) where state = 'free'`,
-  sql`create index deposit_address_doubtful on deposit_address (position) where state = 'doubtful'`,
   sql`create index deposit_address_audit_due on deposit_address (audit_tried_at nulls first, position) where audit_due`,
   sql`create index deposit_address_due_since on deposit_address (since) where audit_due`,
 ]);

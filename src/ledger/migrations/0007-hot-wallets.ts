@@ -25,12 +25,11 @@ export const hotWallets = inOrder([
     asset text not null,
     wallet text not null references watched_wallet (address),
     amount numeric(20, 0) not null check (amount between 1 and 18446744073709551615),
-    witness_due boolean not null default true,
-    witnessed_by text,
+    owner_signed boolean not null,
     primary key (signature, slot, account, asset)
   )`,
   sql`create index outflow_by_wallet on outflow (wallet, slot)`,
-  sql`create index outflow_witness_due on outflow (slot, signature, account, asset) where witness_due`,
+  sql`create index outflow_by_slot on outflow (slot)`,
   sql`create table spend (
     signature text not null,
     slot bigint not null,

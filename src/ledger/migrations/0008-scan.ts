@@ -10,6 +10,19 @@ export const scan = inOrder([
     pruned_to bigint,
     tip bigint
   )`,
+  sql`create table scan_status (
+    one boolean primary key default true check (one),
+    state text not null,
+    reason text,
+    since timestamptz,
+    at timestamptz not null default now(),
+    tip bigint,
+    rate double precision,
+    measured_at timestamptz not null default now(),
+    measured_height bigint,
+    check ((since is null) = (state in ('starting', 'tail', 'catch-up', 'paused'))),
+    check (since is null or reason is not null)
+  )`,
   sql`create table scan_pause (
     position bigint generated always as identity primary key,
     actor text not null,

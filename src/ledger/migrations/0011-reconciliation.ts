@@ -1,31 +1,25 @@
 import { sql } from 'kysely';
 import { inOrder } from '../in-order.ts';
 
-/** The comparison of balances: the running pass, the last complete one, and wallets without a quorum. */
+/** The comparison of balances: the running pass, the last complete one, and wallets without a result. */
 export const reconciliation = inOrder([
   sql`create table reconciliation (
     one boolean primary key default true check (one),
     pages bigint not null default 0,
+    passes bigint not null default 0,
     begun_at timestamptz,
     after text,
     compared_since timestamptz not null default now(),
     wallets bigint not null default 0,
     accounts bigint not null default 0,
     differences bigint not null default 0,
-    from_slot bigint,
-    to_slot bigint,
     halted_because text,
+    last_begun_at timestamptz,
+    last_ended_at timestamptz,
+    last_wallets bigint not null default 0,
+    last_accounts bigint not null default 0,
+    last_differences bigint not null default 0,
     check (after is null or begun_at is not null)
-  )`,
-  sql`create table reconciled_pass (
-    one boolean primary key default true check (one),
-    begun_at timestamptz not null,
-    ended_at timestamptz not null default now(),
-    wallets bigint not null,
-    accounts bigint not null,
-    differences bigint not null,
-    from_slot bigint,
-    to_slot bigint
   )`,
   sql`create table unread_wallet (
     wallet text primary key,

@@ -83,6 +83,16 @@ export class Alerts {
     await this.#db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
   }
 
+  /** Closes open alerts of these kinds that were not raised again for so long. */
+  async closeUnseen(kinds: readonly AlertKind[], seconds: number): Promise<void> {
+    const isUnseen = (row: ExpressionBuilder<Tables, 'alert'>) =>
+      row.and([
+        row('kind', 'in', kinds),
+        row('lastSeenAt', '<', sql<Date>`now() - make_interval(secs => ${seconds})`),
+      ]);
+    await this.#db.transaction().execute((trx) => closeAlerts(trx, isUnseen));
+  }
+
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: AlertFilter): Promise<Page<AlertRow>> {
     const { open, limit } = filter;

@@ -1,7 +1,6 @@
 import { sql, type Transaction, type UpdateObject } from 'kysely';
-import { DomainError } from '../../domain/errors.ts';
 import type { Database, Tables } from '../database.ts';
-import { doubtFree } from '../deposits/addresses-after-restore.ts';
+import { withholdUnassigned } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
 import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-detection.ts';
 
@@ -14,8 +13,6 @@ export interface Gap {
   readonly noncesSettled: boolean;
 }
 
-/** Identity of a database that was unbound from its cluster. It matches no copy. */
-const DISOWNED = 'disowned';
 /** Identity of a copy whose disk was rolled back in the same PostgreSQL cluster. */
 const ROLLED_BACK = 'rolled back';
 
@@ -78,7 +75,7 @@ export class Continuity {
 
   /**
    * Ends the gap. The caller has seen a quorum finalize a block above `height`, and has judged the wallets' history
-   * after that. Users of free addresses and published events are lost: the addresses are held back, and sequences
+   * after that. Users of free addresses and published events are lost: the addresses are withheld, and sequences
    * continue above all that can have been published.
    */
   async heal(height: bigint): Promise<void> {
@@ -94,7 +91,7 @@ export class Continuity {
       await trx.selectFrom('continuity').select('one').forUpdate().executeTakeFirst();
       const doubt = await isInDoubt(trx);
       await renumber(trx);
-      if ((await replaceGap(trx, height, values)) && doubt) await doubtFree(trx);
+      if ((await replaceGap(trx, height, values)) && doubt) await withholdUnassigned(trx);
     });
   }
 }
@@ -120,33 +117,6 @@ async function replaceGap(
   return numUpdatedRows > 0n;
 }
 
-/**
- * Leaves a gap in an unbound database: its payments, and those before a restore, must be searched before it is
- * trusted. Throws ClusterInUse in a copy written to elsewhere: that gap must end on its own cluster.
- */
-export async function disown(trx: Transaction<Tables>): Promise<void> {
-  const row = await trx
-    .selectFrom('continuity')
-    .select(sql<boolean>`identity not in (${IDENTITY}, ${DISOWNED})`.as('elsewhere'))
-    .executeTakeFirst();
-  if (row?.elsewhere === true) {
-    const message =
-      'this record is a restored copy: its gap must end on its own cluster, or another gets a database of its own';
-    throw new DomainError('ClusterInUse', message);
-  }
-  const broken = {
-    quarantineHeight: null,
-    quarantineIdentity: null,
-    noncesSettled: false,
-    identity: DISOWNED,
-  };
-  await trx
-    .insertInto('continuity')
-    .values({ ...broken, seenAt: sql<Date>`now()` })
-    .onConflict((conflict) => conflict.column('one').doUpdateSet(broken))
-    .execute();
-}
-
 // A height that was set in another copy, and restored with its backup, does not belong to this gap.
 const QUARANTINE = sql<bigint | null>`case when continuity.quarantine_identity = ${IDENTITY}
   then continuity.quarantine_height end`;
@@ -162,7 +132,6 @@ export async function gapOf(db: Database): Promise<Gap | null> {
     .select(['seenAt', 'noncesSettled'])
     .select(QUARANTINE.as('quarantineHeight'))
     .select(sql<boolean>`identity = ${IDENTITY}`.as('same'))
-    .select(sql<boolean>`identity = ${DISOWNED}`.as('disowned'))
     .select(sql<boolean>`${UNBROKEN}`.as('unbroken'))
     .executeTakeFirst();
   if (row === undefined || row.unbroken) return null;
@@ -174,16 +143,11 @@ export async function gapOf(db: Database): Promise<Gap | null> {
   };
 }
 
-function brokenReason(row: {
-  readonly same: boolean;
-  readonly disowned: boolean;
-  readonly seenAt: Date;
-}): string {
-  const last = row.seenAt.toISOString();
-  if (row.disowned) return `the record was freed from a cluster, where it was last in use at ${last}`;
-  return row.same
-    ? `the record was last in use at ${last}: it may be an older copy`
-    : `the record was last written to elsewhere, at ${last}: it is a restored copy`;
+function brokenReason({ same, seenAt }: { readonly same: boolean; readonly seenAt: Date }): string {
+  const last = seenAt.toISOString();
+  return same
+    ? `the database was last in use at ${last}: it may have been restored from a backup`
+    : `the database was last written to on another server, at ${last}: it was restored from a backup`;
 }
 
 /** True if `height` ends the current gap; locks it until the transaction ends. */

@@ -5,9 +5,12 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
 import { isPaidByDead, mayFollow } from '../../domain/settlement.ts';
 import { anyOfNumbers, type Database, type Tables } from '../database.ts';
-import { lockIfKnown, type SettlementRow } from '../settlements/settlement-row.ts';
-import { enterStatus } from '../settlements/settlement-status.ts';
-import type { Kinds } from '../webhooks/subject-events.ts';
+import {
+  type EventsByKind,
+  enterStatus,
+  lockIfKnown,
+  type SettlementRow,
+} from '../settlements/settlement-row.ts';
 import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.ts';
 
 export type PauseRow = Readonly<Selectable<Tables['pause']>>;
@@ -32,9 +35,9 @@ const SLUICE = 'sluice';
  */
 export class Pauses {
   readonly #db: Database;
-  readonly #kinds: Kinds;
+  readonly #kinds: EventsByKind;
 
-  constructor(db: Database, kinds: Kinds) {
+  constructor(db: Database, kinds: EventsByKind) {
     this.#db = db;
     this.#kinds = kinds;
   }
@@ -145,7 +148,7 @@ async function pause(
 
 async function holdIn(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   row: SettlementRow,
   { kind, message }: Alarm,
 ): Promise<void> {

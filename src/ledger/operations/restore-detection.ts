@@ -44,6 +44,6 @@ export async function isInDoubt(trx: Transaction<Tables>): Promise<boolean> {
 export async function refuseInDoubt(trx: Transaction<Tables>): Promise<void> {
   if (!(await isInDoubt(trx))) return;
   const message =
-    'the record may be an older copy, in which an address that a user has is free: none is given out';
+    'the database may have been restored from a backup: no address is assigned until the search for lost payments ends';
   throw new DomainError('RecordInDoubt', message);
 }

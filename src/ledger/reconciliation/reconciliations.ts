@@ -1,17 +1,19 @@
-import { sql, type Transaction } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import type { Alarm, AlertKind } from '../../domain/alerts.ts';
 import { WHOLE } from '../../domain/alerts.ts';
+import { highest } from '../../domain/bigint.ts';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { closeAlerts, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
-import { countedWith, endPass, type PassesView, readPasses, unreadOf } from './passes.ts';
 
 /** Position of the comparison: after the wallet `after`, or at the first one if that is null. */
 export interface PassCursor {
   readonly after: string | null;
   /** Pages that were ever compared. A page is committed only if this number has not changed. */
   readonly pages: bigint;
+  /** Number of passes that have ended. */
+  readonly passes: bigint;
 }
 
 export interface UnreadWallet {
@@ -29,6 +31,30 @@ export interface ComparedPage {
   readonly unread: readonly UnreadWallet[];
 }
 
+export interface EndedPass extends Tally {
+  readonly begunAt: Date;
+  readonly endedAt: Date;
+}
+
+export interface OpenPass extends Tally {
+  readonly begunAt: Date;
+  /** The wallet after which it continues; null at its beginning. */
+  readonly after: string | null;
+  /** Why its last round ended early; null if none did since the last page. */
+  readonly haltedBecause: string | null;
+}
+
+/** State of the comparison of balances with the database; `last` and `open` are both null if it never began. */
+export interface PassesView {
+  readonly last: EndedPass | null;
+  readonly open: OpenPass | null;
+  /** Exact up to 10,000; above that, PostgreSQL's estimate. */
+  readonly watched: number;
+  readonly unread: number;
+  /** A part of the wallets whose last comparison had no result, longest waiting first. */
+  readonly longestUnread: readonly Selectable<Tables['unreadWallet']>[];
+}
+
 const TOLD: readonly AlertKind[] = [
   'balance_difference',
   'confidential_pending',
@@ -38,6 +64,8 @@ const TOLD: readonly AlertKind[] = [
 const BEHIND = 'reconciliation_behind' as const;
 /** Rounds begin hourly: each one asks again for every unread wallet. */
 const ASKED_AGAIN_AFTER_MINUTES = 50;
+/** Counting ten million rows takes seconds. */
+const COUNTED = 10_000n;
 
 /**
  * Progress of the comparison of all wallets, in the order of their addresses, over any number of rounds and
@@ -58,7 +86,7 @@ export class Reconciliations {
       .onConflict((conflict) =>
         conflict.column('one').doUpdateSet({ begunAt: sql<Date>`coalesce(reconciliation.begun_at, now())` }),
       )
-      .returning(['after', 'pages'])
+      .returning(['after', 'pages', 'passes'])
       .executeTakeFirstOrThrow();
   }
 
@@ -79,10 +107,18 @@ export class Reconciliations {
     { pages }: PassCursor,
     { next, compared, tally, alarms, unread }: ComparedPage,
   ): Promise<boolean> {
+    const { wallets, accounts, differences } = tally;
     return this.#db.transaction().execute(async (trx) => {
       const moved = await trx
         .updateTable('reconciliation')
-        .set({ pages: pages + 1n, after: next, haltedBecause: null, ...countedWith(tally) })
+        .set((row) => ({
+          pages: pages + 1n,
+          after: next,
+          haltedBecause: null,
+          wallets: row('wallets', '+', BigInt(wallets)),
+          accounts: row('accounts', '+', BigInt(accounts)),
+          differences: row('differences', '+', BigInt(differences)),
+        }))
         .where('pages', '=', pages)
         .executeTakeFirstOrThrow();
       if (moved.numUpdatedRows === 0n) return false;
@@ -95,23 +131,99 @@ export class Reconciliations {
   }
 
   /** Stores why no wallet was compared from that position, unless another process has continued from it. */
-  async halt({ pages }: PassCursor, haltedBecause: string): Promise<void> {
+  async halt({ pages }: Pick<PassCursor, 'pages'>, haltedBecause: string): Promise<void> {
     await this.#db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
   }
 
-  passes(unreadShown: number): Promise<PassesView> {
-    return readPasses(this.#db, unreadShown);
+  /** The running and the last pass, with at most `longest` of the unread wallets. */
+  async passes(longest: number): Promise<PassesView> {
+    const row = await this.#db.selectFrom('reconciliation').selectAll().executeTakeFirst();
+    const longestUnread = await unreadOf(this.#db)
+      .selectAll('unreadWallet')
+      .orderBy('since')
+      .limit(longest)
+      .execute();
+    const [watched, unread] = [await watchedCount(this.#db), await unreadCount(this.#db)];
+    return { ...passesOf(row), watched, unread, longestUnread };
   }
 
   /** Raises or closes the alert about wallets that were not compared for too long, of one kind or of all. */
   async tell(kind?: WatchKind): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      const { now, ...standing } = await standingOf(trx, kind);
-      const alarm = behindAlarm(standing, now);
+      const { now, ...progress } = await progressOf(trx, kind);
+      const alarm = behindAlarm(progress, now);
       if (alarm !== null) await raiseAlert(trx, alarm);
       else await closeAlerts(trx, (row) => row.and([row('kind', '=', BEHIND), row('subject', '=', WHOLE)]));
     });
   }
+}
+
+/** Stores the running pass as the last complete one; after that none is running. */
+async function endPass(trx: Transaction<Tables>): Promise<void> {
+  await trx
+    .updateTable('reconciliation')
+    .set((row) => ({
+      passes: row('passes', '+', 1n),
+      begunAt: null,
+      comparedSince: sql<Date>`coalesce(begun_at, compared_since)`,
+      wallets: 0n,
+      accounts: 0n,
+      differences: 0n,
+      lastBegunAt: row.ref('begunAt'),
+      lastEndedAt: sql<Date>`now()`,
+      lastWallets: row.ref('wallets'),
+      lastAccounts: row.ref('accounts'),
+      lastDifferences: row.ref('differences'),
+    }))
+    .execute();
+}
+
+function passesOf(row: Selectable<Tables['reconciliation']> | undefined): Pick<PassesView, 'last' | 'open'> {
+  if (row === undefined) return { last: null, open: null };
+  const { begunAt, after, haltedBecause, lastBegunAt, lastEndedAt } = row;
+  return {
+    last:
+      lastBegunAt === null || lastEndedAt === null
+        ? null
+        : {
+            ...tallyOf(row.lastWallets, row.lastAccounts, row.lastDifferences),
+            begunAt: lastBegunAt,
+            endedAt: lastEndedAt,
+          },
+    open:
+      begunAt === null
+        ? null
+        : { ...tallyOf(row.wallets, row.accounts, row.differences), begunAt, after, haltedBecause },
+  };
+}
+
+function tallyOf(wallets: bigint, accounts: bigint, differences: bigint): Tally {
+  return { wallets: Number(wallets), accounts: Number(accounts), differences: Number(differences) };
+}
+
+/** Watched wallets, of one kind or of all, whose last comparison had no result. */
+function unreadOf(db: Database, kind?: WatchKind) {
+  const unread = db
+    .selectFrom('unreadWallet')
+    .innerJoin('watchedWallet', 'watchedWallet.address', 'unreadWallet.wallet');
+  return kind === undefined ? unread : unread.where('watchedWallet.kind', '=', kind);
+}
+
+async function unreadCount(db: Database, kind?: WatchKind): Promise<number> {
+  const { unread } = await unreadOf(db, kind)
+    .select((row) => row.fn.countAll<bigint>().as('unread'))
+    .executeTakeFirstOrThrow();
+  return Number(unread);
+}
+
+async function watchedCount(db: Database): Promise<number> {
+  const { rows } = await sql<{ readonly counted: bigint; readonly estimated: bigint }>`select
+      (select count(*) from (select from watched_wallet limit ${COUNTED}) as wallet) as counted,
+      (select reltuples::bigint from pg_class where oid = 'watched_wallet'::regclass) as estimated`.execute(
+    db,
+  );
+  const [{ counted, estimated } = { counted: 0n, estimated: 0n }] = rows;
+  return Number(counted < COUNTED ? counted : highest([counted, estimated]));
 }
 
 async function noteUnread(trx: Transaction<Tables>, unread: readonly UnreadWallet[]): Promise<void> {
@@ -127,7 +239,7 @@ async function noteUnread(trx: Transaction<Tables>, unread: readonly UnreadWalle
     .execute();
 }
 
-async function standingOf(
+async function progressOf(
   trx: Transaction<Tables>,
   kind: WatchKind | undefined,
 ): Promise<ReconciliationProgress & { readonly now: Date }> {
@@ -135,13 +247,10 @@ async function standingOf(
     .selectFrom('reconciliation')
     .select(['after', 'comparedSince', sql<Date>`now()`.as('now')])
     .executeTakeFirstOrThrow();
-  const { unread } = await unreadOf(trx, kind)
-    .select((one) => one.fn.countAll<bigint>().as('unread'))
-    .executeTakeFirstOrThrow();
   const longest = await unreadOf(trx, kind)
     .select(['unreadWallet.wallet', 'since', 'reason'])
     .orderBy('since')
     .limit(1)
     .executeTakeFirst();
-  return { ...row, unread: Number(unread), longest: longest ?? null };
+  return { ...row, unread: await unreadCount(trx, kind), longest: longest ?? null };
 }

@@ -12,9 +12,9 @@ import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts'
 import { nextLook } from '../retry-after.ts';
 import type { FoundBlock } from './findings.ts';
 import type { GapRow } from './gaps.ts';
-import { type CommitResult, upsertBlocks } from './scan.ts';
+import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
-import type { Matched } from './watched.ts';
+import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 export type BackfillRow = Readonly<Selectable<BackfillTable>>;
 
@@ -137,12 +137,13 @@ export class Backfills {
    */
   async record(
     of: BackfillTry,
-    matched: Matched<FoundBlock>,
+    { blocks, watchVersion }: Matched<FoundBlock>,
     progress?: BackfillProgress,
-  ): Promise<Exclude<CommitResult, 'overtaken'>> {
+  ): Promise<'committed' | StaleWatchSet> {
     return this.#change(of, async (trx, change) => {
-      const added = await upsertBlocks(trx, matched);
-      if (added === null) return 'unknown_version';
+      const stale = await staleWatchSet(trx, watchVersion);
+      if (stale !== null) return stale;
+      const added = await upsertBlocks(trx, blocks);
       await raiseMissed(trx, added);
       await change((row) => ({
         found: row('found', '+', added.length),

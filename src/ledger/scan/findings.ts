@@ -1,14 +1,15 @@
 import type { Transaction } from 'kysely';
 import type { Alarm } from '../../domain/alerts.ts';
 import { chunksOf } from '../../domain/chunks.ts';
-import type { BlockFinding, BlockHeader, Movement, Spend } from '../../domain/deposit.ts';
+import type { BlockFinding, BlockHeader, Outflow, Spend } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
 import { describeInflow } from '../../domain/quorum-result.ts';
-import { anyOf, type Tables } from '../database.ts';
+import { anyOf, anyOfNumbers, type Tables } from '../database.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from '../deposits/deposit-feed.ts';
 import { type Arrival, type Mismatch, mergeArrivals } from '../deposits/deposit-merge.ts';
 import { addDeposits, changeDeposits, holdWallets, ROWS_AT_ONCE } from '../deposits/deposit-writing.ts';
 import { givenRows } from '../deposits/given-rows.ts';
+import { alertSeizures } from '../deposits/seizures.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 
 /** Findings of a finalized block. `blockhash` is null if only its transactions were available. */
@@ -26,15 +27,48 @@ export async function recordFindings(
     finding.spends.map((spend) => ({ ...spend, slot })),
   );
   for (const part of chunksOf(spends, ROWS_AT_ONCE)) await recordSpends(trx, part);
-  const outflows = blocks.flatMap(({ header: { slot }, finding }) =>
-    finding.outflows.map((outflow) => ({ ...outflow, slot })),
-  );
-  for (const part of chunksOf(outflows, ROWS_AT_ONCE)) await recordOutflows(trx, part);
+  for (const part of chunksOf(outflowsOf(blocks), ROWS_AT_ONCE)) await recordOutflows(trx, part);
   return recordArrivals(
     trx,
     blocks.flatMap(({ header: { slot, blockhash, time }, finding }) =>
       finding.inflows.map((inflow) => ({ ...inflow, slot, blockhash, time })),
     ),
+  );
+}
+
+/**
+ * Removes the outflows of complete blocks that this reading does not show. One node reports outflows, so a rescan,
+ * which reads the block from another node, must be able to end the alert `balance_difference` of a false one.
+ */
+export async function removeOtherOutflows(
+  trx: Transaction<Tables>,
+  blocks: readonly FoundBlock[],
+): Promise<void> {
+  const read = blocks.filter(({ header }) => header.blockhash !== null);
+  if (read.length === 0) return;
+  await trx
+    .deleteFrom('outflow')
+    .where('slot', '=', anyOfNumbers(read.map(({ header }) => header.slot)))
+    .where((row) =>
+      row.not(
+        row.exists(
+          row
+            .selectFrom(givenRows('outflow', outflowsOf(read)))
+            .select('given.slot')
+            .whereRef('given.signature', '=', 'outflow.signature')
+            .whereRef('given.slot', '=', 'outflow.slot')
+            .whereRef('given.account', '=', 'outflow.account')
+            .whereRef('given.asset', '=', 'outflow.asset')
+            .whereRef('given.amount', '=', 'outflow.amount'),
+        ),
+      ),
+    )
+    .execute();
+}
+
+function outflowsOf(blocks: readonly FoundBlock[]) {
+  return blocks.flatMap(({ header: { slot }, finding }) =>
+    finding.outflows.map((outflow) => ({ ...outflow, slot })),
   );
 }
 
@@ -53,15 +87,17 @@ async function recordSpends(
 
 async function recordOutflows(
   trx: Transaction<Tables>,
-  outflows: readonly (Movement & { readonly slot: bigint })[],
+  outflows: readonly (Outflow & { readonly slot: bigint })[],
 ): Promise<void> {
-  const columns = ['signature', 'slot', 'account', 'asset', 'wallet', 'amount'] as const;
-  await trx
+  const columns = ['signature', 'slot', 'account', 'asset', 'wallet', 'amount', 'ownerSigned'] as const;
+  const stored = await trx
     .insertInto('outflow')
     .columns(columns)
     .expression(trx.selectFrom(givenRows('outflow', outflows)).select(columns))
     .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
     .execute();
+  await alertSeizures(trx, stored);
 }
 
 async function recordArrivals(

@@ -4,7 +4,7 @@ import type { DepositAddressState } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/slots.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
-import { NEWEST_FINAL } from '../deposits/ownership.ts';
+import { NEWEST_FINAL } from '../deposits/deposit-row.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 import { isRecord } from '../operations/restore-detection.ts';
 import { nextLook } from '../retry-after.ts';

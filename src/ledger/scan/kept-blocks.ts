@@ -25,12 +25,21 @@ const AUDIT_SLOTS = 2n * KEPT_SLOTS;
 /** More than the blocks between two prunings, so that the blocks of a long catch-up are soon pruned too. */
 const AT_MOST = 10_000;
 
+const ATTEMPTS_NEED = sql<bigint>`select min(blockhash_slot) from attempt where state in ('prepared', 'signed')`;
+
 /** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
 export class KeptBlocks {
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
+  }
+
+  /** The lowest slot whose blocks the scan or an open attempt needs from nodes; null if there is neither. */
+  async neededSlot(): Promise<bigint | null> {
+    const { rows } = await sql<{ slot: bigint | null }>`select least(
+      (${ATTEMPTS_NEED}), (select slot from scan_cursor)) as slot`.execute(this.#db);
+    return rows[0]?.slot ?? null;
   }
 
   /** Deletes headers more than `keptSlots` behind the cursor that no unfinished work needs. Returns the number. */
@@ -71,7 +80,7 @@ export class KeptBlocks {
  */
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
-    (select min(blockhash_slot) from attempt where state in ('prepared', 'signed')),
+    (${ATTEMPTS_NEED}),
     (select min(from_slot) from scan_gap where state = 'open'),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
     (select greatest(coalesce((select max(slot) from block where slot < min(from_slot)), min(from_slot)), ${auditFrom})

@@ -2,9 +2,8 @@ import { sql, type Transaction } from 'kysely';
 import { type BlockName, isParent } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Tables } from '../database.ts';
+import type { Database, Locked, Tables } from '../database.ts';
 import { dropPassed } from '../deposits/deposit-writing.ts';
-import type { Locked } from '../locked.ts';
 
 /** The last linked, scanned, committed block. */
 export type Cursor = BlockName;

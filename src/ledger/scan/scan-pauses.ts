@@ -4,19 +4,7 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Database, Tables } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
-export type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
-
-/** The scan is paused: no block is read, staged or committed. */
-export class ScanPaused extends DomainError {
-  readonly pause: ScanPauseRow;
-
-  constructor(pause: ScanPauseRow) {
-    super('ScanPaused', `${pause.actor} paused the scan: ${pause.reason}`, {
-      since: pause.since.toISOString(),
-    });
-    this.pause = pause;
-  }
-}
+type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
 
 /** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
 export class ScanPauses {
@@ -59,7 +47,9 @@ export class ScanPauses {
 /** Throws ScanPaused. While the transaction holds the lock of the cursor, no pause begins. */
 export async function assertNotPaused(db: Database): Promise<void> {
   const pause = await openPause(db);
-  if (pause !== undefined) throw new ScanPaused(pause);
+  if (pause === undefined) return;
+  const { actor, reason, since } = pause;
+  throw new DomainError('ScanPaused', `${actor} paused the scan: ${reason}`, { since: since.toISOString() });
 }
 
 /** The cursor's slot, or null. Until the transaction ends it stays, and no pause begins. Throws ScanPaused. */

@@ -1,20 +1,39 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { isSameBlock } from '../../domain/block-link.ts';
-import type { BlockHeader } from '../../domain/deposit.ts';
+import type { BlockFinding, BlockHeader } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { Database, Tables } from '../database.ts';
 import type { Arrival } from '../deposits/deposit-merge.ts';
-import { appendBlocks, HEADER, insertHeaders, type MatchedBlock, namedBlocks } from './blocks.ts';
-import { type FoundBlock, recordFindings } from './findings.ts';
-import { type Cursor, lockCursor, readCursor } from './scan-cursor.ts';
+import { givenRows } from '../deposits/given-rows.ts';
+import { type FoundBlock, recordFindings, removeOtherOutflows } from './findings.ts';
+import {
+  assertLinked,
+  type Cursor,
+  type LockedCursor,
+  lockCursor,
+  moveCursor,
+  readCursor,
+} from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
-import { type Matched, withNewestWatchSet } from './watched.ts';
+import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
-/**
- * `overtaken`: another scanner moved the cursor: read it again. `unknown_version`: this database never had the
- * version of the watch set, so it was restored: read the watch set again too.
- */
-export type CommitResult = 'committed' | 'overtaken' | 'unknown_version';
+export interface MatchedBlock {
+  readonly header: BlockHeader;
+  readonly finding: BlockFinding;
+}
+
+const HEADER = [
+  'slot',
+  'blockhash',
+  'parentSlot',
+  'previousBlockhash',
+  'height',
+  'time',
+] as const satisfies readonly (keyof BlockHeader)[];
+
+/** `overtaken`: another scanner moved the cursor: read it again. */
+export type CommitResult = 'committed' | 'overtaken' | StaleWatchSet;
 
 /** The cursor, the headers behind it, and the only way to move it: with the findings of the next blocks. */
 export class Scan {
@@ -59,29 +78,34 @@ export class Scan {
    */
   async commit({
     expected,
-    ...matched
+    blocks,
+    watchVersion,
   }: Matched<MatchedBlock> & { readonly expected: Cursor }): Promise<CommitResult> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
-      const last = matched.blocks.at(-1)?.header;
+      const last = blocks.at(-1)?.header;
       if (cursor === null || last === undefined) return 'overtaken';
       if (isSameBlock(cursor, last)) return 'committed';
       if (!isSameBlock(cursor, expected)) return 'overtaken';
       await assertNotPaused(trx);
-      const blocks = await withNewestWatchSet(trx, matched);
-      if (blocks === null) return 'unknown_version';
+      const stale = await staleWatchSet(trx, watchVersion);
+      if (stale !== null) return stale;
       await appendBlocks(trx, cursor, blocks);
       return 'committed';
     });
   }
 
   /**
-   * Stores missing findings of blocks behind the cursor, which stays. Idempotent. Throws InvalidRequest for a block
-   * above the cursor, NodeFault for a block that the stored headers contradict.
+   * Stores missing findings of blocks behind the cursor, which stays. They may lack wallets that were added since.
+   * Idempotent. Throws InvalidRequest for a block above the cursor, NodeFault for a block that the stored headers
+   * contradict.
    */
-  async upsert(matched: Matched<FoundBlock>): Promise<Exclude<CommitResult, 'overtaken'>> {
-    const added = await this.#db.transaction().execute((trx) => upsertBlocks(trx, matched));
-    return added === null ? 'unknown_version' : 'committed';
+  async upsert({ blocks, watchVersion }: Matched<FoundBlock>): Promise<'committed' | 'unknown_version'> {
+    return this.#db.transaction().execute(async (trx) => {
+      if ((await staleWatchSet(trx, watchVersion)) === 'unknown_version') return 'unknown_version';
+      await upsertBlocks(trx, blocks);
+      return 'committed';
+    });
   }
 
   /** Headers of the committed blocks from slot `from` to slot `to`, both included, lowest first. */
@@ -96,13 +120,76 @@ export class Scan {
   }
 }
 
-/** {@link Scan.upsert} in this transaction. Returns newly finalized arrivals, or null for an unknown version. */
+/** Stores missing findings in this transaction: see {@link Scan.upsert}. Returns newly finalized arrivals. */
 export async function upsertBlocks(
   trx: Transaction<Tables>,
-  matched: Matched<FoundBlock>,
-): Promise<readonly Arrival[] | null> {
-  const blocks = await withNewestWatchSet(trx, matched);
-  if (blocks === null) return null;
-  const added = await recordFindings(trx, await namedBlocks(trx, blocks));
+  blocks: readonly FoundBlock[],
+): Promise<readonly Arrival[]> {
+  const named = await namedBlocks(trx, blocks);
+  await removeOtherOutflows(trx, blocks);
+  const added = await recordFindings(trx, named);
   return [...new Map(added.map((arrival) => [depositKey(arrival), arrival])).values()];
+}
+
+/** Commits blocks after the cursor and returns the new cursor. Throws IllegalTransition if they are not linked. */
+export async function appendBlocks(
+  trx: Transaction<Tables>,
+  cursor: LockedCursor,
+  blocks: readonly MatchedBlock[],
+): Promise<LockedCursor> {
+  const headers = blocks.map(({ header }) => header);
+  assertLinked(cursor, headers);
+  await insertHeaders(trx, headers);
+  await recordFindings(trx, blocks);
+  const { slot, blockhash, height } = headers.at(-1) ?? cursor;
+  return moveCursor(trx, cursor, { slot, blockhash, height });
+}
+
+async function insertHeaders(trx: Transaction<Tables>, headers: readonly BlockHeader[]): Promise<void> {
+  await trx
+    .insertInto('block')
+    .columns(HEADER)
+    .expression(trx.selectFrom(givenRows('block', headers)).select(HEADER))
+    .execute();
+}
+
+/** Nulls if the slot has no stored header. `isSkipped`: the next header shows that it has no block. */
+interface RecordedBlock {
+  readonly slot: bigint;
+  readonly blockhash: string | null;
+  readonly time: bigint | null;
+  readonly isSkipped: boolean;
+}
+
+/**
+ * Adds the stored hashes and times to blocks up to the cursor. Throws InvalidRequest for a block above it, NodeFault
+ * for a block that the stored headers contradict.
+ */
+async function namedBlocks(
+  trx: Transaction<Tables>,
+  blocks: readonly FoundBlock[],
+): Promise<readonly FoundBlock[]> {
+  const cursor = await readCursor(trx);
+  const slots = blocks.map(({ header }) => header.slot.toString());
+  // The parent of the next header shows it: the slot has a block unless the parent is below it.
+  const { rows } = await sql<RecordedBlock>`
+    select given.slot, block.blockhash, block.time, block.slot is null and next.parent_slot < given.slot as "isSkipped"
+    from unnest(${slots}::bigint[]) as given(slot)
+    left join block on block.slot = given.slot
+    left join lateral (select parent_slot from block where block.slot > given.slot order by block.slot limit 1) next
+      on true`.execute(trx);
+  const recorded = new Map(rows.map((row) => [row.slot, row]));
+  return blocks.map(({ header, finding }) => {
+    const { slot } = header;
+    const context = { slot: slot.toString() };
+    if (cursor === null || slot > cursor.slot)
+      throw new DomainError('InvalidRequest', `block ${slot} is above the cursor`, context);
+    const onRecord = recorded.get(slot);
+    const blockhash = onRecord?.blockhash ?? header.blockhash;
+    if (onRecord?.isSkipped === true || (header.blockhash ?? blockhash) !== blockhash)
+      throw new DomainError('NodeFault', `block ${slot} is not the one that is on record`, context);
+    // The stored time is a quorum's.
+    const time = typeof onRecord?.blockhash === 'string' ? onRecord.time : header.time;
+    return { header: { ...header, blockhash, time }, finding };
+  });
 }

@@ -3,12 +3,11 @@ import { z } from 'zod';
 import { isSameBlock } from '../../domain/block-link.ts';
 import { NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/slots.ts';
-import type { Database, Tables } from '../database.ts';
-import { toJson } from '../to-json.ts';
-import { appendBlocks, type MatchedBlock } from './blocks.ts';
+import { type Database, type Tables, toJson } from '../database.ts';
+import { appendBlocks, type MatchedBlock } from './scan.ts';
 import { type Cursor, lockCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
-import { type Matched, withNewestWatchSet } from './watched.ts';
+import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 /** Blocks that were scanned ahead of the cursor; `parentSlot` and `previousBlockhash` are those of the first one. */
 export type StagedRangeRow = Readonly<Omit<Selectable<Tables['stagedRange']>, 'blocks'>>;
@@ -34,12 +33,13 @@ export class StagedRanges {
   async stage({
     from,
     to,
-    ...matched
-  }: Matched<MatchedBlock> & Slots): Promise<'staged' | 'unknown_version'> {
+    blocks: found,
+    watchVersion,
+  }: Matched<MatchedBlock> & Slots): Promise<'staged' | StaleWatchSet> {
     return this.#db.transaction().execute(async (trx) => {
       await assertNotPaused(trx);
-      const found = await withNewestWatchSet(trx, matched);
-      if (found === null) return 'unknown_version';
+      const stale = await staleWatchSet(trx, watchVersion);
+      if (stale !== null) return stale;
       const first = found[0]?.header;
       if (first === undefined) {
         await trx.deleteFrom('stagedRange').where('fromSlot', '=', from).execute();
@@ -112,7 +112,7 @@ const stagedBlocks = z.array(
     }),
     finding: z.object({
       inflows: z.array(z.object({ ...movement, reason: z.enum(NOT_CREDITED_REASONS).nullable() })),
-      outflows: z.array(z.object(movement)),
+      outflows: z.array(z.object({ ...movement, ownerSigned: z.boolean() })),
       spends: z.array(z.object({ signature: z.string(), wallet: z.string(), error: z.string().nullable() })),
     }),
   }),

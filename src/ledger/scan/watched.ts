@@ -2,10 +2,8 @@ import { randomInt } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { RecordedSpend } from '../../domain/spends.ts';
+import { readInOneQuery } from '../connection.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
-import { readInOneQuery } from '../one-query.ts';
-import { WalletHistory } from '../settlements/wallet-history.ts';
 
 export interface WatchedWallet {
   readonly address: string;
@@ -18,24 +16,18 @@ export interface WatchDifference {
   readonly wallets: readonly WatchedWallet[];
 }
 
-/** Reads inside a transaction. While it holds its locks, no other connection may be used. */
-export interface RecordView {
-  /** The watched wallets among these addresses. */
-  readonly among: (addresses: readonly string[]) => Promise<ReadonlyMap<string, WatchKind>>;
-  /** Our own attempts among these signatures. */
-  readonly recordOf: (signatures: readonly string[]) => Promise<ReadonlyMap<string, RecordedSpend>>;
-}
-
 /** Findings with the watch set of `watchVersion`. */
 export interface Matched<Found> {
   readonly blocks: readonly Found[];
   readonly watchVersion: bigint;
-  /** All of `blocks` again, each with its findings for the added wallets too. */
-  readonly rematch: (
-    added: readonly WatchedWallet[],
-    record: RecordView,
-  ) => readonly Found[] | Promise<readonly Found[]>;
 }
+
+/**
+ * Why findings cannot be committed. `watch_set_changed`: wallets were added since: match the blocks again with
+ * {@link Watched.since}. `unknown_version`: this database never had the version, so it was restored: load the watch
+ * set again.
+ */
+export type StaleWatchSet = 'watch_set_changed' | 'unknown_version';
 
 /**
  * All watched wallets, each with the version that added it; none is ever removed. A copy in memory of version v and
@@ -85,6 +77,17 @@ export class Watched {
 
   async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
     return kindsOf(this.#db, addresses);
+  }
+
+  /**
+   * Runs `work` while no wallet is added. PostgreSQL ends a hold that takes too long, so a commit compares versions
+   * all the same.
+   */
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    return this.#db.transaction().execute(async (trx) => {
+      await holdVersion(trx);
+      return work();
+    });
   }
 
   /** Adds wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */
@@ -177,23 +180,16 @@ async function addedBetween(db: Database, after: bigint, to: bigint): Promise<re
     .execute();
 }
 
-/**
- * The blocks with findings of the newest watch set, which is locked until the transaction ends. Null if this
- * database never had their version: it was restored, and all its data in memory must be loaded again.
- */
-export async function withNewestWatchSet<Found>(
+/** Null if `version` is the newest one, which stays so until the transaction ends. */
+export async function staleWatchSet(
   trx: Transaction<Tables>,
-  { blocks, watchVersion, rematch }: Matched<Found>,
-): Promise<readonly Found[] | null> {
-  const { version } = await trx
-    .selectFrom('watchVersion')
-    .select('version')
-    .forShare()
-    .executeTakeFirstOrThrow();
-  if (version === watchVersion) return blocks;
-  if (!(await isKnown(trx, watchVersion))) return null;
-  return rematch(await addedBetween(trx, watchVersion, version), {
-    among: (addresses) => kindsOf(trx, addresses),
-    recordOf: (signatures) => new WalletHistory(trx).recordOf(signatures),
-  });
+  version: bigint,
+): Promise<StaleWatchSet | null> {
+  if ((await holdVersion(trx)) === version) return null;
+  return (await isKnown(trx, version)) ? 'watch_set_changed' : 'unknown_version';
+}
+
+async function holdVersion(trx: Transaction<Tables>): Promise<bigint> {
+  const row = await trx.selectFrom('watchVersion').select('version').forShare().executeTakeFirstOrThrow();
+  return row.version;
 }

@@ -8,12 +8,10 @@ import {
 import { EXPIRED, isPaidByDead, type StatusReason } from '../../domain/settlement.ts';
 import type { Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import type { Kinds } from '../webhooks/subject-events.ts';
 import { type AttemptOutcome, type AttemptRow, illegal } from './attempt-row.ts';
 import { returnNonce } from './nonces.ts';
 import { landReservations, releaseReservations } from './reservations.ts';
-import type { SettlementRow } from './settlement-row.ts';
-import { enterStatus } from './settlement-status.ts';
+import { type EventsByKind, enterStatus, type SettlementRow } from './settlement-row.ts';
 
 /**
  * Moves the settlement in the transaction that stores the attempt's end. The caller holds the settlement's lock and
@@ -21,7 +19,7 @@ import { enterStatus } from './settlement-status.ts';
  */
 export async function afterSettlement(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   settlement: SettlementRow,
   settled: AttemptRow,
   { reason, mayPass = false }: AttemptOutcome,
@@ -44,7 +42,7 @@ export async function afterSettlement(
 
 async function enterNext(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   { id, status }: SettlementRow,
   settled: AttemptRow,
   { goesOn, reason }: { readonly goesOn: boolean; readonly reason: StatusReason | null },
@@ -61,7 +59,7 @@ async function enterNext(
 /** These bytes never land again. The next attempt waits; after too many failures an operator decides. */
 async function prepareAgain(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   { settlementId: id, n }: AttemptRow,
   reason: StatusReason | null,
 ): Promise<void> {

@@ -1,16 +1,14 @@
 import type { Selectable } from 'kysely';
+import type { AttemptState } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { mayFollow, type StatusReason } from '../../domain/settlement.ts';
-import { type AttemptState, anyOf, type Database, type Tables } from '../database.ts';
+import { anyOf, type Database, type Tables } from '../database.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
 /** One transaction of a settlement. `message` is base64, `messageHash` the SHA-256 in hex. */
-export type AttemptRow = Readonly<Omit<Selectable<Tables['attempt']>, 'createsAccount'>> & {
-  /** Whether it creates the receiver's token account; null for other kinds and older workers. */
-  readonly createsAccount?: boolean | null;
-};
+export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
 
-/** `slot` is required unless `dead`, `proof` if `dead`; the proof is JSON, bigint as decimal strings. */
+/** `slot` is required unless `dead`, `proof` if `dead`. The proof is stored as JSON, bigint as decimal strings. */
 export interface AttemptOutcome {
   readonly state: 'landed' | 'failed' | 'dead';
   readonly slot?: bigint;

@@ -3,10 +3,8 @@ import { SigningTimes } from '../../domain/backpressure.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
 import { violates } from '../connection.ts';
-import type { Database, Tables } from '../database.ts';
+import { type Database, type Tables, toJson } from '../database.ts';
 import { GENERATION } from '../operations/restore-detection.ts';
-import { toJson } from '../to-json.ts';
-import type { Kinds } from '../webhooks/subject-events.ts';
 import { afterSettlement } from './attempt-end.ts';
 import {
   type AttemptOutcome,
@@ -20,8 +18,7 @@ import {
 } from './attempt-row.ts';
 import { leaseNonce, lockFreeNonce } from './nonces.ts';
 import { type ReservationInput, reserveFunds, Short, type Shortage } from './reservations.ts';
-import { lockSettlement, type SettlementRow } from './settlement-row.ts';
-import { enterStatus } from './settlement-status.ts';
+import { type EventsByKind, enterStatus, lockSettlement, type SettlementRow } from './settlement-row.ts';
 import { stopOf } from './stops.ts';
 
 export type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
@@ -39,7 +36,10 @@ export type NewAttempt = Omit<
   | 'generation'
   | 'createdAt'
   | 'endedAt'
+  | 'createsAccount'
 > & {
+  /** Default: false. */
+  readonly createsAccount?: boolean;
   /** The buyer's signatures, base58, one for each signer; null where the key is ours. Default: none. */
   readonly signatures?: readonly (string | null)[];
   /** A key of this process has signed it: it may be sent only if the row is stored. */
@@ -56,11 +56,11 @@ export type PrepareResult =
 /** The transactions of settlements. Every step is idempotent. */
 export class Attempts {
   readonly #db: Database;
-  readonly #kinds: Kinds;
+  readonly #kinds: EventsByKind;
   /** Signing times of the attempts whose signatures this process has stored. */
   readonly signings = new SigningTimes();
 
-  constructor(db: Database, kinds: Kinds) {
+  constructor(db: Database, kinds: EventsByKind) {
     this.#db = db;
     this.#kinds = kinds;
   }
@@ -220,7 +220,7 @@ export class Attempts {
 
 async function prepareIn(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   input: NewAttempt,
   reserve: readonly ReservationInput[],
 ): Promise<PrepareResult> {
@@ -249,7 +249,6 @@ async function prepareIn(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await kinds[settlement.kind]?.prepared?.(trx, settlement, attempt);
   await enterStatus(trx, kinds, settlementId, 'preparing');
   if (isSigned) await enterStatus(trx, kinds, settlementId, 'sending');
   // Last: other preparations for these wallets wait from here until the transaction ends.
@@ -261,7 +260,7 @@ async function prepareIn(
 /** The caller holds the settlement's lock and has seen the attempt live under it. */
 async function signIn(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   settlement: SettlementRow,
   { n, state }: AttemptRow,
   signatures: readonly (string | null)[],

@@ -10,11 +10,9 @@ import {
 } from '../../domain/settlement.ts';
 import type { Tables } from '../database.ts';
 import { closeAlerts, noteJudged } from '../operations/alerts.ts';
-import type { Kinds } from '../webhooks/subject-events.ts';
 import { type AttemptRow, attemptsOf } from './attempt-row.ts';
 import { releaseReservations } from './reservations.ts';
-import { lockIfKnown } from './settlement-row.ts';
-import { enterStatus } from './settlement-status.ts';
+import { type EventsByKind, enterStatus, lockIfKnown } from './settlement-row.ts';
 
 /**
  * Judges an alert as false, open or closed by a resume, that a dead attempt of the settlement has landed. The
@@ -22,7 +20,7 @@ import { enterStatus } from './settlement-status.ts';
  */
 export async function judgeLandingFalse(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   id: string,
   note: OperatorNote,
 ): Promise<boolean> {

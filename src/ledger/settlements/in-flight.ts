@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import type { AttemptState } from '../../domain/attempt.ts';
 import type { Ends, Unsent } from '../../domain/backpressure.ts';
-import type { AttemptState, Database } from '../database.ts';
+import type { Database } from '../database.ts';
 
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 

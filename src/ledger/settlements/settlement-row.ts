@@ -1,12 +1,16 @@
-import type { Selectable, Transaction } from 'kysely';
+import { type Selectable, sql, type Transaction } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import {
   PAID_ALREADY,
+  PAID_BY_DEAD,
   type SettlementStatus,
   type StatusReason,
   settlementId,
+  statesBefore,
 } from '../../domain/settlement.ts';
 import type { Database, Tables } from '../database.ts';
+import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
 
 /** One obligation that must reach the chain at most once. */
 export interface SettlementRow {
@@ -86,4 +90,102 @@ export async function requestSettlements(
 
 export function noSettlement(id: string): DomainError {
   return new DomainError('NotFound', `there is no settlement ${id}`, { settlementId: id });
+}
+
+export interface Before {
+  readonly status: SettlementStatus;
+  readonly code: string | null;
+}
+
+/** The part of a kind that runs in the transaction that changes its settlement, and under its lock. */
+export interface KindEvents {
+  /**
+   * `confirmed`: callers are served once a node shows the settlement confirmed; an alert is raised if a fork reverts
+   * that. Default: they wait for `finalized`.
+   */
+  readonly answersAt?: 'confirmed';
+  /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted it. */
+  changed?(trx: Transaction<Tables>, settlement: SettlementRow, before: Before): Promise<void>;
+  /** An attempt has landed, failed or died; the settlement is moved after this. */
+  ended?(
+    trx: Transaction<Tables>,
+    settlement: SettlementRow,
+    attempt: AttemptRow,
+    outcome: AttemptOutcome,
+  ): Promise<void>;
+}
+
+/** By kind. A kind that is not among them has no callbacks. */
+export type EventsByKind = Readonly<Partial<Record<string, KindEvents>>>;
+
+/**
+ * Compare-and-set under the settlement's lock. Calls `changed` of the kind if the status or the reason code differs.
+ * Throws IllegalTransition if the state machine forbids `to`. A settlement that a dead attempt has paid can only be
+ * cancelled, unless that payment `isDisproved`.
+ */
+export async function enterStatus(
+  trx: Transaction<Tables>,
+  kinds: EventsByKind,
+  id: string,
+  to: SettlementStatus,
+  reason: StatusReason | null = null,
+  { isDisproved = false } = {},
+): Promise<SettlementRow> {
+  const entered = await trx
+    .updateTable('settlement')
+    .from((row) =>
+      row
+        .selectFrom('settlement as old')
+        .select(['old.status as oldStatus', 'old.reasonCode as oldCode'])
+        .where('old.id', '=', id)
+        .as('before'),
+    )
+    .set({
+      status: to,
+      reasonCode: reason?.code ?? null,
+      reasonMessage: reason?.message ?? null,
+      ...(to === 'confirmed' ? { wasConfirmed: true } : {}),
+      updatedAt: sql<Date>`now()`,
+    })
+    .where('settlement.id', '=', id)
+    .where('settlement.status', 'in', statesBefore(to))
+    .$if(to !== 'cancelled' && !isDisproved, (query) =>
+      query.where('settlement.reasonCode', 'is distinct from', PAID_BY_DEAD),
+    )
+    .returningAll('settlement')
+    .returning(['before.oldStatus', 'before.oldCode'])
+    .executeTakeFirst();
+  if (entered === undefined) {
+    const message = `settlement ${id} may not become ${to} from where it is`;
+    throw new DomainError('IllegalTransition', message, { id, to });
+  }
+  const { oldStatus, oldCode, ...stored } = entered;
+  const row = toSettlementRow(stored);
+  const events = kinds[row.kind];
+  const before = { status: oldStatus, code: oldCode };
+  if (oldStatus === row.status && oldCode === stored.reasonCode) return row;
+  if (events?.answersAt === 'confirmed') await alertTakenBack(trx, row);
+  await events?.changed?.(trx, row, before);
+  return row;
+}
+
+const TAKEN_BACK = 'confirmed_taken_back';
+/** What happened to a settlement that is no longer confirmed, for the alert. */
+const NOW: Readonly<Partial<Record<SettlementStatus, string>>> = {
+  sending: 'its bytes are sent again',
+  failed: 'it has failed on another fork',
+  dead: 'it is proved dead',
+};
+
+/** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */
+async function alertTakenBack(
+  trx: Transaction<Tables>,
+  { id: subject, status, wasConfirmed }: SettlementRow,
+): Promise<void> {
+  if (status === 'finalized')
+    await closeAlerts(trx, (row) => row.and([row('kind', '=', TAKEN_BACK), row('subject', '=', subject)]));
+  const now = NOW[status];
+  if (!wasConfirmed || now === undefined) return;
+  const message = `a fork has taken back ${subject}, which was confirmed, and may have been served; ${now}`;
+  await raiseAlert(trx, { kind: TAKEN_BACK, subject, message });
 }

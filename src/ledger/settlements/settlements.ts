@@ -16,12 +16,17 @@ import {
 } from '../../domain/settlement.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { closeAlerts } from '../operations/alerts.ts';
-import type { Kinds } from '../webhooks/subject-events.ts';
 import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { judgeLandingFalse } from './false-landing.ts';
 import { releaseReservations } from './reservations.ts';
-import { lockSettlement, noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
-import { enterStatus } from './settlement-status.ts';
+import {
+  type EventsByKind,
+  enterStatus,
+  lockSettlement,
+  noSettlement,
+  type SettlementRow,
+  toSettlementRow,
+} from './settlement-row.ts';
 import { doubtOf } from './stops.ts';
 
 export type { SettlementRow } from './settlement-row.ts';
@@ -37,9 +42,9 @@ const UNFINISHED_AT_ONCE = 500;
 /** Obligations that must reach the chain at most once. Every step is idempotent. */
 export class Settlements {
   readonly #db: Database;
-  readonly #kinds: Kinds;
+  readonly #kinds: EventsByKind;
 
-  constructor(db: Database, kinds: Kinds) {
+  constructor(db: Database, kinds: EventsByKind) {
     this.#db = db;
     this.#kinds = kinds;
   }
@@ -196,7 +201,7 @@ export class Settlements {
 /** The sums of reservations are locked last: see `reserveFunds`. */
 async function endUnpaid(
   trx: Transaction<Tables>,
-  kinds: Kinds,
+  kinds: EventsByKind,
   id: string,
   reason: StatusReason,
 ): Promise<SettlementRow> {

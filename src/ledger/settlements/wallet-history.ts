@@ -1,19 +1,16 @@
 import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
-import { SOL } from '../../domain/deposit-asset.ts';
-import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
-import type { RecordedSpend } from '../../domain/spends.ts';
 import { anyOf, type Database } from '../database.ts';
-import { GENERATION } from '../operations/restore-detection.ts';
-import { LIVE } from './attempt-row.ts';
 
-/** A withdrawal without an attempt that has paid it, or may yet. */
-export interface UnpaidWithdrawal {
-  readonly id: string;
-  readonly destination: string;
-  readonly asset: string;
-  /** Rejected, cancelled or failed: the customer may have the money back. */
-  readonly ended: boolean;
+/** The attempt of a transaction that a wallet of ours may have signed. */
+export interface RecordedSpend {
+  readonly settlementId: string;
+  readonly n: number;
+  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+  readonly isAdopted: boolean;
+  /** `slot`: block of a landed or failed attempt. `error`: of a failed one. */
+  readonly slot: bigint | null;
+  readonly error: string | null;
 }
 
 /** How far the history of each hot wallet is judged, and the attempts that the database has of its signatures. */
@@ -114,68 +111,49 @@ export class WalletHistory {
       .executeTakeFirst();
     return attempt ?? null;
   }
+}
 
-  /**
-   * Withdrawals that a transaction naming these addresses may have paid, as destination or mint. `anyToken`: the
-   * transaction hides who received its tokens. No attempt of theirs has landed or may land. They are unfinished, or
-   * ended no earlier than a day before the database was last known to be unbroken.
-   */
-  async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
-    const { lately } = await this.#db
-      .selectNoFrom(
-        sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
-      )
-      .executeTakeFirstOrThrow();
-    // Few are unfinished or ended lately: an index finds these first, and the addresses are compared afterwards.
-    const rows = await this.#db
-      .with(
-        (cte) => cte('unpaid').materialized(),
-        () => this.#unpaidSettlements(lately),
-      )
-      .selectFrom('unpaid')
-      .innerJoin('withdrawal', 'withdrawal.id', 'unpaid.id')
-      .select(['withdrawal.id', 'destination', 'asset', 'status'])
-      .where((row) =>
-        row.or([
-          row('destination', '=', anyOf(named)),
-          row('asset', '=', anyOf(named)),
-          ...(anyToken ? [row('asset', '<>', SOL)] : []),
-        ]),
-      )
-      .where((row) =>
-        row.not(
-          row.exists(
-            row
-              .selectFrom('attempt')
-              .select('n')
-              .whereRef('attempt.settlementId', '=', 'withdrawal.id')
-              // A live attempt of an older epoch comes from a backup: a later one, which is lost, may have paid.
-              .where((of) =>
-                of.or([
-                  of('attempt.state', '=', 'landed'),
-                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', GENERATION)]),
-                ]),
-              ),
-          ),
-        ),
-      )
-      .execute();
-    return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
+/** A finalized transaction that a hot wallet signed, as the scan found it. */
+export interface ScannedSpend {
+  readonly signature: string;
+  readonly slot: bigint;
+  /** Stored for so long that nodes have had the time to return it. */
+  readonly isOverdue: boolean;
+}
+
+/** Nodes that lag or restart are back by then. */
+const PATIENCE = sql`interval '10 minutes'`;
+
+/** Transactions that hot wallets signed, found by the scan in linked blocks. */
+export class Spends {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
   }
 
-  #unpaidSettlements(lately: Date) {
+  /** Oldest first. Spends from before the wallet's history began are never judged. */
+  async unjudged(wallet: string, limit: number): Promise<readonly ScannedSpend[]> {
     return this.#db
-      .selectFrom('settlement')
-      .select(['id', 'status'])
-      .where('kind', '=', WITHDRAWAL)
-      .where('status', 'in', UNFINISHED)
-      .unionAll(
-        this.#db
-          .selectFrom('settlement')
-          .select(['id', 'status'])
-          .where('kind', '=', WITHDRAWAL)
-          .where('status', 'in', UNPAID_ENDS)
-          .where('updatedAt', '>', lately),
-      );
+      .selectFrom('spend')
+      .innerJoin('walletHistory', 'walletHistory.wallet', 'spend.wallet')
+      .select(['spend.signature', 'spend.slot'])
+      .select(sql<boolean>`spend.seen_at < now() - ${PATIENCE}`.as('isOverdue'))
+      .where('spend.wallet', '=', wallet)
+      .where('spend.judged', '=', false)
+      .whereRef('spend.slot', '>', 'walletHistory.fromSlot')
+      .orderBy('spend.slot')
+      .limit(limit)
+      .execute();
+  }
+
+  /** Marks spends whose results are stored. */
+  async markJudged(wallet: string, signatures: readonly string[]): Promise<void> {
+    await this.#db
+      .updateTable('spend')
+      .set({ judged: true })
+      .where('wallet', '=', wallet)
+      .where('signature', '=', anyOf(signatures))
+      .execute();
   }
 }

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Database, Tables } from '../database.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 
@@ -7,47 +7,37 @@ export const MOST_AT_ONCE = 2_000;
 
 /** Makes dead letters of an endpoint, or of one event, wait again. Returns their number. Closes their alert. */
 export async function replayDead(db: Database, endpoint: string, eventId?: string): Promise<number> {
-  let replayed = 0;
-  for (let after = 0n; ; ) {
-    const dead = await deadOf(db, endpoint, after, eventId);
-    const last = dead.at(-1);
-    if (last === undefined) break;
-    replayed += await revive(db, endpoint, dead);
-    after = last;
+  let [replayed, after] = [0, 0n];
+  for (let batch = MOST_AT_ONCE; batch === MOST_AT_ONCE; replayed += batch) {
+    const revived = await revive(db, endpoint, after, eventId);
+    batch = revived.length;
+    // A delivery that is dead again by now is not revived twice.
+    for (const { sequence } of revived) if (sequence > after) after = sequence;
   }
   await db.transaction().execute((trx) => closeWhereNoneIsLeft(trx, endpoint));
   return replayed;
 }
 
-async function deadOf(
-  db: Database,
-  endpoint: string,
-  after: bigint,
-  eventId: string | undefined,
-): Promise<readonly bigint[]> {
-  let query = db
+function revive(db: Database, endpoint: string, after: bigint, eventId: string | undefined) {
+  const oldest = db
     .selectFrom('webhookDelivery')
     .select('sequence')
     .where('endpoint', '=', endpoint)
     .where('state', '=', 'dead')
-    .where('sequence', '>', after);
-  if (eventId !== undefined)
-    query = query.where((row) =>
-      row('sequence', 'in', row.selectFrom('webhookEvent').select('sequence').where('id', '=', eventId)),
-    );
-  const rows = await query.orderBy('sequence').limit(MOST_AT_ONCE).execute();
-  return rows.map(({ sequence }) => sequence);
-}
-
-async function revive(db: Database, endpoint: string, sequences: readonly bigint[]): Promise<number> {
-  const revived = await db
+    .where('sequence', '>', after)
+    .$if(eventId !== undefined, (query) =>
+      query.where('sequence', '=', sql<bigint>`(select sequence from webhook_event where id = ${eventId})`),
+    )
+    .orderBy('sequence')
+    .limit(MOST_AT_ONCE);
+  return db
     .updateTable('webhookDelivery')
     .set({ state: 'waiting', settledAt: null, handedAt: null, attempts: 0 })
     .where('endpoint', '=', endpoint)
-    .where('sequence', 'in', sequences)
+    .where('sequence', 'in', oldest)
     .where('state', '=', 'dead')
-    .executeTakeFirst();
-  return Number(revived.numUpdatedRows);
+    .returning('sequence')
+    .execute();
 }
 
 /** Locks the alert first: a delivery that dies meanwhile waits for this transaction, and raises a new alert. */

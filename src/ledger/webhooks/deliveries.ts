@@ -3,9 +3,8 @@ import type { DeliveryKey, DeliveryLine, DeliveryState, WebhookEventType } from 
 import type { Database, Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { type EndpointBacklog, raiseLateAlerts, readBacklogs } from './backlogs.ts';
 import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
-import { type EndpointBacklog, readBacklogs } from './delivery-status.ts';
-import { tellOfLate } from './late-deliveries.ts';
 
 /** An event on its way to an endpoint. */
 export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
@@ -39,6 +38,9 @@ const HANDED_AT_ONCE = 500;
  */
 const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
 
+const NOW = sql<Date>`now()`;
+const ONE_MORE = sql<number>`attempts + 1`;
+
 export class Deliveries {
   readonly #db: Database;
 
@@ -67,7 +69,7 @@ export class Deliveries {
   async markHanded({ endpoint, entity, upTo }: Unhanded): Promise<void> {
     await this.#db
       .updateTable('webhookDelivery')
-      .set({ handedAt: sql<Date>`now()` })
+      .set({ handedAt: NOW })
       .where('endpoint', '=', endpoint)
       .where('entity', '=', entity)
       .where('state', '=', 'waiting')
@@ -105,18 +107,9 @@ export class Deliveries {
     return row ?? null;
   }
 
-  async delivered({ endpoint, event }: DeliveryKey): Promise<void> {
-    await this.#db
-      .updateTable('webhookDelivery')
-      .set((row) => ({
-        state: 'delivered',
-        settledAt: sql<Date>`now()`,
-        lastError: null,
-        attempts: sql<number>`${row.ref('attempts')} + 1`,
-      }))
-      .where('endpoint', '=', endpoint)
-      .where('sequence', '=', sequenceOf(event))
-      .where('state', '=', 'waiting')
+  async delivered(key: DeliveryKey): Promise<void> {
+    await waiting(this.#db, key)
+      .set({ state: 'delivered', settledAt: NOW, lastError: null, attempts: ONE_MORE })
       .execute();
   }
 
@@ -124,21 +117,17 @@ export class Deliveries {
    * Returns the number of tries; null if it does not wait any more. The caller is a live workflow, which knows all
    * events that were handed over.
    */
-  async failed({ endpoint, event }: DeliveryKey, error: string): Promise<number | null> {
+  async failed(key: DeliveryKey, error: string): Promise<number | null> {
     return this.#db.transaction().execute(async (trx) => {
-      const tried = await trx
-        .updateTable('webhookDelivery')
-        .set((row) => ({ lastError: error, attempts: sql<number>`${row.ref('attempts')} + 1` }))
-        .where('endpoint', '=', endpoint)
-        .where('sequence', '=', sequenceOf(event))
-        .where('state', '=', 'waiting')
+      const tried = await waiting(trx, key)
+        .set({ lastError: error, attempts: ONE_MORE })
         .returning(['entity', 'attempts'])
         .executeTakeFirst();
       if (tried === undefined) return null;
       await trx
         .updateTable('webhookDelivery')
-        .set({ handedAt: sql<Date>`now()` })
-        .where('endpoint', '=', endpoint)
+        .set({ handedAt: NOW })
+        .where('endpoint', '=', key.endpoint)
         .where('entity', '=', tried.entity)
         .where('state', '=', 'waiting')
         .where('handedAt', 'is not', null)
@@ -148,29 +137,17 @@ export class Deliveries {
   }
 
   /** Gives up the delivery and raises an alert, in one transaction; `error` replaces the last one. */
-  async giveUp({ endpoint, event }: DeliveryKey, error?: string): Promise<void> {
+  async giveUp(key: DeliveryKey, error?: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      const dead = await trx
-        .updateTable('webhookDelivery')
-        .set({
-          state: 'dead',
-          settledAt: sql<Date>`now()`,
-          ...(error === undefined ? {} : { lastError: error }),
-        })
-        .where('endpoint', '=', endpoint)
-        .where('sequence', '=', sequenceOf(event))
-        .where('state', '=', 'waiting')
+      const dead = await waiting(trx, key)
+        .set({ state: 'dead', settledAt: NOW, ...(error === undefined ? {} : { lastError: error }) })
         .returning(['entity', 'lastError'])
         .executeTakeFirst();
       if (dead === undefined) return;
       const reason = dead.lastError ?? 'no try came to an end';
-      const message = `a webhook was not told of ${dead.entity}: ${reason}`;
-      await raiseAlert(trx, {
-        kind: 'webhook_dead_letter',
-        subject: endpoint,
-        message,
-        details: { event },
-      });
+      const message = `an event about ${dead.entity} was not delivered: ${reason}`;
+      const details = { event: key.event };
+      await raiseAlert(trx, { kind: 'webhook_dead_letter', subject: key.endpoint, message, details });
     });
   }
 
@@ -202,13 +179,13 @@ export class Deliveries {
   }
 
   /** What endpoints have not received, by endpoint id; endpoints that have received everything are left out. */
-  standings(): Promise<ReadonlyMap<string, EndpointBacklog>> {
+  backlogs(): Promise<ReadonlyMap<string, EndpointBacklog>> {
     return readBacklogs(this.#db);
   }
 
   /** Raises or closes the alert about each endpoint by how long events have waited for it. */
-  tellOfLate(): Promise<void> {
-    return tellOfLate(this.#db);
+  raiseLateAlerts(): Promise<void> {
+    return raiseLateAlerts(this.#db);
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
@@ -260,6 +237,11 @@ export class Deliveries {
   }
 }
 
-function sequenceOf(event: string) {
-  return sql<bigint>`(select sequence from webhook_event where id = ${event})`;
+/** Updates the delivery if it waits. */
+function waiting(db: Database, { endpoint, event }: DeliveryKey) {
+  return db
+    .updateTable('webhookDelivery')
+    .where('endpoint', '=', endpoint)
+    .where('sequence', '=', sql<bigint>`(select sequence from webhook_event where id = ${event})`)
+    .where('state', '=', 'waiting');
 }

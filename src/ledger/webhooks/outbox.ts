@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import { topicsOf, type WebhookEventType } from '../../domain/webhook.ts';
-import type { Tables } from '../database.ts';
-import { toJson } from '../to-json.ts';
+import { type Tables, toJson } from '../database.ts';
 
 export interface OutboxEvent {
   readonly type: WebhookEventType;

@@ -122,7 +122,7 @@ export class Webhooks {
       const url = await turnOff(trx, id, because);
       if (url === null) return;
       // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
-      const message = `the webhook ${id} at ${new URL(url).host} is told nothing any more: ${because}`;
+      const message = `the webhook ${id} at ${new URL(url).host} is disabled: ${because}`;
       await raiseAlert(trx, { kind: 'webhook_disabled', subject: id, message });
     });
   }

@@ -1,15 +1,15 @@
 import { sql, type Transaction } from 'kysely';
+import { holdSubject, type TokenHold, tokenHold } from '../../domain/token-holds.ts';
 import { eventOfStatus } from '../../domain/webhook.ts';
 import { isWithdrawalStatus } from '../../domain/withdrawal.ts';
 import type { Tables } from '../database.ts';
-import type { SettlementRow } from '../settlements/settlement-row.ts';
-import { alertTokenHold } from '../settlements/token-holds.ts';
+import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import type { KindEvents, SettlementRow } from '../settlements/settlement-row.ts';
 import { withdrawalNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvent } from '../webhooks/outbox.ts';
-import type { SubjectEvents } from '../webhooks/subject-events.ts';
 
-/** What withdrawals have beside their settlements: the amount that arrived, and webhook events. */
-export const withdrawalEvents: SubjectEvents = {
+/** Keeps the withdrawal in step with its settlement: the amount that arrived, issuer alerts and webhook events. */
+export const withdrawalEvents: KindEvents = {
   changed: async (trx, settlement, { code }) => {
     await alertTokenHold(trx, settlement, code);
     await tellWithdrawal(trx, settlement);
@@ -37,4 +37,54 @@ async function tellWithdrawal(trx: Transaction<Tables>, settlement: SettlementRo
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
   await writeEvent(trx, withdrawalNews(type, settlement, withdrawal));
+}
+
+interface Held {
+  readonly id: string;
+  readonly asset: string;
+}
+
+/** Keeps an issuer's alert open while a withdrawal waits for its condition. `oldCode`: reason code before. */
+async function alertTokenHold(
+  trx: Transaction<Tables>,
+  { id, reason }: SettlementRow,
+  oldCode: string | null,
+): Promise<void> {
+  const [before, after] = [tokenHold(oldCode), tokenHold(reason?.code ?? null)];
+  if (before === after) return;
+  const now = await trx
+    .selectFrom('withdrawal')
+    .select(['id', 'asset'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  // Withdrawals that continue at once must not count each other as waiting. A separate statement, so that the next
+  // one reads the commits that it waited for.
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/token-hold/${now.asset}`}, 0))`.execute(
+    trx,
+  );
+  if (before !== null) await endHold(trx, before, now);
+  if (after === null) return;
+  const subject = holdSubject(after, now);
+  const details = { asset: now.asset, withdrawal: id };
+  await raiseAlert(trx, { kind: after, subject, message: reason?.message ?? after, details });
+}
+
+/** Closes the alert, unless another withdrawal waits for the same condition. */
+async function endHold(trx: Transaction<Tables>, kind: TokenHold, withdrawal: Held): Promise<void> {
+  const subject = holdSubject(kind, withdrawal);
+  if (subject !== withdrawal.id && (await isAwaited(trx, kind, withdrawal.asset))) return;
+  await closeAlerts(trx, (row) => row.and([row('kind', '=', kind), row('subject', '=', subject)]));
+}
+
+async function isAwaited(trx: Transaction<Tables>, kind: TokenHold, asset: string): Promise<boolean> {
+  const waiting = await trx
+    .selectFrom('withdrawal')
+    .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
+    .select('withdrawal.id')
+    .where('status', '=', 'held')
+    .where('reasonCode', '=', kind)
+    .where('asset', '=', asset)
+    .limit(1)
+    .executeTakeFirst();
+  return waiting !== undefined;
 }

@@ -1,20 +1,28 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import { SOL } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { WITHDRAWAL } from '../../domain/settlement.ts';
+import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
 import { fingerprint, termsConflict } from '../../domain/terms.ts';
-import type { WithdrawalStatus, WithdrawalTerms } from '../../domain/withdrawal.ts';
-import type { Database } from '../database.ts';
+import { isWithdrawalStatus, type WithdrawalStatus, type WithdrawalTerms } from '../../domain/withdrawal.ts';
+import { anyOf, type Database, type Tables } from '../database.ts';
+import { GENERATION } from '../operations/restore-detection.ts';
 import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
-import { lockSettlement } from '../settlements/settlement-row.ts';
-import { termsOf } from './terms-of-row.ts';
-import { noWithdrawal, selectWithdrawals, toWithdrawalRow, type WithdrawalRow } from './withdrawal-row.ts';
-
-export type { WithdrawalRow } from './withdrawal-row.ts';
+import { LIVE } from '../settlements/attempt-row.ts';
+import { lockSettlement, type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
 
 export interface WithdrawalFilter extends PageRequest {
   readonly status?: WithdrawalStatus | undefined;
   readonly asset?: string | undefined;
   readonly destination?: string | undefined;
+}
+
+/** A withdrawal without an attempt that has paid it, or may yet. */
+export interface UnpaidWithdrawal {
+  readonly id: string;
+  readonly destination: string;
+  readonly asset: string;
+  /** Rejected, cancelled or failed: the customer may have the money back. */
+  readonly ended: boolean;
 }
 
 const COLUMNS = [
@@ -128,4 +136,117 @@ export class Withdrawals {
       return toWithdrawalRow({ ...before, confirmedByCustomer: true, updatedAt });
     });
   }
+
+  /**
+   * Withdrawals that a transaction naming these addresses may have paid, as destination or mint. `anyToken`: the
+   * transaction hides who received its tokens. No attempt of theirs has landed or may land. They are unfinished, or
+   * ended no earlier than a day before the database was last known to be unbroken.
+   */
+  async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
+    const { lately } = await this.#db
+      .selectNoFrom(
+        sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
+      )
+      .executeTakeFirstOrThrow();
+    // Few are unfinished or ended lately: an index finds these first, and the addresses are compared afterwards.
+    const rows = await this.#db
+      .with(
+        (cte) => cte('unpaid').materialized(),
+        () => this.#unpaidSettlements(lately),
+      )
+      .selectFrom('unpaid')
+      .innerJoin('withdrawal', 'withdrawal.id', 'unpaid.id')
+      .select(['withdrawal.id', 'destination', 'asset', 'status'])
+      .where((row) =>
+        row.or([
+          row('destination', '=', anyOf(named)),
+          row('asset', '=', anyOf(named)),
+          ...(anyToken ? [row('asset', '<>', SOL)] : []),
+        ]),
+      )
+      .where((row) =>
+        row.not(
+          row.exists(
+            row
+              .selectFrom('attempt')
+              .select('n')
+              .whereRef('attempt.settlementId', '=', 'withdrawal.id')
+              // A live attempt of an older epoch comes from a backup: a later one, which is lost, may have paid.
+              .where((of) =>
+                of.or([
+                  of('attempt.state', '=', 'landed'),
+                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', GENERATION)]),
+                ]),
+              ),
+          ),
+        ),
+      )
+      .execute();
+    return rows.map(({ status, ...row }) => ({ ...row, ended: isTerminal(status) }));
+  }
+
+  #unpaidSettlements(lately: Date) {
+    return this.#db
+      .selectFrom('settlement')
+      .select(['id', 'status'])
+      .where('kind', '=', WITHDRAWAL)
+      .where('status', 'in', UNFINISHED)
+      .unionAll(
+        this.#db
+          .selectFrom('settlement')
+          .select(['id', 'status'])
+          .where('kind', '=', WITHDRAWAL)
+          .where('status', 'in', UNPAID_ENDS)
+          .where('updatedAt', '>', lately),
+      );
+  }
+}
+
+export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status' | 'wasConfirmed'> {
+  readonly status: WithdrawalStatus;
+  readonly asset: string;
+  /** Base units that leave the hot wallet. */
+  readonly amount: bigint;
+  readonly destination: string;
+  readonly acceptEmptyWallet: boolean;
+  readonly memo: string | null;
+  readonly fingerprint: string;
+  readonly confirmedByCustomer: boolean;
+  /** What reached the destination, after a transfer fee; null while it is not known. */
+  readonly amountReceived: bigint | null;
+}
+
+export function toWithdrawalRow(
+  stored: Selectable<Tables['withdrawal']> & Selectable<Tables['settlement']>,
+): WithdrawalRow {
+  const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
+  const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
+  const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
+  if (!isWithdrawalStatus(status))
+    throw new Error(`a withdrawal is composed anew: ${id} cannot be ${status}`);
+  const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
+  return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
+}
+
+export function selectWithdrawals(db: Database) {
+  return db
+    .selectFrom('withdrawal')
+    .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
+    .selectAll(['settlement', 'withdrawal']);
+}
+
+export function noWithdrawal(id: string): DomainError {
+  return new DomainError('NotFound', `there is no withdrawal ${id}`, { id });
+}
+
+/** The terms with which the id was reserved: its workflow must start with them. */
+export function termsOf(row: WithdrawalRow): WithdrawalTerms {
+  return {
+    id: row.id,
+    asset: row.asset,
+    amount: row.amount.toString(),
+    destination: row.destination,
+    acceptEmptyWallet: row.acceptEmptyWallet,
+    ...(row.memo === null ? {} : { memo: row.memo }),
+  };
 }

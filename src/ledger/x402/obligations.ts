@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { PaymentEvent } from '../../domain/payment.ts';
 import type { Seal } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
-import { enterPayment } from './payment-row.ts';
+import { enterPayment } from './payment-events.ts';
 
 /** A bought request, as it is sent to the upstream. */
 export interface BoughtRequest {
@@ -30,19 +30,16 @@ export interface Lease {
   readonly ms: number;
 }
 
-/** A caller of the facilitator that asks for the success of a payment. */
-export interface Claim extends Lease {
-  /** Hash of the caller's own Idempotency-Key; null if it sends none. */
-  readonly key: string | null;
-}
-
 /**
- * `yours`: the caller receives the success. `wait`: another caller has the lease, and may fail to deliver. `taken`:
- * another caller has received it, or the payment is not paid.
+ * What buyers have paid for and have not received yet. Every step is idempotent. An obligation exists while its payment
+ * is `owed`:
+ *
+ * | state | lease | next |
+ * |---|---|---|
+ * | free | none, or it is over | leased, by {@link take} (gateway, workflow) or {@link claim} (facilitator) |
+ * | leased | one holder calls the upstream, or delivers the success | free, by {@link giveBack} or by time; ended |
+ * | ended | none | none: the payment is `served`, `refundable` or `unmatched` |
  */
-export type Claimed = 'yours' | 'wait' | 'taken';
-
-/** What buyers have paid for and have not received yet. Every step is idempotent. */
 export class Obligations {
   readonly #db: Database;
   readonly #seal: Seal;
@@ -62,21 +59,11 @@ export class Obligations {
   ): Promise<{ readonly request: BoughtRequest; readonly again: boolean } | null> {
     const taken = await this.#db
       .updateTable('payment')
-      .set({
-        leaseHolder: holder,
-        leaseUntil: inMs(ms),
-        askedAt: sql<Date>`coalesce(asked_at, now())`,
-      })
+      .set({ leaseHolder: holder, leaseUntil: inMs(ms), askedAt: sql<Date>`coalesce(asked_at, now())` })
       .where('id', '=', id)
       .where('state', '=', 'owed')
       .where('request', 'is not', null)
-      .where((row) =>
-        row.or([
-          row('leaseHolder', 'is', null),
-          row('leaseHolder', '=', holder),
-          row('leaseUntil', '<', NOW),
-        ]),
-      )
+      .where(isFree(holder))
       .returning(['request', sql<boolean>`asked_at <> now()`.as('again')])
       .executeTakeFirst();
     if (taken === undefined || taken.request === null) return null;
@@ -87,7 +74,7 @@ export class Obligations {
   async giveBack(id: string, holder: string): Promise<void> {
     await this.#db
       .updateTable('payment')
-      .set({ leaseHolder: null, leaseUntil: null })
+      .set(NO_LEASE)
       .where('id', '=', id)
       .where('leaseHolder', '=', holder)
       .execute();
@@ -95,52 +82,47 @@ export class Obligations {
 
   /** Ends the obligation: the upstream has answered 2xx or 3xx. `answer` is null if it is too large to keep. */
   served(id: string, status: number, answer: StoredAnswer | null): Promise<void> {
-    return this.#end(
-      id,
-      { kind: 'served' },
-      { answerStatus: status, servedAt: NOW, ...this.#kept(id, answer) },
-    );
+    return this.#end(id, 'served', { answerStatus: status, servedAt: NOW, ...this.#kept(id, answer) });
   }
 
   /** Ends the obligation without a resource: the upstream has answered 4xx, or may not be called again. */
   refused(id: string, reason: string, answer: StoredAnswer | null): Promise<void> {
-    const status = answer?.status ?? null;
-    return this.#end(id, { kind: 'refused' }, { reason, answerStatus: status, ...this.#kept(id, answer) });
+    const answerStatus = answer?.status ?? null;
+    return this.#end(id, 'refused', { reason, answerStatus, ...this.#kept(id, answer) });
   }
 
   /** Ends the obligation: less arrived than the terms require. */
   short(id: string, received: bigint, reason: string): Promise<void> {
-    return this.#end(id, { kind: 'short' }, { reason, received });
+    return this.#end(id, 'short', { reason, received });
   }
 
   /**
-   * Gives the success of a payment to one caller, for the time of the lease. A caller with the same key receives it
-   * any number of times; a new claim replaces the key, so that an earlier caller receives no second success. Without
-   * a key it is given for ten minutes after the payment: later callers may have the bytes from the chain.
+   * Gives the success of a facilitator payment to one caller, for the time of the lease: true if it is this caller's.
+   * `key` is the hash of the caller's Idempotency-Key. A caller with the same key receives the success any number of
+   * times; a new claim replaces the key, so that an earlier caller receives no second success. Without a key it is given
+   * for ten minutes after the payment: later callers may have the bytes from the chain.
    */
-  async claim(id: string, { holder, key, ms }: Claim): Promise<Claimed> {
-    return this.#db.transaction().execute(async (trx) => {
-      const stored = await trx
-        .selectFrom('payment')
-        .select([
-          'state',
-          'claim',
-          'leaseHolder',
-          sql<boolean>`coalesce(lease_until > now(), false)`.as('isLeased'),
-          sql<boolean>`coalesce(paid_at < now() - interval '10 minutes', false)`.as('isOld'),
-        ])
-        .where('id', '=', id)
-        .where('seller', '=', 'facilitator')
-        .forUpdate()
-        .executeTakeFirst();
-      const hasKey = key !== null && stored?.claim === key;
-      if (stored?.state === 'served' && hasKey) return 'yours';
-      if (stored?.state !== 'owed' || (stored.isOld && key === null)) return 'taken';
-      if (stored.isLeased && stored.leaseHolder !== holder && !hasKey) return 'wait';
-      const claimed = { claim: key, leaseHolder: holder, leaseUntil: inMs(ms) };
-      await trx.updateTable('payment').set(claimed).where('id', '=', id).execute();
-      return 'yours';
-    });
+  async claim(id: string, key: string | null, { holder, ms }: Lease): Promise<boolean> {
+    const claimed = await this.#db
+      .updateTable('payment')
+      .set({ claim: key, leaseHolder: holder, leaseUntil: inMs(ms) })
+      .where('id', '=', id)
+      .where('seller', '=', 'facilitator')
+      .where('state', '=', 'owed')
+      .where((row) => row.or([isFree(holder), ...(key === null ? [] : [row('claim', '=', key)])]))
+      .$if(key === null, (claim) => claim.where(IS_RECENT))
+      .returning('id')
+      .executeTakeFirst();
+    if (claimed !== undefined || key === null) return claimed !== undefined;
+    const delivered = await this.#db
+      .selectFrom('payment')
+      .select('id')
+      .where('id', '=', id)
+      .where('seller', '=', 'facilitator')
+      .where('state', '=', 'served')
+      .where('claim', '=', key)
+      .executeTakeFirst();
+    return delivered !== undefined;
   }
 
   /** Keeps the answer of an upstream that was called before settlement, for the buyer once it is paid. */
@@ -164,12 +146,7 @@ export class Obligations {
   }
 
   #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
-    return enterPayment(this.#db, id, event, {
-      ...changes,
-      request: null,
-      leaseHolder: null,
-      leaseUntil: null,
-    });
+    return enterPayment(this.#db, id, event, { ...changes, ...NO_LEASE, request: null });
   }
 
   #kept(id: string, answer: StoredAnswer | null) {
@@ -182,6 +159,14 @@ export class Obligations {
 }
 
 const NOW = sql<Date>`now()`;
+const NO_LEASE = { leaseHolder: null, leaseUntil: null };
+
+/** No other holder has the lease. */
+function isFree(holder: string) {
+  return sql<boolean>`(lease_holder is null or lease_holder = ${holder} or lease_until < now())`;
+}
+
+const IS_RECENT = sql<boolean>`coalesce(paid_at >= now() - interval '10 minutes', true)`;
 
 /** The time in `ms` milliseconds, by the clock of the database. */
 export function inMs(ms: number) {

@@ -3,12 +3,11 @@ import { X402 } from '../../domain/payment.ts';
 import type { Seal } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
 import { type BoughtRequest, inMs, type Lease, type StoredAnswer } from './obligations.ts';
-import type { PaymentRow, StoredPayment } from './payment-row.ts';
-import type { Caller, PaymentTerms } from './payment-tables.ts';
+import type { StoredPayment } from './payment-tables.ts';
 
 /** A payment that passed all checks, with what it buys. */
 export type NewPayment = Pick<
-  PaymentRow,
+  StoredPayment,
   | 'id'
   | 'seller'
   | 'dialect'
@@ -22,22 +21,33 @@ export type NewPayment = Pick<
   | 'acceptedSlot'
   | 'route'
   | 'requestHash'
+  | 'terms'
+  | 'caller'
 > & {
-  readonly terms: PaymentTerms;
-  readonly caller: Caller;
   /** Null if no upstream is to be called, as for the facilitator. */
   readonly request: BoughtRequest | null;
   /** Set if the upstream was called before the payment. */
   readonly answer: StoredAnswer | null;
-  /** The process that serves it, and for how long no other may. */
   readonly lease: Lease;
 };
+
+/** A payment that has bought nothing here, and why. */
+export type Unmatched = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
+
+/** No effect if it is stored already. */
+export async function putUnmatched(db: Database, input: Unmatched): Promise<void> {
+  await db
+    .insertInto('payment')
+    .values({ ...asJson(input), state: 'unmatched' })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+}
 
 /**
  * One statement. An unmatched row that is bound to no settlement is replaced by its buyer's payment. Undefined if
  * the payment is stored already.
  */
-export async function putPayment(
+export async function openPayment(
   db: Database,
   seal: Seal,
   input: NewPayment,
@@ -67,7 +77,7 @@ export async function putPayment(
             .select((row) => [
               'id',
               row.val(X402).as('kind'),
-              row.val(subjectOf(values.id)).as('subjectId'),
+              row.val(values.id.slice(X402.length + 1)).as('subjectId'),
               sql<'requested'>`'requested'`.as('status'),
             ]),
         )
@@ -82,10 +92,8 @@ function valuesOf(seal: Seal, input: NewPayment) {
   const { lease, request, answer, ...row } = input;
   const sealed = (value: unknown) => (value === null ? null : seal.seal(JSON.stringify(value), input.id));
   return {
-    ...row,
+    ...asJson(row),
     state: 'settling' as const,
-    terms: JSON.stringify(row.terms),
-    caller: JSON.stringify(row.caller),
     request: sealed(request),
     answer: sealed(answer),
     answerStatus: answer?.status ?? null,
@@ -94,9 +102,9 @@ function valuesOf(seal: Seal, input: NewPayment) {
   };
 }
 
+function asJson<Row extends Pick<NewPayment, 'terms' | 'caller'>>(row: Row) {
+  return { ...row, terms: JSON.stringify(row.terms), caller: JSON.stringify(row.caller) };
+}
+
 /** It was on the chain before it was submitted, and no settlement is bound to it. */
 const UNBOUND = sql<boolean>`payment.state = 'unmatched' and payment.received is null`;
-
-function subjectOf(id: string): string {
-  return id.slice(X402.length + 1);
-}

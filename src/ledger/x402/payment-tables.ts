@@ -1,4 +1,4 @@
-import type { ColumnType, Generated } from 'kysely';
+import type { ColumnType, Generated, Selectable } from 'kysely';
 import type { PaymentState } from '../../domain/payment.ts';
 
 /** Terms of a payment, as stored: base units as decimal strings, addresses base58. */
@@ -81,4 +81,17 @@ interface OfferTable {
 export interface PaymentTables {
   payment: PaymentTable;
   offer: OfferTable;
+}
+
+/** A payment row with its sealed columns. */
+export type StoredPayment = Selectable<PaymentTable>;
+
+/** A payment without its sealed columns. */
+export type PaymentRow = Omit<StoredPayment, 'request' | 'answer'> & {
+  /** True if its answer is stored. */
+  readonly isAnswered: boolean;
+};
+
+export function toPaymentRow({ request: _request, answer, ...row }: StoredPayment): PaymentRow {
+  return { ...row, isAnswered: answer !== null };
 }

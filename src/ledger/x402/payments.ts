@@ -1,16 +1,15 @@
-import { sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { Seal } from '../../domain/webhook.ts';
 import { violates } from '../connection.ts';
-import type { Database } from '../database.ts';
+import type { Database, Tables } from '../database.ts';
 import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
-import { type NewPayment, putPayment } from './payment-opening.ts';
-import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
+import { type NewPayment, openPayment, putUnmatched, type Unmatched } from './payment-opening.ts';
+import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-tables.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
-export type { NewPayment } from './payment-opening.ts';
-export type { PaymentRow } from './payment-row.ts';
-export type { Caller, PaymentTerms } from './payment-tables.ts';
+export type { NewPayment, Unmatched } from './payment-opening.ts';
+export type { Caller, PaymentRow, PaymentTerms } from './payment-tables.ts';
 
 /**
  * `busy`: the same payer has another payment for the same request, which is undecided or not served yet.
@@ -19,8 +18,6 @@ export type { Caller, PaymentTerms } from './payment-tables.ts';
 export type Opened =
   | { readonly kind: 'opened' | 'known' | 'busy'; readonly payment: PaymentRow }
   | { readonly kind: 'identifier-taken' };
-
-export type Unmatched = Omit<NewPayment, 'request' | 'answer' | 'lease'> & { readonly reason: string };
 
 /** x402 payments. Every step is idempotent. */
 export class Payments {
@@ -35,46 +32,28 @@ export class Payments {
   /** Inserts payment and settlement in one statement: from then on it may be settled, and the buyer is served. */
   async open(input: NewPayment): Promise<Opened> {
     try {
-      const opened = await putPayment(this.#db, this.#seal, input);
+      const opened = await openPayment(this.#db, this.#seal, input);
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
       if (!violates(error, 'payment_one_open')) throw error;
-      return this.#instead(input);
     }
-    return { kind: 'known', payment: await this.get(input.id) };
-  }
-
-  /** The payment that prevents this one: itself, if it was opened at the same moment, else the payer's other one. */
-  async #instead(input: NewPayment): Promise<Opened> {
     const known = await this.find(input.id);
     if (known !== undefined) return { kind: 'known', payment: known };
     const other = await this.#openOf(input);
-    if (other !== undefined) return { kind: 'busy', payment: toPaymentRow(other) };
-    throw new DomainError(
-      'Unavailable',
-      'another payment for this request has ended this moment: show yours again',
-    );
+    if (other !== undefined) return { kind: 'busy', payment: other };
+    const message = 'another payment for this request has ended this moment: send yours again';
+    throw new DomainError('Unavailable', message);
   }
 
-  /** Stores a payment that has bought nothing here, for operators to see. No effect if it is stored already. */
-  async listUnmatched(input: Unmatched): Promise<void> {
-    const values = {
-      ...input,
-      state: 'unmatched' as const,
-      terms: JSON.stringify(input.terms),
-      caller: JSON.stringify(input.caller),
-    };
-    await this.#db
-      .insertInto('payment')
-      .values(values)
-      .onConflict((conflict) => conflict.column('id').doNothing())
-      .execute();
+  /** Stores a payment that has bought nothing here, for operators to see. Returns the row that is stored then. */
+  async listUnmatched(input: Unmatched): Promise<PaymentRow> {
+    await putUnmatched(this.#db, input);
+    return this.get(input.id);
   }
 
-  async find(id: string): Promise<PaymentRow | undefined> {
-    const stored = await this.#db.selectFrom('payment').selectAll().where('id', '=', id).executeTakeFirst();
-    return stored === undefined ? undefined : toPaymentRow(stored);
+  find(id: string): Promise<PaymentRow | undefined> {
+    return one(this.#all().where('id', '=', id));
   }
 
   /** Throws NotFound. */
@@ -85,20 +64,14 @@ export class Payments {
   }
 
   /** By its id, the hash of its message (hex), or the signature of its transaction (base58). */
-  async findNamed(name: string): Promise<PaymentRow | undefined> {
+  findNamed(name: string): Promise<PaymentRow | undefined> {
     // The ids are found first, each by an index: an `or` over two tables would read all payments.
     const ids = this.#db
       .selectNoFrom(sql<string>`${name}::text`.as('id'))
       .unionAll(this.#db.selectFrom('payment').select('id').where('signature', '=', name))
       .unionAll(this.#db.selectFrom('attempt').select('settlementId as id').where('signature', '=', name))
       .unionAll(this.#db.selectFrom('attempt').select('settlementId as id').where('messageHash', '=', name));
-    const stored = await this.#db
-      .selectFrom('payment')
-      .selectAll()
-      .where('id', '=', sql<string>`any(array(${ids}))`)
-      .limit(1)
-      .executeTakeFirst();
-    return stored === undefined ? undefined : toPaymentRow(stored);
+    return one(this.#all().where('id', '=', sql<string>`any(array(${ids}))`).limit(1));
   }
 
   /**
@@ -144,9 +117,7 @@ export class Payments {
 
   /** Payments that the gateway has owed for longer than `olderMs`, oldest first, at most `limit`. */
   async overdue(olderMs: number, limit: number): Promise<readonly PaymentRow[]> {
-    const rows = await this.#db
-      .selectFrom('payment')
-      .selectAll()
+    const rows = await this.#all()
       .where('state', '=', 'owed')
       .where('seller', '=', 'gateway')
       .where('paidAt', '<', sql<Date>`now() - ${olderMs} * interval '1 millisecond'`)
@@ -162,10 +133,7 @@ export class Payments {
   ): Promise<Page<PaymentRow>> {
     const { state, limit } = page;
     const before = positionBefore(page);
-    const payments = this.#db
-      .selectFrom('payment')
-      .selectAll()
-      .limit(limit + 1);
+    const payments = this.#all().limit(limit + 1);
     const newest =
       state === undefined
         ? payments.where('position', '<', before).orderBy('position', 'desc')
@@ -178,30 +146,34 @@ export class Payments {
   }
 
   /** Lamports that payments since `since` may have cost, including void ones that landed. */
-  async spentSince(
-    since: Date,
-    of: { readonly feePayer: string } | { readonly payer: string },
-  ): Promise<bigint> {
+  async spentSince(since: Date, column: 'feePayer' | 'payer', address: string): Promise<bigint> {
     const { spent } = await this.#db
       .selectFrom('payment')
       .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
       .where('createdAt', '>', since)
       .where('dialect', 'in', OURS)
-      .$if('feePayer' in of, (query) => query.where('feePayer', '=', 'feePayer' in of ? of.feePayer : ''))
-      .$if('payer' in of, (query) => query.where('payer', '=', 'payer' in of ? of.payer : ''))
+      .where(column, '=', address)
       .executeTakeFirstOrThrow();
     return spent;
   }
 
-  #openOf({ payer, requestHash }: NewPayment): Promise<StoredPayment | undefined> {
-    return this.#db
-      .selectFrom('payment')
-      .selectAll()
-      .where('payer', '=', payer)
-      .where('requestHash', '=', requestHash)
-      .where('state', 'in', ['settling', 'owed'])
-      .executeTakeFirst();
+  #openOf({ payer, requestHash }: NewPayment): Promise<PaymentRow | undefined> {
+    return one(
+      this.#all()
+        .where('payer', '=', payer)
+        .where('requestHash', '=', requestHash)
+        .where('state', 'in', ['settling', 'owed']),
+    );
   }
+
+  #all() {
+    return this.#db.selectFrom('payment').selectAll();
+  }
+}
+
+async function one(query: SelectQueryBuilder<Tables, 'payment', StoredPayment>) {
+  const stored = await query.executeTakeFirst();
+  return stored === undefined ? undefined : toPaymentRow(stored);
 }
 
 /** Dialects whose fees our keys pay. */

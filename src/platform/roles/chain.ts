@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createDepositActivities } from '../../activities/deposits.ts';
-import { shareNodes } from '../../activities/node-watch.ts';
+import { NODES_REPORTED_EVERY_MS, watchNodes } from '../../activities/node-watch.ts';
 import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createWatchActivities } from '../../activities/watches.ts';
 import { createDeliverySteps } from '../../activities/webhooks.ts';
@@ -17,8 +16,9 @@ import {
 } from '../../domain/ids.ts';
 import { X402 } from '../../domain/payment.ts';
 import { WITHDRAWAL } from '../../domain/settlement.ts';
+import type { SettlementKind } from '../../domain/settlement-kinds.ts';
 import { type Ledger, openLedger } from '../../ledger/ledger.ts';
-import type { Kinds } from '../../settlement/kind.ts';
+import type { Kind } from '../../settlement/kind.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.ts';
 import { Chain } from '../../solana/chain.ts';
 import { HeldSlots } from '../../solana/history/ledger-completeness.ts';
@@ -42,13 +42,10 @@ import { TemporalRuns } from '../temporal/runs.ts';
 import { keepSchedules } from '../temporal/schedules.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { warnsOf, workerOptions } from './run.ts';
-import { ScanMetrics } from './scan-metrics.ts';
 import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
 /** Shorter than the interval of the node watch, and than the expiry of a worker's node view. */
-const NODES_SHARED_EVERY_MS = 30_000;
-const WORKER = randomUUID();
 const PREPARED_AT_ONCE = 1_000;
 /** Exceeds the workflows of all schedules plus the parallel reads of the scan's catch-up. */
 const WATCHES_AT_ONCE = 100;
@@ -80,7 +77,6 @@ export async function chainWorkers(
   closers.add('ledger', () => ledger.close());
   const pool = await openNodePool(config.rpcUrls, {
     ...nodeOptions(config),
-    ledgers: await ledger.nodeLedgers.all(),
     admit: async (genesisHash) => {
       checkClusterName(config.cluster, genesisHash);
       await ledger.cluster.bind(genesisHash);
@@ -88,11 +84,11 @@ export async function chainWorkers(
   });
   closers.add('nodes', () => pool.close());
   closers.add(
-    'view of the nodes',
+    'node alerts',
     keepDoing(
-      NODES_SHARED_EVERY_MS,
-      () => shareNodes({ ledger, pool, worker: WORKER }),
-      warnsOf('what this worker sees of the nodes cannot be shared now'),
+      NODES_REPORTED_EVERY_MS,
+      () => watchNodes({ ledger, pool }),
+      warnsOf('this worker cannot report problems of nodes now'),
     ),
   );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
@@ -131,7 +127,6 @@ function chainActivities(
       ledger,
       chain,
       pool: chain.pool,
-      worker: WORKER,
       walletWatch,
       runs: new TemporalRuns(client),
       kinds,
@@ -140,7 +135,12 @@ function chainActivities(
   };
 }
 
-function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletWatch: WalletWatch): Kinds {
+/** Every kind of settlement. */
+function kindsOf(
+  config: Config<'chain'>,
+  { ledger, chain }: ChainRooms,
+  walletWatch: WalletWatch,
+): Readonly<Record<SettlementKind, Kind>> {
   const { hotWallet, confirmUsedWallet, allowVaults, tokenPolicy } = config;
   const fees = new FeePlanner(chain, {
     floorMicroLamports: config.priorityFloorMicroLamports,
@@ -175,7 +175,6 @@ function kindsOf(config: Config<'chain'>, { ledger, chain }: ChainRooms, walletW
 function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRooms, stop: AbortSignal) {
   const { maxTransactionVersion, creditOwnerChange: ownerChangeAllowed } = config;
   const minimumLamports = () => chain.rentMinimum(0);
-  const metrics = new ScanMetrics(Runtime.instance().metricMeter);
   return createDepositActivities({
     ledger,
     pool: chain.pool,
@@ -185,7 +184,6 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,
     announces: config.announceConfirmed,
-    onStatus: (status) => metrics.record(status),
     stop,
   });
 }

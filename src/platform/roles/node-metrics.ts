@@ -11,7 +11,7 @@ const NUMBERS: readonly NodeGauge<number | bigint>[] = [
   {
     name: 'up',
     help: '1 where the node belongs to the pool and answered the newest probe.',
-    of: ({ membership, processedSlot }) => Number(membership === 'joined' && processedSlot !== null),
+    of: ({ membership, finalizedSlot }) => Number(membership === 'joined' && finalizedSlot !== null),
   },
   { name: 'score', help: 'How well the node serves, 0 to 100.', of: ({ score }) => score },
   { name: 'error_ratio', help: 'Share of faults in its newest answers.', of: ({ errorRate }) => errorRate },
@@ -33,7 +33,7 @@ const NUMBERS: readonly NodeGauge<number | bigint>[] = [
   },
 ];
 
-const WORDS: readonly (NodeGauge<string> & { readonly label: string })[] = [
+const TEXTS: readonly (NodeGauge<string> & { readonly label: string })[] = [
   { name: 'version', help: 'Its version.', label: 'version', of: ({ version }) => version },
   {
     name: 'demoted',
@@ -46,13 +46,15 @@ const WORDS: readonly (NodeGauge<string> & { readonly label: string })[] = [
 /** Exports Solana nodes as gauges `sluice_node_*{node}` of a worker. Unknown values are omitted. */
 export class NodeMetrics {
   readonly #numbers: readonly (readonly [MetricGauge, NodeGauge<number | bigint>])[];
-  readonly #words: readonly TextGauge[];
+  readonly #texts: readonly (readonly [MetricGauge, (typeof TEXTS)[number]])[];
+  /** Current text by gauge and node. */
+  readonly #current = new Map<string, string>();
 
   constructor(meter: MetricMeter) {
     const gauge = ({ name, help }: NodeGauge<unknown>): MetricGauge =>
       meter.createGauge(`sluice_node_${name}`, 'float', undefined, help);
     this.#numbers = NUMBERS.map((shown) => [gauge(shown), shown]);
-    this.#words = WORDS.map((shown) => new TextGauge(gauge(shown), shown.label, shown.of));
+    this.#texts = TEXTS.map((shown) => [gauge(shown), shown]);
   }
 
   record(reports: readonly NodeReport[]): void {
@@ -61,32 +63,19 @@ export class NodeMetrics {
         const value = of(report);
         if (value !== null) gauge.set(Number(value), { node: report.node });
       }
-      for (const word of this.#words) word.record(report);
+      for (const [gauge, shown] of this.#texts) this.#recordText(gauge, shown, report);
     }
   }
-}
 
-/** A gauge with a text label: 1 for the current text, 0 for the previous one. */
-class TextGauge {
-  readonly #gauge: MetricGauge;
-  readonly #label: string;
-  readonly #of: NodeGauge<string>['of'];
-  readonly #shown = new Map<string, string>();
-
-  constructor(gauge: MetricGauge, label: string, of: NodeGauge<string>['of']) {
-    this.#gauge = gauge;
-    this.#label = label;
-    this.#of = of;
-  }
-
-  record(report: NodeReport): void {
+  /** A text is a label: 1 for the current one, 0 for the previous one. */
+  #recordText(gauge: MetricGauge, { name, label, of }: (typeof TEXTS)[number], report: NodeReport): void {
     const { node } = report;
-    const word = this.#of(report);
-    const before = this.#shown.get(node);
-    if (before !== undefined && before !== word) this.#gauge.set(0, { node, [this.#label]: before });
-    this.#shown.delete(node);
-    if (word === null) return;
-    this.#gauge.set(1, { node, [this.#label]: word });
-    this.#shown.set(node, word);
+    const [key, text] = [`${name}/${node}`, of(report)];
+    const before = this.#current.get(key);
+    if (before !== undefined && before !== text) gauge.set(0, { node, [label]: before });
+    this.#current.delete(key);
+    if (text === null) return;
+    gauge.set(1, { node, [label]: text });
+    this.#current.set(key, text);
   }
 }

@@ -1,14 +1,26 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { SIGNER_TASK_QUEUE } from '../../domain/ids.ts';
+import { X402 } from '../../domain/payment.ts';
+import { WITHDRAWAL } from '../../domain/settlement.ts';
+import { NONCE_ADVANCE, NONCE_CREATE, type SettlementKind } from '../../domain/settlement-kinds.ts';
 import { allowsHooks } from '../../domain/token-rules.ts';
-import type { SigningBounds } from '../../signing/checks.ts';
-import { SIGNING_RULES } from '../../signing/rules.ts';
+import type { SigningBounds, SigningRule } from '../../signing/checks.ts';
+import { nonceAdvanceRule, nonceCreateRule } from '../../signing/policy/nonces.ts';
+import { withdrawalRule } from '../../signing/policy/withdrawal.ts';
 import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { feePayerKey } from '../../x402/kind.ts';
-import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
+import { paymentRule } from '../../x402/rules/signing-policy.ts';
 import type { Config } from '../config.ts';
 import { workerOptions } from './run.ts';
+
+/** The signing rule of every kind of settlement. */
+export const SIGNING_RULES: Readonly<Record<SettlementKind, SigningRule>> = {
+  [WITHDRAWAL]: withdrawalRule,
+  [X402]: paymentRule,
+  [NONCE_CREATE]: nonceCreateRule,
+  [NONCE_ADVANCE]: nonceAdvanceRule,
+};
 
 /**
  * Worker with the keys; no chain, no database. Fee payer keys may be on the x402 worker. `decorate`: for the hot
@@ -26,7 +38,7 @@ export async function signerWorker(
     activities: createSignerActivities({
       keys: { hot: signer, ...feePayerKeys(feePayers) },
       bounds: signingBounds(config),
-      rules: { ...SIGNING_RULES, ...x402SigningRules },
+      rules: SIGNING_RULES,
     }),
   });
 }

@@ -1,19 +1,25 @@
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Worker } from '@temporalio/worker';
+import pLimit from 'p-limit';
 import { createWebhookActivities } from '../../activities/webhooks.ts';
 import { WEBHOOK_TASK_QUEUE } from '../../domain/ids.ts';
+import type { DeliveryLine } from '../../domain/webhook.ts';
 import { openLedger } from '../../ledger/ledger.ts';
+import type { Deliveries } from '../../ledger/webhooks/deliveries.ts';
 import { WebhookSender } from '../../webhooks/sender.ts';
 import type { Config } from '../config.ts';
-import { sealOf } from '../seal.ts';
+import { sealOf } from '../encryption.ts';
+import { keepDoing } from '../interval.ts';
 import type { Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
-import { startWebhookDelivery } from '../temporal/start-webhook-delivery.ts';
-import { keepHandingOver } from './outbox.ts';
+import { startWebhookDelivery } from '../temporal/starts.ts';
 import { warnsOf, workerOptions } from './run.ts';
 
-const FIRST_RETRY_MS = 5_000;
-const LONGEST_RETRY_MS = 3_600_000;
+const OUTBOX_EVERY_MS = 500;
+const FORGOTTEN_EVERY_MS = 3_600_000;
+const KEPT_DAYS = 30;
+const AT_ONCE = 16;
+const RETRIES = { firstRetryMs: 5_000, longestRetryMs: 3_600_000 };
 const TRIES_AT_ONCE = 100;
 
 /**
@@ -32,19 +38,24 @@ export async function webhookWorker(
   const sender = new WebhookSender({ allowPrivate: webhookAllowPrivate });
   closers.add('connections to webhooks', () => sender.close());
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
-  const patience = {
-    firstRetryMs: FIRST_RETRY_MS,
-    longestRetryMs: LONGEST_RETRY_MS,
-    attempts: webhookAttempts,
+  const patience = { ...RETRIES, attempts: webhookAttempts };
+  const wake = (line: DeliveryLine) => startWebhookDelivery(client, line, patience);
+  let busy = false;
+  const emptyOutbox = async (): Promise<void> => {
+    if (busy) return;
+    busy = true;
+    try {
+      while ((await handOver(ledger.deliveries, wake)) > 0);
+    } finally {
+      busy = false;
+    }
   };
-  closers.add(
-    'outbox',
-    keepHandingOver(
-      ledger.deliveries,
-      (line) => startWebhookDelivery(client, line, patience),
-      warnsOf('the outbox cannot be handed over now'),
-    ),
-  );
+  const forgetOld = async (): Promise<void> => {
+    while ((await ledger.deliveries.forget(KEPT_DAYS)) > 0);
+  };
+  const warns = warnsOf('the outbox cannot be handed over now');
+  closers.add('outbox', keepDoing(OUTBOX_EVERY_MS, emptyOutbox, warns));
+  closers.add('old events', keepDoing(FORGOTTEN_EVERY_MS, forgetOld, warns));
   return Worker.create({
     ...workerOptions(config, connection, WEBHOOK_TASK_QUEUE),
     activities: createWebhookActivities({
@@ -55,4 +66,20 @@ export async function webhookWorker(
     }),
     maxConcurrentActivityTaskExecutions: TRIES_AT_ONCE,
   });
+}
+
+/**
+ * Wakes the workflow of each line with pending events; returns the number of lines. A line is marked after the
+ * wake-up: if the process stops between the two, the workflow is woken twice, which is harmless.
+ */
+export async function handOver(
+  deliveries: Deliveries,
+  wake: (line: DeliveryLine) => Promise<void>,
+): Promise<number> {
+  const lines = await deliveries.unhanded();
+  await pLimit(AT_ONCE).map(lines, async (line) => {
+    await wake(line);
+    await deliveries.markHanded(line);
+  });
+  return lines.length;
 }

@@ -6,15 +6,14 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { RecentBlockhashes } from '../../solana/tx/recent-blockhashes.ts';
 import { Budgets } from '../../x402/budgets.ts';
-import type { FacilitatorDeps } from '../../x402/facilitator/deps.ts';
+import type { FacilitatorDeps } from '../../x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../x402/facilitator/routes.ts';
 import { FeePayerWatch } from '../../x402/fee-payer-watch.ts';
 import { gatewayApp } from '../../x402/gateway/app.ts';
-import { type GatewayDeps, gateway } from '../../x402/gateway/gateway.ts';
-import { SharedBlockhash } from '../../x402/gateway/hints.ts';
+import { type GatewayDeps, gateway, paymentStateRoute } from '../../x402/gateway/gateway.ts';
 import { RouteOffers } from '../../x402/gateway/offers.ts';
-import { paymentStateRoute } from '../../x402/gateway/payment-state.ts';
 import { NETWORKS } from '../../x402/networks.ts';
+import type { PurchaseDeps } from '../../x402/purchase.ts';
 import { readProxies } from '../../x402/routes/client-address.ts';
 import { readRoutesFile } from '../../x402/routes/read-routes.ts';
 import type { Route } from '../../x402/routes/route.ts';
@@ -48,28 +47,30 @@ export async function serveGateway(
   config: Config<'api'> & { readonly x402Routes: string },
   parts: GatewayParts,
 ): Promise<string> {
-  const { ledger, logger, closers, answerWithinMs = ANSWER_WITHIN_MS } = parts;
-  const { cluster, x402FacilitatorPath: facilitatorPath } = config;
+  const { ledger, chain, logger, closers } = parts;
+  const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
   const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
-  const shared = sharedDeps(config, parts);
-  const offers = await openOffers(config, routes, parts);
-  const feePayers = new FeePayerWatch({
-    ...parts,
-    addresses: config.feePayers,
-    lowLamports: config.x402FeePayerLow,
-  });
-  const unlooked = (err: unknown) =>
-    logger.warn({ err }, 'the balances of fee payers cannot be looked at now');
-  closers.add(
-    'fee payers',
-    keepDoing(FEE_PAYERS_EVERY_MS, () => feePayers.look(), unlooked),
-  );
+  const keep = (name: string, everyMs: number, job: () => Promise<void>) =>
+    closers.add(
+      name,
+      keepDoing(everyMs, job, (err) => logger.warn({ err }, `${name} cannot be read now`)),
+    );
+  const offers = openOffers(config, routes, parts);
+  const lowLamports = config.x402FeePayerLow;
+  const watch = new FeePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });
+  keep('the balances of fee payers', FEE_PAYERS_EVERY_MS, () => watch.look());
+  await offers.look().catch((err: unknown) => logger.warn({ err }, 'the terms of routes cannot be read now'));
+  keep('the terms of routes', OFFERS_EVERY_MS, () => offers.look());
+  keep('the terms of closed routes', CLOSED_EVERY_MS, () => offers.lookAtClosed());
+  for (const { routeId, reason } of offers.closed())
+    logger.warn({ route: routeId }, `not sold now: ${reason}`);
+  const purchases = purchaseDeps(config, parts);
   const app = await gatewayApp(
-    gateway({ ...gatewayDeps(config, routes, offers, shared), answerWithinMs }),
+    gateway(gatewayDeps(config, routes, offers, purchases, parts)),
     async (server) => {
       await server.register(paymentStateRoute(ledger));
       const prefix = facilitatorPath.replace(/\/$/, '');
-      await server.register(facilitatorRoutes(facilitatorDeps(config, shared)), { prefix });
+      await server.register(facilitatorRoutes(facilitatorDeps(config, purchases, ledger)), { prefix });
     },
     logger,
   );
@@ -79,12 +80,19 @@ export async function serveGateway(
   return url;
 }
 
-function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: GatewayParts) {
+function purchaseDeps(
+  config: Config<'api'>,
+  { ledger, chain, temporal, logger }: GatewayParts,
+): PurchaseDeps {
+  const budgets = { feePayer: config.x402FeePayerBudget, buyer: config.x402BuyerBudget };
   return {
     ledger,
     chain,
+    network: NETWORKS[config.cluster],
     blockhashes: new RecentBlockhashes(chain.pool),
     runs: new PaymentRuns(temporal),
+    budgets: new Budgets({ ledger, budgets }),
+    managed: [...config.feePayers, ...config.retiredFeePayers],
     limits: {
       maxComputeUnits: config.x402MaxComputeUnits,
       // The fee payer's signer refuses fees above either limit.
@@ -93,8 +101,7 @@ function sharedDeps(config: Config<'api'>, { ledger, chain, temporal, logger }: 
       maxFeePercent: config.x402MaxFeePercent,
       maxSigners: MAX_SIGNERS,
     },
-    budgets: { feePayer: config.x402FeePayerBudget, buyer: config.x402BuyerBudget },
-    warn: (err: unknown, what: string) => logger.warn({ err }, what),
+    warn: (err, message) => logger.warn({ err }, message),
   };
 }
 
@@ -102,25 +109,23 @@ function gatewayDeps(
   config: Config<'api'>,
   routes: readonly Route[],
   offers: RouteOffers,
-  shared: ReturnType<typeof sharedDeps>,
-): Omit<GatewayDeps, 'answerWithinMs'> {
+  purchases: PurchaseDeps,
+  { answerWithinMs = ANSWER_WITHIN_MS }: GatewayParts,
+): GatewayDeps {
   const [secret, ...older] = config.x402QuoteSecret ?? [];
   if (secret === undefined)
     throw new DomainError(
       'InvalidRequest',
       'SLUICE_X402_QUOTE_SECRET must be set where SLUICE_X402_ROUTES is',
     );
-  const { cluster, rpcUrls = [], explorerUrl, feePayers, retiredFeePayers } = config;
+  const { cluster, rpcUrls = [], explorerUrl } = config;
   const publicUrl = config.x402PublicUrl ?? `http://${config.x402Host}:${config.x402Port}`;
   return {
-    ...shared,
-    network: NETWORKS[cluster],
+    ...purchases,
     routes,
     offers,
-    budgets: new Budgets(shared),
-    hints: new SharedBlockhash(shared.chain),
+    answerWithinMs,
     upstream: askUpstream,
-    managed: [...feePayers, ...retiredFeePayers],
     quoteSecrets: [secret, ...older],
     publicUrl: publicUrl.replace(/\/$/, ''),
     trustedProxies: readProxies(config.x402TrustedProxies),
@@ -128,48 +133,26 @@ function gatewayDeps(
   };
 }
 
-function facilitatorDeps(config: Config<'api'>, shared: ReturnType<typeof sharedDeps>): FacilitatorDeps {
-  const { cluster, feePayers, retiredFeePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate } =
-    config;
+function facilitatorDeps(config: Config<'api'>, purchases: PurchaseDeps, ledger: Ledger): FacilitatorDeps {
+  const { feePayers, tokenPolicy, x402FacilitatorOpen, x402FacilitatorRate: perSecond } = config;
+  const rateLimit = perSecond === undefined ? null : { perSecond, burst: 2 * perSecond };
   return {
-    ...shared,
-    network: NETWORKS[cluster],
+    ...purchases,
     feePayers,
-    retiredFeePayers,
     tokenPolicy,
-    apiKeys: x402FacilitatorOpen ? null : shared.ledger.apiKeys,
-    rateLimit:
-      x402FacilitatorRate === undefined
-        ? null
-        : { perSecond: x402FacilitatorRate, burst: 2 * x402FacilitatorRate },
+    apiKeys: x402FacilitatorOpen ? null : ledger.apiKeys,
+    rateLimit,
   };
 }
 
-async function openOffers(
+function openOffers(
   { cluster, feePayers, tokenPolicy }: Config<'api'>,
   routes: readonly Route[],
-  { ledger, chain, logger, closers }: GatewayParts,
-): Promise<RouteOffers> {
+  { ledger, chain }: GatewayParts,
+): RouteOffers {
   const network = NETWORKS[cluster];
-  const offers = new RouteOffers(
+  return new RouteOffers(
     { offers: ledger.offers, chain, network, feePayers, tokenPolicy, validMs: QUOTES_VALID_MS },
     routes.filter((route) => route.kind === 'priced'),
   );
-  await keepOffers(offers, logger, closers);
-  return offers;
-}
-
-async function keepOffers(offers: RouteOffers, logger: Logger, closers: Closers): Promise<void> {
-  const warn = (err: unknown) => logger.warn({ err }, 'the terms of routes cannot be looked at now');
-  await offers.look().catch(warn);
-  closers.add(
-    'offers',
-    keepDoing(OFFERS_EVERY_MS, () => offers.look(), warn),
-  );
-  closers.add(
-    'closed offers',
-    keepDoing(CLOSED_EVERY_MS, () => offers.lookAtClosed(), warn),
-  );
-  for (const { routeId, reason } of offers.closed())
-    logger.warn({ route: routeId }, `not sold now: ${reason}`);
 }

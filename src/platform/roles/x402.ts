@@ -13,14 +13,13 @@ import { SharedLives } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
 import { openNodePool } from '../../solana/rpc/pool.ts';
 import { x402Kind } from '../../x402/kind.ts';
-import { x402SigningRules } from '../../x402/rules/signing-policy.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
-import { sealOf } from '../seal.ts';
+import { sealOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import type { ChainRooms, Decorate } from './chain.ts';
 import { workerOptions } from './run.ts';
-import { feePayerKeys, signingBounds } from './signer.ts';
+import { feePayerKeys, SIGNING_RULES, signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
 /** Concurrent landing waits: each payment waits here until it is final. */
@@ -78,7 +77,11 @@ function x402Activities(
   const kinds = { [X402]: x402Kind({ ledger, chain, lives, feePayers }) };
   const deps = { ledger, chain, kinds, watcher: new LandingWatcher(chain) };
   const keys = feePayerKeys(signers);
-  const signer = createSignerActivities({ keys, bounds: signingBounds(config), rules: x402SigningRules });
+  const signer = createSignerActivities({
+    keys,
+    bounds: signingBounds(config),
+    rules: { [X402]: SIGNING_RULES[X402] },
+  });
   return {
     ...createSettlementActivities(deps),
     ...createQuickActivities({ ...deps, ...(signers.length === 0 ? {} : { signer }) }),

@@ -10,35 +10,18 @@ export interface TemporalSettings {
   readonly namespace: string;
 }
 
-export interface OperatorConnection {
-  readonly operatorService: {
-    listSearchAttributes(request: {
-      namespace: string;
-    }): Promise<{ customAttributes: Record<string, unknown> }>;
-    addSearchAttributes(request: {
-      namespace: string;
-      searchAttributes: Record<string, number>;
-    }): Promise<unknown>;
-  };
-}
-
 /** Connects to the configured server. Close the connection when done. Throws without an answer within ten seconds. */
 export async function connectTemporal(
   settings: TemporalSettings,
   dataConverter: DataConverter = {},
 ): Promise<{ connection: Connection; client: Client }> {
   const connection = await Connection.connect({ address: settings.address, connectTimeout: '10s' });
-  const client = new Client({
-    connection,
-    namespace: settings.namespace,
-    dataConverter,
-  });
-  return { connection, client };
+  return { connection, client: new Client({ connection, namespace: settings.namespace, dataConverter }) };
 }
 
 /** Registers missing search attributes. Idempotent, also for concurrent calls of other processes. */
 export async function registerSearchAttributes(
-  connection: OperatorConnection,
+  connection: Pick<Connection, 'operatorService'>,
   namespace: string,
 ): Promise<void> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });

@@ -1,5 +1,5 @@
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
-import { KeyRing } from './key-ring.ts';
+import { KeyRing } from '../encryption.ts';
 
 const ENCODING = 'binary/encrypted';
 const INNER = 'inner-';

@@ -2,9 +2,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { BackfillOrder } from '../../domain/backfill.ts';
 import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
-import { startBackfill } from './start-backfill.ts';
-import { type NamedSettlement, startSettlement } from './start-settlement.ts';
-import { startWithdrawal } from './start-withdrawal.ts';
+import { type NamedSettlement, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
 
 const RUNNING =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "backfill") AND ExecutionStatus = "Running"';

@@ -60,7 +60,6 @@ export async function ensureDepositScan(client: Client, cluster: string): Promis
   await client.workflow.start('depositScan', {
     workflowId: depositScanWorkflowId(cluster),
     taskQueue: WORKFLOW_TASK_QUEUE,
-    args: [{}],
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     workflowIdConflictPolicy: 'USE_EXISTING',
     staticSummary: `scan ${cluster} for deposits`,

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { isNonceSeed } from '../../solana/nonces/account.ts';
 import { composeUpkeep } from '../../solana/nonces/upkeep.ts';
-import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
+import {
+  checkLimits,
+  type Policy,
+  readMessage,
+  readTerms,
+  refused,
+  type SigningBounds,
+  type SigningRule,
+} from '../checks.ts';
 
 /** Terms of a nonce account's upkeep. The signer and `seed` give its address; the signer is its authority. */
 export interface UpkeepRequest {
@@ -16,8 +24,8 @@ export interface UpkeepRequest {
 
 const terms = z.object({ seed: z.string(), rentLamports: z.string(), maxFeeLamports: z.string() });
 
-export const nonceCreatePolicy = policyOf('create');
-export const nonceAdvancePolicy = policyOf('advance');
+export const nonceCreateRule: SigningRule = { roles: ['hot'], policy: policyOf('create') };
+export const nonceAdvanceRule: SigningRule = { roles: ['hot'], policy: policyOf('advance') };
 
 function policyOf(kind: UpkeepRequest['kind']): Policy {
   return (message, asked, signer, bounds) =>

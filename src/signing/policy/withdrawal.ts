@@ -11,14 +11,21 @@ import {
 } from '../../solana/tx/programs.ts';
 import { readTokenTransfer } from '../../solana/tx/token-transfer.ts';
 import { composeTransfer, type TokenTransfer } from '../../solana/tx/transfer.ts';
-import { checkLimits, type Policy, readMessage, readTerms, refused, type SigningBounds } from '../checks.ts';
+import {
+  checkLimits,
+  type Policy,
+  readMessage,
+  readTerms,
+  refused,
+  type SigningBounds,
+  type SigningRule,
+} from '../checks.ts';
 
 /** The one transfer that may be signed. Amounts are decimal base units; `signer` pays the amount and the fee. */
 export type SigningRequest = TransferTerms & { readonly signer: string };
 
-export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount' | 'createsAccount'>> & {
+export type TransferTerms = Readonly<Omit<z.infer<typeof terms>, 'nonceAccount'>> & {
   readonly nonceAccount?: string;
-  readonly createsAccount?: boolean;
 };
 
 const terms = z.object({
@@ -31,23 +38,19 @@ const terms = z.object({
   maxFeeLamports: z.string(),
   /** Upper limit of the rent for a created token account. The chain sets the rent; it is not in the message. */
   maxRentLamports: z.string(),
-  /**
-   * Whether the transfer creates the destination's token account, maybe without rent. Tasks of older workers lack
-   * this field: they create an account if and only if `maxRentLamports` is above 0.
-   */
-  createsAccount: z.boolean().optional(),
+  /** Whether the transfer creates the destination's token account, maybe without rent. */
+  createsAccount: z.boolean(),
   /** The wallet's own nonce account that gives the message its lifetime; if absent, the lifetime is a blockhash. */
   nonceAccount: z.string().optional(),
 });
 
-export const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
-  const { nonceAccount, createsAccount, ...transfer } = readTerms(terms, asked);
-  const given = {
-    ...(nonceAccount === undefined ? {} : { nonceAccount }),
-    ...(createsAccount === undefined ? {} : { createsAccount }),
-  };
-  checkMessage(message, { ...transfer, ...given, signer }, bounds);
+const withdrawalPolicy: Policy = (message, asked, signer, bounds) => {
+  const { nonceAccount, ...transfer } = readTerms(terms, asked);
+  const lifetime = nonceAccount === undefined ? {} : { nonceAccount };
+  checkMessage(message, { ...transfer, ...lifetime, signer }, bounds);
 };
+
+export const withdrawalRule: SigningRule = { roles: ['hot'], policy: withdrawalPolicy };
 
 /**
  * Throws DomainError SigningRefused unless the bytes are exactly the requested transfer, within `bounds`. Allowed are
@@ -142,8 +145,7 @@ function checkToken(
   }
   if (destination !== destinationAccount(asked, program, allowVaults))
     throw refused('the destination is another one');
-  const { createsAccount = createAta && asked.maxRentLamports !== '0' } = asked;
-  if (createAta !== createsAccount)
+  if (createAta !== asked.createsAccount)
     throw refused(createAta ? 'it makes a token account' : 'it makes no token account');
   const hookAccounts = accounts.slice(4).map(({ address, writable }) => ({ address, writable }));
   return { mint: asked.asset, program, decimals, createAta, expectedFee, hookAccounts };

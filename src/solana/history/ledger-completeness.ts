@@ -1,11 +1,11 @@
 import { ascending, highest } from '../../domain/bigint.ts';
+import type { BlockHeader } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/slots.ts';
 import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { LOOKED_AHEAD, windowsOf } from '../scan/frontier.ts';
 import { tellsOfAbsence } from '../scan/header-quorum.ts';
-import { hasAllOf, type ShownLedger } from './ledger-completeness-rule.ts';
 
 export interface Holders {
   readonly holding: ReadonlySet<string>;
@@ -14,18 +14,25 @@ export interface Holders {
 }
 
 interface CompletenessAnswer {
-  readonly slots: Slots;
   readonly holds: Promise<boolean>;
-  /** The number of earlier requests at its start. */
-  readonly turn: number;
-  /** The result and its time; null while the request runs. */
-  told: { readonly held: boolean; readonly at: number } | null;
+  readonly begunAt: number;
+  /** When it expires; infinite while the request runs. */
+  until: number;
 }
 
-/** A node keeps finalized slots until it purges the oldest; every list checks its first block again. */
+export interface ShownLedger {
+  /** The first block listed from the first slot on. */
+  readonly first: Pick<BlockHeader, 'slot' | 'parentSlot' | 'height'>;
+  /** The first block listed from the last slot on: in that slot, or the next one. */
+  readonly last: Pick<BlockHeader, 'slot' | 'height'>;
+  /** Number of blocks listed from `first` to `last`, both included. */
+  readonly count: bigint;
+}
+
+/** Milliseconds. A node that lacks blocks may only lag. */
 const HELD_MS = 600_000;
 const LACKED_MS = 60_000;
-const ANSWERS_KEPT = 64;
+const ANSWERS_KEPT = 256;
 
 /**
  * Finds the nodes that have all blocks of some slots. A node that was down keeps a low first block and has a hole in
@@ -34,29 +41,27 @@ const ANSWERS_KEPT = 64;
  */
 export class HeldSlots {
   readonly #now: () => number;
-  /** By node name, newest answer last. */
-  readonly #known = new Map<string, readonly CompletenessAnswer[]>();
-  #turn = 0;
+  /** By node and range, oldest first. */
+  readonly #known = new Map<string, CompletenessAnswer>();
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
   /**
-   * Asks all nodes. A node that has proved a range is asked about any part of it at most once in ten minutes. A node
-   * that has not is asked about the same range at most once a minute, counted from its answer. A running request is
-   * never repeated. Answers about the 64 newest ranges are kept. Never throws.
+   * Asks all nodes, each about one range at most once in ten minutes if it has all blocks, once a minute otherwise.
+   * Never throws.
    */
   holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
-    return this.#holders(pool, slots, 0);
+    return this.#holders(pool, slots, null);
   }
 
   /** Like {@link holdersOf}, with new answers only. Callers that wait for a running request share the next one. */
   holdersNow(pool: NodePool, slots: Slots): Promise<Holders> {
-    return this.#holders(pool, slots, this.#turn);
+    return this.#holders(pool, slots, this.#now());
   }
 
-  async #holders(pool: NodePool, slots: Slots, since: number): Promise<Holders> {
+  async #holders(pool: NodePool, slots: Slots, since: number | null): Promise<Holders> {
     const answers = await pool.all((node) => this.#holds(node, slots, since));
     const named = (isMeant: (result: PromiseSettledResult<boolean>) => boolean) =>
       new Set(answers.flatMap(({ node, result }) => (isMeant(result) ? [node] : [])));
@@ -66,59 +71,53 @@ export class HeldSlots {
     };
   }
 
-  async #holds(node: SolanaNode, slots: Slots, since: number): Promise<boolean> {
-    const known = this.#of(node).filter(({ slots: of }) => contains(of, slots));
-    const running = known.find(({ told }) => told === null);
-    if (running !== undefined) {
-      // Concurrent callers share one request, including its failure; the next call asks again.
-      await (running.turn < since ? running.holds.catch(() => null) : running.holds);
-      return this.#holds(node, slots, since);
-    }
-    const told = known.findLast((one) => one.turn >= since && this.#tellsOf(slots, one))?.told;
-    return told?.held ?? this.#ask(node, slots);
+  /** Concurrent callers share one request, including its failure; the next call asks again. */
+  async #holds(node: SolanaNode, slots: Slots, since: number | null): Promise<boolean> {
+    const key = `${node.name}/${slots.from}-${slots.to}`;
+    const known = this.#known.get(key);
+    if (known === undefined) return this.#ask(key, node, slots);
+    if (since === null ? this.#now() <= known.until : known.begunAt > since) return known.holds;
+    if (known.until < Number.POSITIVE_INFINITY) return this.#ask(key, node, slots);
+    await known.holds.catch(() => null);
+    return this.#holds(node, slots, since);
   }
 
-  /** A node with a whole range has every part of it. A node that lacks a block also lacks it in a larger range. */
-  #tellsOf(slots: Slots, { slots: of, told }: CompletenessAnswer): boolean {
-    if (told === null) return false;
-    const age = this.#now() - told.at;
-    return told.held ? age <= HELD_MS : age <= LACKED_MS && contains(slots, of);
-  }
-
-  #ask(node: SolanaNode, slots: Slots): Promise<boolean> {
-    const keep = (answers: readonly CompletenessAnswer[]) =>
-      this.#known.set(node.name, answers.slice(-ANSWERS_KEPT));
-    const holds = showsAllOf(node, slots).then(
+  #ask(key: string, node: SolanaNode, slots: Slots): Promise<boolean> {
+    const begunAt = this.#now();
+    const holds = showsAllOf(node, slots);
+    const answer: CompletenessAnswer = { holds, begunAt, until: Number.POSITIVE_INFINITY };
+    this.#known.delete(key);
+    this.#known.set(key, answer);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > ANSWERS_KEPT && oldest !== undefined) this.#known.delete(oldest);
+    holds.then(
       (held) => {
-        answer.told = { held, at: this.#now() };
-        return held;
+        answer.until = this.#now() + (held ? HELD_MS : LACKED_MS);
       },
-      (error: unknown) => {
-        keep(this.#of(node).filter((one) => one !== answer));
-        throw error;
+      () => {
+        if (this.#known.get(key) === answer) this.#known.delete(key);
       },
     );
-    const answer: CompletenessAnswer = { slots, holds, turn: this.#turn, told: null };
-    this.#turn += 1;
-    keep([...this.#of(node), answer]);
     return holds;
   }
-
-  #of({ name }: SolanaNode): readonly CompletenessAnswer[] {
-    return this.#known.get(name) ?? [];
-  }
-}
-
-function contains(outer: Slots, inner: Slots): boolean {
-  return outer.from <= inner.from && outer.to >= inner.to;
 }
 
 /** True if the node proves that it has every block of these slots. Throws as `SolanaNode.call` does. */
-export async function showsAllOf(node: SolanaNode, slots: Slots): Promise<boolean> {
+async function showsAllOf(node: SolanaNode, slots: Slots): Promise<boolean> {
   // The chain begins with slot 0, whose block names itself as its parent and has no transaction.
   const asked = slots.from > 0n ? slots : { ...slots, from: 1n };
   const shown = await shownLedger(node, asked);
   return shown !== null && hasAllOf(asked, shown);
+}
+
+/**
+ * True if an honest node has every block of these slots. The parent of its first block must be before them, and its
+ * count must match the heights of first and last. Heights grow by one per block, so a lost block is missing in the
+ * count, and skipped slots change neither number. If these slots have no block, first and last are equal.
+ */
+export function hasAllOf({ from, to }: Slots, { first, last, count }: ShownLedger): boolean {
+  if (first.slot < from || last.slot < to) return false;
+  return first.parentSlot < from && count === last.height - first.height + 1n;
 }
 
 /**

@@ -6,11 +6,11 @@ import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.
 import type { SolanaNode } from '../rpc/node.ts';
 import { isSignature } from '../rpc/node-text.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn, reached } from '../rpc/quorum.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tx/programs.ts';
-import { transactionIn } from './denial.ts';
 import type { HeldSlots } from './ledger-completeness.ts';
 import type { WalletSignature } from './pages.ts';
-import { reachedBy } from './wallet-history.ts';
+import { transactionIn } from './transaction.ts';
 import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 
 export interface ListedNodes {
@@ -96,11 +96,9 @@ export async function areWhole(
 
 /** The slot above `above` up to which a quorum's lists are complete; null if too few are. */
 function listedTo(pool: NodePool, listings: readonly Listing[], above: bigint): bigint | null {
-  const reached = reachedBy(
-    pool.quorum,
-    listings.map(({ coveredTo }) => coveredTo),
-  );
-  return reached === null || reached <= above ? null : reached;
+  const covered = listings.map(({ coveredTo }) => coveredTo);
+  const common = reached(covered, pool.quorum);
+  return common === null || common <= above ? null : common;
 }
 
 /** Waits for every node: the node with the longest history is often the slowest. */
@@ -116,7 +114,7 @@ async function listingsOfAll(
     // Read last: entries that the node has purged by then may be missing in its list.
     return { ...listing, historyFrom: await getFirstAvailableBlock(node), node: node.name };
   });
-  return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  return answersIn(answers).map(({ answer }) => answer);
 }
 
 /** True if a quorum returns that finalized slot without the transaction, or no block. Silence denies nothing. */
@@ -128,11 +126,6 @@ export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<b
   return denied !== null;
 }
 
-/** A wallet's current token accounts under both programs, by a single node: a hint. Throws as `NodePool.read` does. */
-export async function hintedTokenAccountsOf(pool: NodePool, wallet: string): Promise<readonly string[]> {
-  return (await pool.read((node) => tokenAccountsAt(node, wallet))).accounts;
-}
-
 /**
  * A wallet's token accounts under both programs at a finalized slot not below `asOf`, by a quorum. An account that a
  * quorum denies is left out. Throws NoHealthyNode if too few nodes have reached that slot.
@@ -142,10 +135,8 @@ export async function tokenAccountsOf(
   wallet: string,
   asOf: bigint,
 ): Promise<readonly string[]> {
-  const answers = await pool.all((node) => tokenAccountsAt(node, wallet));
-  const heard = answers.flatMap(({ result }) =>
-    result.status === 'fulfilled' && result.value.slot >= asOf ? [new Set(result.value.accounts)] : [],
-  );
+  const answers = answersIn(await pool.all((node) => tokenAccountsAt(node, wallet)));
+  const heard = answers.flatMap(({ answer }) => (answer.slot >= asOf ? [new Set(answer.accounts)] : []));
   const untold = () =>
     new DomainError('NoHealthyNode', `no quorum of nodes names the same token accounts of ${wallet}`);
   if (heard.length < pool.quorum) throw untold();
@@ -156,7 +147,8 @@ export async function tokenAccountsOf(
   });
 }
 
-async function tokenAccountsAt(node: SolanaNode, wallet: string) {
+/** A wallet's token accounts under both programs, and the lower of the two slots, by one node. */
+export async function tokenAccountsAt(node: SolanaNode, wallet: string) {
   const [tokens, tokens2022] = await Promise.all([
     getTokenAccountsByOwner(node, wallet, TOKEN_PROGRAM),
     getTokenAccountsByOwner(node, wallet, TOKEN_2022_PROGRAM),

@@ -1,44 +1,19 @@
-import type { ScannedTransaction } from '../../domain/deposit.ts';
+import { findingOfTransaction } from '../../domain/credits.ts';
+import type { BlockHeader, Movement, ScannedTransaction } from '../../domain/deposit.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { getTransactionAccounts } from '../rpc/methods.ts';
+import { getBlock, getBlocksWithLimit, getTransactionAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
-import type { WatchSet } from '../scan/bytes/watch-set.ts';
-import { showBlock } from '../scan/searched-block.ts';
+import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
+import { tellsOfAbsence } from '../scan/header-quorum.ts';
 import { readTransaction } from '../scan/transaction.ts';
+import type { WalletSignature } from './pages.ts';
 
 /** A finalized transaction from one node, and the slot and time (Unix seconds) of its block. */
-export interface ShownTransaction {
+interface ShownTransaction {
   readonly slot: bigint;
   readonly time: bigint | null;
   readonly transaction: ScannedTransaction;
-}
-
-export type FetchTransaction = (node: SolanaNode, signature: string) => Promise<ShownTransaction | null>;
-
-/**
- * Like {@link fetchTransaction} for transactions of one slot: each node's block is read once. Null for a transaction
- * that the block lacks, and if the node does not return the block before `end` aborts.
- */
-export function fetchFromBlock(slot: bigint, watched: WatchSet, end?: AbortSignal): FetchTransaction {
-  const blocks = new Map<SolanaNode, Promise<ReadonlyMap<string, ShownTransaction>>>();
-  const blockOf = (node: SolanaNode) => {
-    const block = blocks.get(node) ?? transactionsOf(node, slot, watched, end).catch(() => new Map());
-    blocks.set(node, block);
-    return block;
-  };
-  return async (node, signature) => (await blockOf(node)).get(signature) ?? null;
-}
-
-async function transactionsOf(
-  node: SolanaNode,
-  slot: bigint,
-  watched: WatchSet,
-  end: AbortSignal | undefined,
-): Promise<ReadonlyMap<string, ShownTransaction>> {
-  const { header, transactions } = await showBlock(node, slot, 'finalized', watched, undefined, end);
-  return new Map(
-    transactions.map((transaction) => [transaction.signature, { slot, time: header.time, transaction }]),
-  );
 }
 
 /**
@@ -57,4 +32,58 @@ export async function fetchTransaction(
   if (transaction.signature !== signature)
     throw new NodeFault(name, `getTransaction: shows ${transaction.signature} for ${signature}`);
   return { slot: shown.slot, time: shown.blockTime, transaction };
+}
+
+/**
+ * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
+ * gain of the account, or the slot without the transaction. A node that returns neither says nothing. Never throws.
+ */
+export async function deniersOf(
+  pool: NodePool,
+  arrival: Movement & Pick<BlockHeader, 'slot'>,
+): Promise<readonly string[]> {
+  const denials = await pool.all(async (node) => {
+    const shown = await transactionIn(node, arrival);
+    return shown === 'absent' || (shown !== 'untold' && arrivedBy(shown, arrival) === 0n);
+  });
+  return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
+}
+
+/** Base units that arrived at the account. Ownership alone decides, so no asset rules are needed. */
+function arrivedBy(transaction: ScannedTransaction, { wallet, account, asset }: Movement): bigint {
+  const { inflows } = findingOfTransaction(transaction, {
+    kindOf: (address) => (address === wallet ? 'deposit' : undefined),
+    ataOf: () => '',
+    asset: () => undefined,
+    isAttempt: () => false,
+  });
+  return inflows.find((one) => one.account === account && one.asset === asset)?.amount ?? 0n;
+}
+
+/**
+ * What a node has of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the
+ * transaction in another slot. `untold`: it returns neither the transaction nor the block in its place. Throws as
+ * `SolanaNode.call` does.
+ */
+export async function transactionIn(
+  node: SolanaNode,
+  { signature, slot }: WalletSignature,
+): Promise<ScannedTransaction | 'absent' | 'untold'> {
+  const shown = await fetchTransaction(node, signature);
+  if (shown !== null) return shown.slot === slot ? shown.transaction : 'absent';
+  const block = await blockAt(node, slot);
+  if (block !== null) return block.signatures?.includes(signature) === false ? 'absent' : 'untold';
+  const [next] = await getBlocksWithLimit(node, slot, 1);
+  const child = next === undefined || next === slot ? null : await blockAt(node, next);
+  return child !== null && child.parentSlot < slot ? 'absent' : 'untold';
+}
+
+/** Null if the node answers that it has no block there. */
+async function blockAt(node: SolanaNode, slot: bigint) {
+  try {
+    return await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
+  } catch (error) {
+    if (tellsOfAbsence(error)) return null;
+    throw error;
+  }
 }

@@ -3,6 +3,7 @@ import { SOL } from '../../domain/deposit-asset.ts';
 import { getEpochInfo, getSignedTransaction } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import { deriveAta } from '../tokens/ata.ts';
 import { messageHashOf } from '../tx/message.ts';
 import { isTokenProgram, TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tx/programs.ts';
@@ -35,13 +36,7 @@ export interface Payees {
 export type Verify = (address: string, message: Uint8Array, signature: Uint8Array) => boolean;
 
 export async function progressOf(pool: NodePool): Promise<readonly Progress[]> {
-  const answers = await pool.most(finalizedProgress);
-  return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-}
-
-/** The greatest value that `quorum` answers reach, so at least one honest node; null if there are fewer answers. */
-export function reachedBy(quorum: number, values: readonly bigint[]): bigint | null {
-  return values.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0))[quorum - 1] ?? null;
+  return answersIn(await pool.most(finalizedProgress)).map(({ answer }) => answer);
 }
 
 /**
@@ -62,10 +57,8 @@ export async function partiesOf(pool: NodePool, signature: string, verify: Verif
  * associated one is only in the transaction's meta, so a quorum must return the owners.
  */
 export async function payeesOf(pool: NodePool, signature: string, verify: Verify): Promise<Payees> {
-  const answers = await pool.most((node) => readParties(node, signature, verify));
-  const shown = answers.flatMap(({ result }) =>
-    result.status === 'fulfilled' && result.value !== null ? [result.value] : [],
-  );
+  const answers = answersIn(await pool.most((node) => readParties(node, signature, verify)));
+  const shown = answers.flatMap(({ answer }) => answer ?? []);
   const told = shown.filter(({ tokens }) => tokens === 'told').length;
   const hidesOwners =
     shown.length === 0 || (shown.some(({ tokens }) => tokens !== 'none') && told < pool.quorum);

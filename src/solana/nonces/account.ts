@@ -55,15 +55,21 @@ export function advanceNonce(nonceAccount: string, authority: string): Transacti
   });
 }
 
-/** True for exactly the data of {@link advanceNonce}. */
+/**
+ * True if the runtime reads the instruction as an advance: a u32 of 4, whatever bytes follow. As the first instruction
+ * it makes a nonce the lifetime of its transaction, which then never expires.
+ */
 export function isNonceAdvance(program: string, data: Uint8Array): boolean {
-  return program === SYSTEM_PROGRAM && Buffer.from(data).equals(ADVANCE_DATA);
+  if (program !== SYSTEM_PROGRAM || data.length < 4) return false;
+  return new DataView(data.buffer, data.byteOffset, data.byteLength).getUint32(0, true) === ADVANCE_NONCE;
 }
 
-/** {@link isNonceAdvance} for base58 data from a node; compares text, so that long data is never decoded. */
+/** {@link isNonceAdvance} for base58 data from a node; text that no transaction can contain is not decoded. */
 export function isWrittenNonceAdvance(program: string, data: string): boolean {
-  return program === SYSTEM_PROGRAM && data === WRITTEN_ADVANCE;
+  if (program !== SYSTEM_PROGRAM || !WRITTEN_DATA.test(data)) return false;
+  return isNonceAdvance(program, base58.decode(data));
 }
 
-const ADVANCE_DATA = Buffer.from([4, 0, 0, 0]);
-const WRITTEN_ADVANCE = base58.encode(ADVANCE_DATA);
+const ADVANCE_NONCE = 4;
+/** Base58 text no longer than the data of an instruction that fills a packet. */
+const WRITTEN_DATA = /^[1-9A-HJ-NP-Za-km-z]{4,1700}$/;

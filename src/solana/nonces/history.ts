@@ -6,6 +6,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { type HistoryPage, historyPage, type WalletSignature } from '../history/pages.ts';
 import { unionOf } from '../history/wallet-signatures.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn, versionsOf } from '../rpc/quorum.ts';
 import { slotOrHeight, u64 } from '../rpc/schemas.ts';
 import { isWrittenNonceAdvance } from './account.ts';
 
@@ -89,9 +90,7 @@ async function nextPages(
   const answers = await pool.most((node) =>
     historyPage(node, nonceAccount, places.get(node.name) ?? null, pageSize),
   );
-  const pages = answers.flatMap(({ node, result }) =>
-    result.status === 'fulfilled' ? [{ node, page: result.value }] : [],
-  );
+  const pages = answersIn(answers).map(({ node, answer }) => ({ node, page: answer }));
   if (pages.length > 0) return pages;
   const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
   const cause = silent?.status === 'rejected' ? silent.reason : undefined;
@@ -120,11 +119,11 @@ function unfinished(nonceAccount: string, { places }: NonceWalk): DomainError {
 function mostAgreed(
   shown: readonly ShownAdvance[],
 ): { readonly slot: bigint; readonly shownBy: readonly string[] } | null {
-  const slots = [...new Set(shown.map(({ slot }) => slot))].map((slot) => ({
-    slot,
-    shownBy: shown.flatMap((one) => (one.slot === slot ? [one.node] : [])),
-  }));
-  return slots.toSorted((a, b) => b.shownBy.length - a.shownBy.length)[0] ?? null;
+  const [most] = versionsOf(
+    shown.map(({ node, slot }) => ({ node, answer: slot })),
+    Object.is,
+  );
+  return most === undefined ? null : { slot: most.answer, shownBy: most.nodes };
 }
 
 // The encoding `json` shows the lifetime of every transaction version; no bytes need decoding.
@@ -154,8 +153,8 @@ async function askAdvance(
     const options = { encoding: 'json', commitment: 'finalized', maxSupportedTransactionVersion };
     return node.call('getTransaction', [signature, options], ranTransaction);
   });
-  return answers.flatMap(({ node, result }) => {
-    const shown = result.status === 'fulfilled' ? readAdvance(result.value, attempt) : null;
+  return answersIn(answers).flatMap(({ node, answer }) => {
+    const shown = readAdvance(answer, attempt);
     return shown === null ? [] : [{ node, ...shown }];
   });
 }

@@ -4,8 +4,8 @@ import { finalizedProgress } from '../history/wallet-history.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import { readNonceAccount } from './account.ts';
-import { type AgreedNonce, agreedNonce, type ShownNonce } from './restored-nonces.ts';
 
 /** The database has no gap: a bank of any height counts. */
 const NO_GAP = -1n;
@@ -15,18 +15,21 @@ export async function surveyNonces(
   addresses: readonly string[],
 ): Promise<readonly (readonly ShownNonce[])[]> {
   if (addresses.length === 0) return [];
-  const answers = await pool.all((node) => surveyOn(node, addresses));
-  const heard = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-  return addresses.map((_address, index) => heard.flatMap((shown) => shown[index] ?? []));
+  const answers = answersIn(await pool.all((node) => surveyOn(node, addresses)));
+  return addresses.map((_address, index) => answers.flatMap(({ answer }) => answer[index] ?? []));
 }
 
-/** Each account's value by a quorum of finalized banks, in the order of `addresses`; null if too few agree. */
+/**
+ * Each account's value by a quorum of finalized banks above the height `end`, in the order of `addresses`; null if too
+ * few agree.
+ */
 export async function agreedNonces(
   pool: NodePool,
   addresses: readonly string[],
+  end = NO_GAP,
 ): Promise<readonly (AgreedNonce | null)[]> {
   const survey = await surveyNonces(pool, addresses);
-  return survey.map((shown) => agreedNonce(NO_GAP, shown, pool.quorum));
+  return survey.map((shown) => agreedNonce(end, shown, pool.quorum));
 }
 
 async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise<readonly ShownNonce[]> {
@@ -45,4 +48,48 @@ async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise
 function behind(node: SolanaNode): DomainError {
   const message = `${node.name} getMultipleAccounts: the answer is older than what the node has finalized, or not whole`;
   return new DomainError('NodeFault', message, { node: node.name });
+}
+
+/** One node's finalized value of a nonce account, and how far the node had finalized before that request. */
+export interface ShownNonce {
+  /** Null if there is no nonce account. */
+  readonly nonce: string | null;
+  readonly slot: bigint;
+  readonly height: bigint;
+}
+
+/** The value that a quorum agrees on; `slot` is the lowest slot among its answers. */
+export interface AgreedNonce {
+  readonly nonce: string | null;
+  readonly slot: bigint;
+}
+
+/**
+ * The account's value that a quorum agrees on, among nodes that have finalized more than `end`; null if there is
+ * none. A bank from before the end of the database gap may have an older value than a lost attempt uses.
+ */
+export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: number): AgreedNonce | null {
+  const fresh = shown.filter(({ height }) => height > end);
+  for (const { nonce } of fresh) {
+    const slots = fresh.filter((other) => other.nonce === nonce).map(({ slot }) => slot);
+    if (slots.length >= quorum)
+      return { nonce, slot: slots.reduce((low, slot) => (slot < low ? slot : low)) };
+  }
+  return null;
+}
+
+/**
+ * True if an attempt that was lost in a database restore may use this value. False if there is no account, or a live
+ * attempt in the database uses the value: two attempts never share a nonce value.
+ */
+export function mayBeLost({ nonce }: AgreedNonce, carriedOnRecord: string | null): boolean {
+  return nonce !== null && nonce !== carriedOnRecord;
+}
+
+/**
+ * True if no transaction with `nonce` can run any more: a quorum of nodes past `end` has another value, or no
+ * account. Their banks are later than any use of the nonce in the gap.
+ */
+export function isGone(nonce: string, end: bigint, shown: readonly ShownNonce[], quorum: number): boolean {
+  return shown.filter((one) => one.height > end && one.nonce !== nonce).length >= quorum;
 }

@@ -1,11 +1,13 @@
 import type { AgreedBlock, AttemptFacts } from '../../domain/attempt.ts';
 import { lowest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { progressOf, reachedBy } from '../history/wallet-history.ts';
+import type { BlockHeight, Slot } from '../../domain/units.ts';
+import { progressOf } from '../history/wallet-history.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn, reached } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { askHeights } from './heights.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE, FARTHEST } from './judge.ts';
@@ -18,7 +20,7 @@ export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight'
 /** A transaction as its buyer sent it: wire bytes, and the slot in which a node shows it. */
 export interface SentTransaction {
   readonly wire: Uint8Array;
-  readonly slot: bigint;
+  readonly slot: Slot;
 }
 
 /**
@@ -50,8 +52,8 @@ const LIFE_SHARED_MS = 30_000;
 const SHORTEST_SLOT_MS = 100;
 
 interface Bank {
-  readonly slot: bigint;
-  readonly height: bigint;
+  readonly slot: Slot;
+  readonly height: BlockHeight;
 }
 
 /** {@link adoptedLife} of messages that still need our signature. Node answers are shared for 30 seconds. */
@@ -71,18 +73,16 @@ export class SharedLives {
    * A single node supplies `acceptedAt`. Returns null if that slot is out of reach of the banks that a quorum
    * reports: the message would never expire.
    */
-  async of(acceptedAt: bigint): Promise<AdoptedLife | null> {
+  async of(acceptedAt: Slot): Promise<AdoptedLife | null> {
     const { askedAt, first, banks } = await this.#reported.get('', async () => {
       const asked = performance.now();
       const [block, reported] = await Promise.all([firstBlock(this.#pool, null), askBanks(this.#pool)]);
       return { askedAt: asked, first: block, banks: reported };
     });
-    const reached = reachedBy(
-      this.#pool.quorum,
-      banks.map(({ slot }) => slot),
-    );
+    const slots = banks.map(({ slot }) => slot);
+    const newest = reached(slots, this.#pool.quorum);
     const elapsed = BigInt(Math.ceil((performance.now() - askedAt) / SHORTEST_SLOT_MS));
-    if (reached !== null && acceptedAt > reached + FARTHEST + FORK_MARGIN + elapsed) return null;
+    if (newest !== null && acceptedAt > newest + FARTHEST + FORK_MARGIN + elapsed) return null;
     const heights = banks.map(({ slot, height }) =>
       acceptedAt > slot ? height + (acceptedAt - slot) + FORK_MARGIN : height,
     );
@@ -98,12 +98,8 @@ interface Reported {
 }
 
 async function askBanks(pool: NodePool): Promise<readonly Bank[]> {
-  const answers = await pool.all((node) => getEpochInfo(node, 'processed'));
-  return answers.flatMap(({ result }) =>
-    result.status === 'fulfilled'
-      ? [{ slot: result.value.absoluteSlot, height: result.value.blockHeight }]
-      : [],
-  );
+  const answers = answersIn(await pool.all((node) => getEpochInfo(node, 'processed')));
+  return answers.map(({ answer }) => ({ slot: answer.absoluteSlot, height: answer.blockHeight }));
 }
 
 /** The slot of a bank that accepts the blockhash now; null if the newest bank of the best node does not. */
@@ -119,7 +115,7 @@ export async function acceptedIn(pool: NodePool, blockhash: string): Promise<big
  * few nodes agree.
  * Source: docs/decisions/0020-settlements.md.
  */
-export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Promise<AdoptedLife> {
+export async function adoptedLife(pool: NodePool, acceptedAt: Slot | null): Promise<AdoptedLife> {
   const [first, heights] = await Promise.all([firstBlock(pool, acceptedAt), askHeights(pool, 'processed')]);
   return lifeFrom(
     pool,
@@ -128,7 +124,7 @@ export async function adoptedLife(pool: NodePool, acceptedAt: bigint | null): Pr
   );
 }
 
-function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly bigint[]): AdoptedLife {
+function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly BlockHeight[]): AdoptedLife {
   const lastHeight = adoptedLastHeight(heights, pool.quorum);
   if (lastHeight === null)
     throw new DomainError('NoHealthyNode', 'too few nodes report block heights that are close together');
@@ -136,12 +132,9 @@ function lifeFrom(pool: NodePool, first: AgreedBlock, heights: readonly bigint[]
   return { blockhashSlot, blockhashHeight, lastValidBlockHeight: lastHeight, adoptedFrom };
 }
 
-async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<AgreedBlock> {
-  const progress = await progressOf(pool);
-  const final = reachedBy(
-    pool.quorum,
-    progress.map(({ slot }) => slot),
-  );
+async function firstBlock(pool: NodePool, acceptedAt: Slot | null): Promise<AgreedBlock> {
+  const slots = (await progressOf(pool)).map(({ slot }) => slot);
+  const final = reached(slots, pool.quorum);
   if (final === null) throw new DomainError('NoHealthyNode', 'too few nodes report a finalized slot');
   if (acceptedAt !== null) return aLifeBelow(pool, lowest([acceptedAt, final]));
   const newest = await agreedBlock(pool, final);
@@ -150,7 +143,7 @@ async function firstBlock(pool: NodePool, acceptedAt: bigint | null): Promise<Ag
 }
 
 /** A finalized block more than {@link BLOCKHASH_LIFE} heights below the newest up to `slot`, or the first of all. */
-async function aLifeBelow(pool: NodePool, slot: bigint): Promise<AgreedBlock> {
+async function aLifeBelow(pool: NodePool, slot: Slot): Promise<AgreedBlock> {
   for (let reach = REACH; reach <= REACH * REACHES; reach *= 2n) {
     const from = slot > reach ? slot - reach : 0n;
     const { first, last } = await pool.read((node) => endsOf(pool, node, from, slot));

@@ -2,8 +2,10 @@ import pLimit from 'p-limit';
 import type { NodeAnswer, OutcomeEvidence, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { Chain } from '../chain.ts';
+import { nullIfNodesFail } from '../rpc/errors.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import { confirmedBlock } from './linked-blocks.ts';
 import { type AskOutcome, askOutcome, type TransactionOutcome } from './outcomes.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';
@@ -105,8 +107,8 @@ async function shownFinal(
 }
 
 async function shownOutcomes(pool: NodePool, signature: string): Promise<readonly TransactionOutcome[]> {
-  const answers = await pool.all((node) => askOutcome(node, signature));
-  return answers.flatMap(({ result }) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
+  const answers = answersIn(await pool.all((node) => askOutcome(node, signature)));
+  return answers.flatMap(({ answer }) => answer ?? []);
 }
 
 function alikeIn(
@@ -132,7 +134,7 @@ export async function proveLanded(
 ): Promise<LandingProof | null> {
   const agreed = agreedOutcome(pool, await shownOutcomes(pool, signature));
   if (agreed !== null) return agreed;
-  const block = await confirmedBlock(pool, slot).catch(() => null);
+  const block = await confirmedBlock(pool, slot).catch(nullIfNodesFail);
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
 }
 
@@ -163,8 +165,8 @@ export async function checkFailures(
   for (const piece of chunksOf(failures, STATUSES_PER_CALL)) {
     const statuses = await chain.statuses(piece.map(({ signature }) => signature));
     const checked = await pLimit(ATTEMPTS_AT_ONCE).map(piece, (failure, index) => {
-      const seen = statuses.flatMap(({ node, sightings }) => {
-        const one = sightings[index];
+      const seen = statuses.flatMap(({ node, observations }) => {
+        const one = observations[index];
         return one?.kind === 'seen' && one.commitment === 'finalized' ? [{ node, error: one.error }] : [];
       });
       return checkFailure(chain.pool, failure, seen);

@@ -1,14 +1,17 @@
 import type {
+  AttemptFacts,
   AttemptVerdict,
   Evidence,
   InvestigationTimes,
   NodeAnswer,
+  NonceAttemptFacts,
   NonceEvidence,
   OutcomeEvidence,
 } from '../../domain/attempt.ts';
+import type { Address, BlockHeight, Blockhash, Slot } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
 import { askHeights } from './heights.ts';
-import { investigate, type SignedAttempt } from './investigate.ts';
+import { type Investigation, investigate, type SignedAttempt } from './investigate.ts';
 import {
   askNonces,
   type FinalizedNonces,
@@ -20,6 +23,7 @@ import { isDue, judgeAttempt } from './judge.ts';
 import { judgeNonceAttempt } from './judge-nonce.ts';
 import type { BlockCache } from './linked-blocks.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';
+import { noOutcome } from './status-observations.ts';
 
 export type AnySignedAttempt = SignedAttempt | SignedNonceAttempt;
 
@@ -28,12 +32,12 @@ export type AnyAttempt = Unsigned<SignedAttempt> | Unsigned<SignedNonceAttempt>;
 
 /** The lifetime columns of an attempt row. With a nonce account, `blockhash` is the nonce value. */
 export interface RecordedLifetime {
-  readonly blockhash: string;
-  readonly blockhashSlot: bigint;
-  readonly blockhashHeight: bigint | null;
-  readonly lastValidBlockHeight: bigint | null;
-  readonly adoptedFrom: string | null;
-  readonly nonceAccount: string | null;
+  readonly blockhash: Blockhash;
+  readonly blockhashSlot: Slot;
+  readonly blockhashHeight: BlockHeight | null;
+  readonly lastValidBlockHeight: BlockHeight | null;
+  readonly adoptedFrom: Blockhash | null;
+  readonly nonceAccount: Address | null;
 }
 
 export interface Finding {
@@ -48,12 +52,15 @@ export interface Finding {
 /** The first step of every proof of death: attempts past their last height, or without their nonce, on some node. */
 export interface Due<A extends AnyAttempt> {
   readonly attempts: readonly A[];
-  readonly heights: readonly NodeAnswer<bigint>[];
+  readonly heights: readonly NodeAnswer<BlockHeight>[];
   readonly nonces: FinalizedNonces;
   readonly askedAt: Date;
 }
 
-export function attemptOfRow<S extends string | null>(row: RecordedLifetime, signature: S) {
+export function attemptOfRow<S extends string | null>(
+  row: RecordedLifetime,
+  signature: S,
+): (AttemptFacts | NonceAttemptFacts) & { readonly signature: S } {
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom, nonceAccount } = row;
   if (nonceAccount !== null) return { signature, nonceAccount, nonce: blockhash, nonceSlot: blockhashSlot };
   if (blockhashHeight === null || lastValidBlockHeight === null)
@@ -61,20 +68,26 @@ export function attemptOfRow<S extends string | null>(row: RecordedLifetime, sig
   return { signature, blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom };
 }
 
-/** Judges a finalized outcome. Proves no death. */
+type FirstAnswers = Pick<Due<AnyAttempt>, 'heights' | 'nonces'>;
+
+const NOT_ASKED: FirstAnswers = { heights: [], nonces: new Map() };
+
+/** Judges a finalized outcome. Proves no death: `first` is for display only. */
 export function findOutcome(
   attempt: AnyAttempt,
   outcome: OutcomeEvidence,
   askedAt: Date,
   spending: Spending,
+  { heights, nonces }: FirstAnswers = NOT_ASKED,
 ): Finding {
   const told = { times: timesSince(askedAt), spending, obstacle: null };
   if (hasNonce(attempt)) {
-    const evidence = { ...outcome, finalizedNonces: [], use: null, bypass: null, coverage: null };
+    const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
+    const evidence = { ...outcome, finalizedNonces, use: null, bypass: null, coverage: null };
     return { ...told, verdict: judgeNonceAttempt(attempt, evidence), evidence };
   }
   const unread = { stillTaking: [], origin: null, displacement: null, coverage: null };
-  const evidence = { ...outcome, ...unread, finalizedHeights: [] };
+  const evidence = { ...outcome, ...unread, finalizedHeights: heights };
   return { ...told, verdict: judgeAttempt(attempt, evidence), evidence };
 }
 
@@ -105,18 +118,23 @@ export async function examine(
     investigateNonces(chain, lasting, nonces, cache),
   ]);
   const times = timesSince(askedAt);
-  const findings = new Map<AnySignedAttempt, Finding>();
-  for (const [index, found] of ofBlockhashes.entries()) {
-    const attempt = expiring[index];
-    if (attempt !== undefined)
-      findings.set(attempt, { ...found, times, verdict: judgeAttempt(attempt, found.evidence) });
-  }
-  for (const [index, found] of ofNonces.entries()) {
-    const attempt = lasting[index];
-    if (attempt !== undefined)
-      findings.set(attempt, { ...found, times, verdict: judgeNonceAttempt(attempt, found.evidence) });
-  }
+  const findings = new Map<AnySignedAttempt, Finding>([
+    ...judgeAll(expiring, ofBlockhashes, judgeAttempt, times),
+    ...judgeAll(lasting, ofNonces, judgeNonceAttempt, times),
+  ]);
   return attempts.flatMap((attempt) => findings.get(attempt) ?? []);
+}
+
+function judgeAll<A extends AnySignedAttempt, E extends Evidence | NonceEvidence>(
+  attempts: readonly A[],
+  found: readonly Investigation<E>[],
+  judge: (attempt: A, evidence: E) => AttemptVerdict,
+  times: InvestigationTimes,
+): readonly (readonly [A, Finding])[] {
+  return attempts.flatMap((attempt, index) => {
+    const one = found[index];
+    return one === undefined ? [] : [[attempt, { ...one, times, verdict: judge(attempt, one.evidence) }]];
+  });
 }
 
 /** Asks all nodes now about one attempt, due or not. Reads only: sends and signs nothing. */
@@ -126,23 +144,8 @@ export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: Block
     const [finding] = await examine(chain, { ...due, attempts: [attempt] }, cache);
     if (finding !== undefined) return finding;
   }
-  const outcome = { quorum: chain.pool.quorum, statuses: [], outcomeConfirmedBy: [], chargedBy: [] };
-  const { evidence, ...finding } = findOutcome(attempt, outcome, due.askedAt, NOT_SHOWN);
-  return { ...finding, evidence: withFirstAnswers(evidence, attempt, due) };
-}
-
-/** Adds the answers of the first step: without a signature, nothing else can be asked. */
-function withFirstAnswers(
-  evidence: Evidence | NonceEvidence,
-  attempt: AnyAttempt,
-  { heights, nonces }: Due<AnyAttempt>,
-): Evidence | NonceEvidence {
-  if ('use' in evidence)
-    return {
-      ...evidence,
-      finalizedNonces: hasNonce(attempt) ? (nonces.get(attempt.nonceAccount) ?? []) : [],
-    };
-  return { ...evidence, finalizedHeights: heights };
+  const outcome = noOutcome(chain.pool.quorum);
+  return findOutcome(attempt, outcome, due.askedAt, NOT_SHOWN, due);
 }
 
 function timesSince(askedAt: Date): InvestigationTimes {

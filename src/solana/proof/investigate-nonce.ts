@@ -9,24 +9,19 @@ import type {
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
+import { partiesOf, type Verify } from '../history/wallet-history.ts';
 import { readNonceAccount } from '../nonces/account.ts';
 import { findNonceEnd, type NonceEnd, nonceWalk } from '../nonces/history.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { confirmAbsence, historyStarts } from './absence.ts';
-import { confirmOutcome, distrustRefuted } from './confirm-outcome.ts';
-import { askStatuses } from './investigate.ts';
+import type { Finding } from './examine.ts';
+import { type Investigation, LACKING, withOutcomes } from './investigate.ts';
+import { judgeUnsignedNonce } from './judge-nonce.ts';
 import { type BlockCache, coverageBetween } from './linked-blocks.ts';
-import type { Spending } from './spending.ts';
+import { NOT_SHOWN } from './spending.ts';
+import { noOutcome } from './status-observations.ts';
 
 export type SignedNonceAttempt = NonceAttemptFacts & { readonly signature: string };
-
-/** The evidence for a verdict; see {@link Investigation} of attempts with a blockhash. */
-export interface NonceInvestigation {
-  readonly evidence: NonceEvidence;
-  readonly spending: Spending;
-  readonly obstacle: string | null;
-}
 
 export type FinalizedNonces = ReadonlyMap<string, readonly NodeAnswer<string>[]>;
 
@@ -62,60 +57,40 @@ export async function investigateNonces(
   attempts: readonly SignedNonceAttempt[],
   nonces: FinalizedNonces,
   cache: BlockCache,
-): Promise<readonly NonceInvestigation[]> {
+): Promise<readonly Investigation<NonceEvidence>[]> {
   const sequence = chain.pool.nodes.length + 1;
-  const endings = await pLimit(AT_ONCE).map(attempts, (attempt) =>
-    readEnding(chain.pool, attempt, sequence, cache),
-  );
-  const signatures = attempts.map(({ signature }) => signature);
-  const statuses = await askStatuses(chain, signatures, sequence + 1);
-  const isRead = ({ use, coverage }: NonceEndEvidence) => use !== null || coverage !== null;
-  const starts = endings.some(isRead) ? await historyStarts(chain.pool) : new Map();
-  return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
-    const reading = endings[index] ?? NOT_READ;
-    const { obstacle, ...ending } = reading;
-    const told = statuses[index] ?? [];
-    const isIncluded =
-      ending.use?.signature === attempt.signature || ending.coverage?.containsSignature === true;
-    const isLacking = isRead(reading) && !isIncluded;
-    const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
-    const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
-    const isUsed = (ending.use?.shownBy.length ?? 0) >= chain.pool.quorum || ending.coverage !== null;
-    // A block may include the transaction without running it. So only a success contradicts the use of its nonce by
-    // another one.
-    if (isLacking && isUsed && found.outcomeConfirmedBy.length === 0)
-      distrustRefuted(chain.pool, said.filter(isSuccess), attempt.signature, useReason(ending));
-    const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
-    const faults = [...(obstacle === null ? [] : [obstacle]), ...unreadable(said)];
+  const known = await pLimit(AT_ONCE).map(attempts, async (attempt) => {
+    const { signature, nonceAccount } = attempt;
+    const { obstacle, ...ending } = await readEnding(chain.pool, attempt, sequence, cache);
+    const { use, coverage } = ending;
+    const isIncluded = use?.signature === signature || coverage?.containsSignature === true;
+    const isLacking = (use !== null || coverage !== null) && !isIncluded;
+    const isUsed = (use?.shownBy.length ?? 0) >= chain.pool.quorum || coverage !== null;
     return {
-      evidence: { ...found, ...ending, finalizedNonces },
-      spending,
-      obstacle: faults.length === 0 ? null : faults.join('; '),
+      signature,
+      found: { ...ending, finalizedNonces: nonces.get(nonceAccount) ?? [] },
+      isIncluded,
+      isLacking,
+      // A block may include the transaction without running it. So only a success contradicts the use of its nonce by
+      // another one.
+      refutes: isLacking && isUsed ? { isFalse: isSuccess, proof: useReason(ending) } : null,
+      obstacles: obstacle === null ? [] : [obstacle],
     };
   });
+  return withOutcomes(chain, known, sequence + 1);
 }
 
 function useReason({ use }: Pick<NonceEndEvidence, 'use'>): string {
-  return use === null
-    ? "a quorum's blocks lack it"
-    : `a quorum shows that ${use.signature} used up its nonce`;
+  return use === null ? LACKING : `a quorum shows that ${use.signature} used up its nonce`;
 }
 
 function isSuccess({ answer }: NodeAnswer<StatusObservation>): boolean {
   return answer.kind === 'seen' && answer.error === null;
 }
 
-function unreadable(statuses: readonly NodeAnswer<StatusObservation>[]): string[] {
-  return statuses.flatMap(({ node, answer }) =>
-    answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
-  );
-}
-
 type NonceEndEvidence = Pick<NonceEvidence, 'use' | 'bypass' | 'coverage'> & {
   readonly obstacle: string | null;
 };
-
-const NOT_READ: NonceEndEvidence = { use: null, bypass: null, coverage: null, obstacle: null };
 
 /** How the nonce ended; after an advance without it, also the linked blocks in which the attempt may have run. */
 async function readEnding(
@@ -143,4 +118,32 @@ function unknownReason(nonceAccount: string, bypass: NonceBypass | null): string
   return bypass === null
     ? `no node lists the transaction that used up ${nonceAccount}`
     : `only ${bypass.shownBy.join(', ')} shows ${bypass.signature}, which advanced ${nonceAccount}`;
+}
+
+/**
+ * Gathers the evidence for a death without a signature: the finalized nonces, the transaction that used up the nonce,
+ * and its bytes. Null while the nonce is unused. Throws NoHealthyNode if no node lists the transaction that used it
+ * up.
+ */
+export async function examineUnsignedNonce(
+  { pool }: Chain,
+  attempt: NonceAttemptFacts & { readonly messageHash: string },
+  { walks, history }: BlockCache,
+  verify: Verify,
+): Promise<Finding | null> {
+  const askedAt = new Date();
+  const { nonceAccount, nonce } = attempt;
+  const nonces = await askNonces(pool, [nonceAccount]);
+  if (!isUsedUp(attempt, nonces)) return null;
+  const walk = await walks.get(`${nonceAccount}/${nonce}`, async () => nonceWalk());
+  const end = await findNonceEnd(pool, attempt, pool.nodes.length + 1, walk, history.pageSize);
+  const parties = end.use === null ? null : await partiesOf(pool, end.use.signature, verify);
+  const evidence = {
+    ...noOutcome(pool.quorum),
+    ...end,
+    finalizedNonces: nonces.get(nonceAccount) ?? [],
+    coverage: null,
+  };
+  const verdict = judgeUnsignedNonce(attempt, evidence, parties?.messageHash ?? null);
+  return { verdict, evidence, times: { askedAt, judgedAt: new Date() }, spending: NOT_SHOWN, obstacle: null };
 }

@@ -1,27 +1,23 @@
+import { base64 } from '@scure/base';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
 import { HISTORY_BOUNDS, type HistoryBounds, listWithin, type WalletSignature } from '../history/pages.ts';
 import { finalizedProgress, partiesOf, type Verify } from '../history/wallet-history.ts';
-import { NodeFault } from '../rpc/errors.ts';
+import { NodeFault, nullIfNodesFail } from '../rpc/errors.ts';
 import { getBlockAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
-import { historyStarts } from './absence.ts';
+import { messageHashOf } from '../tx/message.ts';
 import { BlockSignatures } from './block-signatures.ts';
 import { believedStatuses, distrustRefuted } from './confirm-outcome.ts';
-import type { Finding } from './examine.ts';
+import { attemptOfRow, type Finding, type RecordedLifetime } from './examine.ts';
 import { askHeights } from './heights.ts';
-import { readBlocksOf } from './investigate.ts';
-import { displacedUntil, isDue } from './judge.ts';
-import {
-  judgeUnsigned,
-  observationOfMessage,
-  type UnsignedFacts,
-  type WalletEntry,
-} from './judge-unsigned.ts';
+import { readBlocksOf, type SignedAttempt } from './investigate.ts';
+import { examineUnsignedNonce } from './investigate-nonce.ts';
+import { displacedUntil, isDue, judgeUnsigned } from './judge.ts';
 import {
   type BlockCache,
   blockCache,
@@ -30,9 +26,18 @@ import {
   type LinkedRange,
 } from './linked-blocks.ts';
 import { NOT_SHOWN } from './spending.ts';
-import { forgetfulNodes } from './statuses.ts';
+import { noOutcome } from './status-observations.ts';
+import { forgetfulNodes, historyStarts } from './statuses.ts';
 
-export type UnsignedAttempt = UnsignedFacts & { readonly wallet: string };
+/** An attempt row, which is searched by its message under any signature. */
+export type UnsignedRow = RecordedLifetime & {
+  readonly signers: readonly string[];
+  /** base64. */
+  readonly message: string;
+  readonly messageHash: string;
+};
+
+type UnsignedAttempt = SignedAttempt & { readonly messageHash: string; readonly wallet: string };
 
 /** What one process has read for proofs without a signature, shared by all attempts and investigations. */
 export interface UnsignedCache {
@@ -76,11 +81,30 @@ interface BlockSearchResult {
 const NO_WORD: BlockSearchResult = { contains: null, isOther: () => false };
 
 /**
- * Gathers the evidence for a death without a signature, in this order: finalized heights; linked blocks of the
- * attempt's life with their accounts; each node's history of the wallet. Messages count only if `verify` accepts
- * their signatures. Null while no node is past the attempt's last height.
+ * Examines an attempt without a known signature. Messages of nodes count only if `verify` accepts their signatures.
+ * Null while the attempt is not due. Null also if the row's message does not match its hash: such a row proves nothing
+ * about the signed message, so an operator must check it.
  */
 export async function examineUnsigned(
+  chain: Chain,
+  { signers, message, messageHash, ...life }: UnsignedRow,
+  cache: UnsignedCache,
+  verify: Verify,
+): Promise<Finding | null> {
+  const [wallet] = signers;
+  if (wallet === undefined || messageHashOf(base64.decode(message)) !== messageHash) return null;
+  const facts = { ...attemptOfRow(life, messageHash), messageHash };
+  return 'nonce' in facts
+    ? examineUnsignedNonce(chain, facts, cache.blocks, verify)
+    : examineExpiring(chain, { ...facts, wallet }, cache, verify);
+}
+
+/**
+ * Gathers the evidence for a death without a signature, in this order: finalized heights; linked blocks of the
+ * attempt's life with their accounts; each node's history of the wallet. Null while no node is past the attempt's last
+ * height.
+ */
+async function examineExpiring(
   chain: Chain,
   attempt: UnsignedAttempt,
   cache: UnsignedCache,
@@ -88,11 +112,10 @@ export async function examineUnsigned(
 ): Promise<Finding | null> {
   const askedAt = new Date();
   const { pool } = chain;
-  const facts = { ...attempt, signature: attempt.messageHash };
   const finalizedHeights = await askHeights(pool, 'finalized');
-  if (!isDue(facts, finalizedHeights)) return null;
+  if (!isDue(attempt, finalizedHeights)) return null;
   const sequence = pool.nodes.length + 1;
-  const read = await readBlocksOf(chain, facts, finalizedHeights, cache.blocks);
+  const read = await readBlocksOf(chain, attempt, finalizedHeights, cache.blocks);
   const { stillTaking, origin, gone, range } = read;
   const look = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
   const word = range === null ? NO_WORD : await searchBlocks(look, range);
@@ -101,12 +124,12 @@ export async function examineUnsigned(
       ? null
       : { ...coverageOf(range, ''), containsSignature: word.contains, sequence };
   const displacement = gone === null ? null : { ...gone, sequence };
-  const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(facts, gone));
+  const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(attempt, gone));
   const said = upTo === null ? [] : await askHistories(look, upTo, word.isOther, sequence + 1);
   if (displacement !== null || coverage?.containsSignature === false)
     distrustRefuted(pool, said, `the message ${attempt.messageHash}`);
   const statuses = believedStatuses(pool, said);
-  const outcome = { quorum: pool.quorum, statuses, outcomeConfirmedBy: [], chargedBy: [] };
+  const outcome = { ...noOutcome(pool.quorum), statuses };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
   const verdict = judgeUnsigned(attempt, evidence);
@@ -129,7 +152,7 @@ function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): 
     if (parties === null) throw new DomainError('NoHealthyNode', `no node shows transaction ${signature}`);
     return parties.messageHash;
   };
-  return (signature) => hashes.get(signature, () => read(signature)).catch(() => null);
+  return (signature) => hashes.get(signature, () => read(signature)).catch(nullIfNodesFail);
 }
 
 /** Reads what the wallet signed in these blocks. Anything unreadable proves nothing, unless the message was found. */
@@ -138,7 +161,7 @@ async function searchBlocks(
   { blocks }: LinkedRange,
 ): Promise<BlockSearchResult> {
   const { wallet, messageHash } = attempt;
-  const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(() => null);
+  const signedIn = (block: LinkedBlock) => signedBy(wallet, pool, block, cache).catch(nullIfNodesFail);
   const signed = await pLimit(AT_ONCE).map(blocks, signedIn);
   const own = new Set(signed.flatMap((signatures) => signatures ?? []));
   const hashes = await pLimit(AT_ONCE).map([...own], hashOf);
@@ -233,4 +256,32 @@ async function askHistories(
     const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
     return said(observationOfMessage(messageHash, history));
   });
+}
+
+/** A finalized transaction that names the wallet. `messageHash` is null if no node returns its bytes. */
+export interface WalletEntry {
+  readonly signature: string;
+  readonly slot: bigint;
+  readonly messageHash: string | null;
+}
+
+/** One node's history of the wallet, from block `historyFrom` up to the finalized slot `atSlot`. */
+export interface WalletHistory {
+  readonly entries: readonly WalletEntry[];
+  readonly historyFrom: bigint | null;
+  readonly atSlot: bigint;
+}
+
+/** A node's history of the wallet as a status of the message. One entry without bytes makes it `unreadable`. */
+export function observationOfMessage(
+  messageHash: string,
+  { entries, historyFrom, atSlot }: WalletHistory,
+): StatusObservation {
+  const found = entries.find((entry) => entry.messageHash === messageHash);
+  if (found !== undefined)
+    return { kind: 'seen', commitment: 'finalized', slot: found.slot, error: null, atSlot };
+  const hidden = entries.find((entry) => entry.messageHash === null);
+  return hidden === undefined
+    ? { kind: 'absent', atSlot, historyFrom }
+    : { kind: 'unreadable', reason: `no node shows the transaction ${hidden.signature} of the wallet` };
 }

@@ -6,12 +6,13 @@ import type {
   Displacement,
   Evidence,
   NodeAnswer,
+  OutcomeEvidence,
   StatusObservation,
 } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
+import { type BlockHeight, isAbove, type Signature } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
-import { confirmAbsence, historyStarts } from './absence.ts';
 import { believedStatuses, confirmOutcome, distrustRefuted } from './confirm-outcome.ts';
 import { claimedHeight, deathHeight, firstHash } from './judge.ts';
 import {
@@ -23,17 +24,17 @@ import {
   linkedRange,
 } from './linked-blocks.ts';
 import type { Spending } from './spending.ts';
-import { STATUSES_PER_CALL } from './statuses.ts';
+import { confirmAbsence, historyStarts, STATUSES_PER_CALL } from './statuses.ts';
 
 /** The evidence for a verdict, and the cost if a second node returned the transaction. */
-export interface Investigation {
-  readonly evidence: Evidence;
+export interface Investigation<E extends OutcomeEvidence = Evidence> {
+  readonly evidence: E;
   readonly spending: Spending;
   /** The answers that are missing, with node names; null if none is missing. */
   readonly obstacle: string | null;
 }
 
-export type SignedAttempt = AttemptFacts & { readonly signature: string };
+export type SignedAttempt = AttemptFacts & { readonly signature: Signature };
 
 const AT_ONCE = 8;
 
@@ -45,33 +46,74 @@ const AT_ONCE = 8;
 export async function investigate(
   chain: Chain,
   attempts: readonly SignedAttempt[],
-  heights: readonly NodeAnswer<bigint>[],
+  heights: readonly NodeAnswer<BlockHeight>[],
   cache: BlockCache,
 ): Promise<readonly Investigation[]> {
   const sequence = chain.pool.nodes.length + 1;
   const readings = await readBlocks(chain, attempts, heights, cache);
-  const statuses = await askStatuses(
-    chain,
-    attempts.map((attempt) => attempt.signature),
-    sequence + 1,
-  );
-  const isRead = ({ range, gone }: BlockReading) => range !== null || gone !== null;
-  const starts = [...readings.values()].some(isRead) ? await historyStarts(chain.pool) : new Map();
-  return pLimit(AT_ONCE).map(attempts, async (attempt, index) => {
+  const heard = new Set(heights.map(({ node }) => node));
+  const silent = chain.pool.nodes.map(({ name }) => name).filter((name) => !heard.has(name));
+  const noHeight = silent.length === 0 ? [] : [`no height from ${silent.join(', ')}`];
+  const known = attempts.map((attempt) => {
     const { stillTaking, origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
-    const told = statuses[index] ?? [];
-    const isIncluded = coverage?.containsSignature === true;
     const isLacking = displacement !== null || coverage?.containsSignature === false;
-    const said = isLacking ? await confirmAbsence(chain, attempt.signature, told, starts) : told;
-    const { spending, ...found } = await confirmOutcome(chain, attempt.signature, said, isIncluded);
-    if (isLacking && found.outcomeConfirmedBy.length === 0)
-      distrustRefuted(chain.pool, said.filter(refutedBy(coverage)), attempt.signature);
-    const blocks = { stillTaking, origin, displacement, coverage };
-    const evidence = { ...found, ...blocks, finalizedHeights: heights };
-    return { evidence, spending, obstacle: missing(chain, heights, obstacle, said) };
+    return {
+      signature: attempt.signature,
+      found: { stillTaking, origin, displacement, coverage, finalizedHeights: heights },
+      isIncluded: coverage?.containsSignature === true,
+      isLacking,
+      refutes: isLacking ? { isFalse: refutedBy(coverage), proof: LACKING } : null,
+      obstacles: [...noHeight, ...(obstacle === null ? [] : [obstacle])],
+    };
   });
+  return withOutcomes(chain, known, sequence + 1);
+}
+
+/** What is known of an attempt before its statuses are. */
+interface Known<Found> {
+  readonly signature: Signature;
+  readonly found: Found;
+  /** Finalized blocks contain it: then two nodes that return its outcome replace a missing status. */
+  readonly isIncluded: boolean;
+  /** It is in no block that it could be in: nodes without a status are asked for the transaction itself. */
+  readonly isLacking: boolean;
+  /** The statuses that contradict a proof, and that proof as {@link distrustRefuted} takes it. */
+  readonly refutes: {
+    readonly isFalse: (status: NodeAnswer<StatusObservation>) => boolean;
+    readonly proof: string;
+  } | null;
+  readonly obstacles: readonly string[];
+}
+
+export const LACKING = "a quorum's blocks lack it";
+
+/** Adds the statuses of all nodes, with sequences from `from`, and a second node's outcome. */
+export async function withOutcomes<Found extends object>(
+  chain: Chain,
+  known: readonly Known<Found>[],
+  from: number,
+): Promise<readonly Investigation<OutcomeEvidence & Found>[]> {
+  const { pool } = chain;
+  const signatures = known.map(({ signature }) => signature);
+  const statuses = await askStatuses(chain, signatures, from);
+  const starts = known.some(({ isLacking }) => isLacking) ? await historyStarts(pool) : new Map();
+  return pLimit(AT_ONCE).map(
+    known,
+    async ({ signature, found, isIncluded, isLacking, refutes, obstacles }, index) => {
+      const told = statuses[index] ?? [];
+      const said = isLacking ? await confirmAbsence(pool, signature, told, starts) : told;
+      const { spending, ...outcome } = await confirmOutcome(chain, signature, said, isIncluded);
+      if (refutes !== null && outcome.outcomeConfirmedBy.length === 0)
+        distrustRefuted(pool, said.filter(refutes.isFalse), signature, refutes.proof);
+      const unreadable = said.flatMap(({ node, answer }) =>
+        answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
+      );
+      const obstacle = [...obstacles, ...unreadable].join('; ') || null;
+      return { evidence: { ...outcome, ...found }, spending, obstacle };
+    },
+  );
 }
 
 /**
@@ -81,25 +123,7 @@ export async function investigate(
 function refutedBy(coverage: Coverage | null) {
   return ({ answer }: NodeAnswer<StatusObservation>): boolean =>
     answer.kind === 'seen' &&
-    (answer.commitment === 'finalized' || (coverage !== null && answer.slot > coverage.last.slot));
-}
-
-function missing(
-  chain: Chain,
-  heights: readonly NodeAnswer<bigint>[],
-  ofBlocks: string | null,
-  statuses: readonly NodeAnswer<StatusObservation>[],
-): string | null {
-  const heard = new Set(heights.map(({ node }) => node));
-  const silent = chain.pool.nodes.map(({ name }) => name).filter((name) => !heard.has(name));
-  const faults = [
-    ...(silent.length === 0 ? [] : [`no height from ${silent.join(', ')}`]),
-    ...(ofBlocks === null ? [] : [ofBlocks]),
-    ...statuses.flatMap(({ node, answer }) =>
-      answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
-    ),
-  ];
-  return faults.length === 0 ? null : faults.join('; ');
+    (answer.commitment === 'finalized' || (coverage !== null && isAbove(answer.slot, coverage.last.slot)));
 }
 
 interface BlockReading {
@@ -116,7 +140,7 @@ const NOT_READ: BlockReading = { stillTaking: [], origin: null, gone: null, rang
 async function readBlocks(
   chain: Chain,
   attempts: readonly SignedAttempt[],
-  heights: readonly NodeAnswer<bigint>[],
+  heights: readonly NodeAnswer<BlockHeight>[],
   cache: BlockCache,
 ): Promise<ReadonlyMap<string, BlockReading>> {
   const groups = new Map(attempts.map((attempt) => [rangeKey(attempt), attempt]));
@@ -134,12 +158,13 @@ async function readBlocks(
 export async function readBlocksOf(
   chain: Chain,
   attempt: AttemptFacts,
-  heights: readonly NodeAnswer<bigint>[],
+  heights: readonly NodeAnswer<BlockHeight>[],
   cache: BlockCache,
 ): Promise<BlockReading> {
   const { blockhash, blockhashSlot, adoptedFrom } = attempt;
   const { pool } = chain;
-  const isPast = (last: bigint) => heights.filter(({ answer }) => answer > last).length >= pool.quorum;
+  const isPast = (last: BlockHeight) =>
+    heights.filter(({ answer }) => isAbove(answer, last)).length >= pool.quorum;
   const shown = await agreedBlock(pool, blockhashSlot);
   const origin = shown?.blockhash === firstHash(attempt) ? shown : null;
   try {
@@ -168,7 +193,7 @@ function rangeKey(attempt: SignedAttempt): string {
 }
 
 /** Every node's status of each signature, filtered by {@link believedStatuses}; sequences begin at `from`. */
-export async function askStatuses(
+async function askStatuses(
   chain: Chain,
   signatures: readonly string[],
   from: number,
@@ -176,8 +201,8 @@ export async function askStatuses(
   const pieces = await pLimit(AT_ONCE).map(chunksOf(signatures, STATUSES_PER_CALL), async (piece) => {
     const answers = await chain.statuses(piece);
     return piece.map((_, at) => {
-      const statuses = answers.flatMap(({ node, sightings }, index) => {
-        const answer = sightings[at];
+      const statuses = answers.flatMap(({ node, observations }, index) => {
+        const answer = observations[at];
         return answer === undefined ? [] : [{ node, sequence: from + index, answer }];
       });
       return believedStatuses(chain.pool, statuses);

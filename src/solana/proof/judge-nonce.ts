@@ -1,12 +1,16 @@
 import type { AttemptVerdict, NonceAttemptFacts, NonceEvidence } from '../../domain/attempt.ts';
+import { isAbove } from '../../domain/units.ts';
 import {
+  aliveOnFork,
   countNodes,
+  firstMatches,
   isAgreed,
-  isWholeNull,
   judgeable,
   judgeFinalized,
   judgeInclusion,
+  type Refutation,
   seenBy,
+  silentNodes,
   unknown,
 } from './status-observations.ts';
 
@@ -47,7 +51,7 @@ export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvi
 function judgeUnfinalized(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: Refutation | null,
+  refuting: NonceRefutation | null,
 ): AttemptVerdict | null {
   const seen = evidence.statuses.flatMap(seenBy);
   const [first] = seen;
@@ -56,10 +60,7 @@ function judgeUnfinalized(
   if (refuting !== null) return unknown(`${sighting}, ${refuting.reason}`);
   if (firstGone(attempt, evidence).size >= evidence.quorum)
     return unknown(`${sighting}, but its nonce is used up, and no node reports it finalized`);
-  return {
-    kind: 'alive',
-    seen: seen.some(({ commitment }) => commitment === 'confirmed') ? 'confirmed' : 'processed',
-  };
+  return aliveOnFork(seen);
 }
 
 /**
@@ -85,7 +86,7 @@ export function judgeUnsignedNonce(
 function judgeOutcome(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: Refutation | null,
+  refuting: NonceRefutation | null,
 ): AttemptVerdict | null {
   const seen = evidence.statuses.flatMap(seenBy);
   const shown = judgeFinalized(seen, evidence, null);
@@ -99,39 +100,26 @@ function judgeOutcome(
 }
 
 /** Proof that the attempt did not use up its nonce, and the nodes that return the transaction that did. */
-interface Refutation {
+interface NonceRefutation extends Refutation {
   readonly reason: string;
   readonly shownBy: readonly string[];
-  readonly sequence: number;
-  /** The slot in which the nonce ended: a null from an earlier slot proves nothing. */
-  readonly slot: bigint;
 }
 
 function judgeNonce(
   attempt: NonceAttemptFacts,
   evidence: NonceEvidence,
-  refuting: Refutation | null,
+  refuting: NonceRefutation | null,
 ): AttemptVerdict {
-  const { quorum, finalizedNonces, statuses, use } = evidence;
+  const { quorum, finalizedNonces, use } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
   const gone = firstGone(attempt, evidence);
-  const goneAt = [...gone.values()].sort((a, b) => a - b)[quorum - 1];
-  if (goneAt === undefined) return { kind: 'alive', seen: null };
+  if (gone.size < quorum) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
     return unknown('it used up its own nonce, and no node shows its outcome yet');
   if (refuting === null) return unknown(openReason(evidence));
-  const after = Math.max(goneAt, refuting.sequence);
-  // A null counts only from a node that no longer has the nonce and returns the transaction that ended it. All its
-  // later answers must be null, from a history of the attempt's whole life.
-  const silent = [...gone].filter(([node, own]) => {
-    if (!refuting.shownBy.includes(node)) return false;
-    const bound = Math.max(after, own);
-    const late = statuses.filter((status) => status.node === node && status.sequence > bound);
-    return (
-      late.length > 0 && late.every(({ answer }) => isWholeNull(answer, attempt.nonceSlot, refuting.slot))
-    );
-  });
-  return silent.length < quorum
+  // A null counts only from a node that returns the transaction that ended the nonce.
+  const silent = silentNodes(gone, evidence, refuting, attempt.nonceSlot);
+  return silent.filter((node) => refuting.shownBy.includes(node)).length < quorum
     ? unknown('its nonce is used up, and too few nodes answered null after that was known')
     : { kind: 'dead' };
 }
@@ -143,28 +131,32 @@ function openReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
 }
 
 /** The use of the nonce by another transaction, by a quorum. Two accounts can have the same value: both must match. */
-function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): Refutation | null {
+function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): NonceRefutation | null {
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
   const { signature, shownBy, sequence, slot } = use;
   const reason = `but ${signature} used up its nonce`;
-  return same && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, slot } : null;
+  return same && new Set(shownBy).size >= quorum ? { reason, shownBy, sequence, toSlot: slot } : null;
 }
 
 /** The advance past the nonce, by a quorum, if the linked blocks prove that the attempt did not run before it. */
 function fruitlessBypass(
   { signature, nonceAccount, nonceSlot }: NonceAttemptFacts,
   { bypass, coverage, quorum }: NonceEvidence,
-): Refutation | null {
+): NonceRefutation | null {
   if (bypass === null || coverage === null || coverage.containsSignature) return null;
   const { shownBy, slot } = bypass;
   const { first, last, witnesses, sequence } = coverage;
   const isShown =
     bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
-  const isWhole = witnesses >= quorum && first.slot <= nonceSlot && nonceSlot < slot && slot <= last.slot;
+  const isWhole =
+    witnesses >= quorum &&
+    !isAbove(first.slot, nonceSlot) &&
+    isAbove(slot, nonceSlot) &&
+    !isAbove(slot, last.slot);
   const reason = 'but the linked blocks up to the end of its nonce lack it';
   return isShown && isWhole && isAgreed(first, quorum) && isAgreed(last, quorum)
-    ? { reason, shownBy, sequence, slot }
+    ? { reason, shownBy, sequence, toSlot: slot }
     : null;
 }
 
@@ -173,11 +165,6 @@ function firstGone(
   { nonce }: NonceAttemptFacts,
   { finalizedNonces }: NonceEvidence,
 ): ReadonlyMap<string, number> {
-  const first = new Map<string, number>();
-  const standing = new Set(finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])));
-  for (const { node, sequence, answer } of finalizedNonces) {
-    if (answer !== nonce && !standing.has(node))
-      first.set(node, Math.min(sequence, first.get(node) ?? sequence));
-  }
-  return first;
+  const unused = new Set(finalizedNonces.flatMap(({ node, answer }) => (answer === nonce ? [node] : [])));
+  return firstMatches(finalizedNonces, ({ node }) => !unused.has(node));
 }

@@ -6,17 +6,21 @@ import type {
   Evidence,
   NodeAnswer,
   SequencedCoverage,
-  StatusObservation,
 } from '../../domain/attempt.ts';
+import { type BlockHeight, type Blockhash, isAbove, type Slot } from '../../domain/units.ts';
+import { reached } from '../rpc/quorum.ts';
 import {
+  aliveOnFork,
   countNodes,
+  firstMatches,
   isAgreed,
-  isWholeNull,
   judgeable,
   judgeFinalized,
   judgeInclusion,
+  type Refutation,
   type SeenBy,
   seenBy,
+  silentNodes,
   unknown,
 } from './status-observations.ts';
 
@@ -27,12 +31,12 @@ export const BLOCKHASH_LIFE = 150n;
 export const FARTHEST = 2n * BLOCKHASH_LIFE;
 
 /** The last height by the attempt's own numbers, which may come from one node alone: no death may depend on it. */
-export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): bigint {
+export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): BlockHeight {
   const counted = blockhashHeight + BLOCKHASH_LIFE;
-  return lastValidBlockHeight > counted ? lastValidBlockHeight : counted;
+  return isAbove(lastValidBlockHeight, counted) ? lastValidBlockHeight : counted;
 }
 
-export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): string {
+export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): Blockhash {
   return adoptedFrom ?? blockhash;
 }
 
@@ -41,10 +45,9 @@ export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): string {
  * Null if fewer than `quorum` nodes answer, or the highest answer is out of reach for a quorum: that settlement would
  * never end. Source: docs/decisions/0012-quorum.md.
  */
-export function adoptedLastHeight(heights: readonly bigint[], quorum: number): bigint | null {
-  const fromHighest = heights.toSorted((a, b) => (a < b ? 1 : -1));
-  const [highest, reached] = [fromHighest[0], fromHighest[quorum - 1]];
-  if (highest === undefined || reached === undefined || highest - reached > FARTHEST) return null;
+export function adoptedLastHeight(heights: readonly BlockHeight[], quorum: number): BlockHeight | null {
+  const [highest, common] = [reached(heights, 1), reached(heights, quorum)];
+  if (highest === null || common === null || highest - common > FARTHEST) return null;
   return highest + BLOCKHASH_LIFE;
 }
 
@@ -52,17 +55,17 @@ export function adoptedLastHeight(heights: readonly bigint[], quorum: number): b
  * L: the last height at which the attempt can land, if a quorum gives its first block the height `originHeight`. The
  * claim of a composed attempt can raise L by the one block by which nodes may count differently, and never lower it.
  */
-export function deathHeight(attempt: AttemptFacts, originHeight: bigint): bigint {
+export function deathHeight(attempt: AttemptFacts, originHeight: BlockHeight): BlockHeight {
   if (attempt.adoptedFrom !== null) return claimedHeight(attempt);
   const counted = originHeight + BLOCKHASH_LIFE;
   return claimedHeight(attempt) > counted ? counted + 1n : counted;
 }
 
 /** A reason to investigate, never a proof: any node is above the claimed last height, or none can ever reach it. */
-export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<bigint>[]): boolean {
+export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockHeight>[]): boolean {
   const claimed = claimedHeight(attempt);
   const outOfReach = heights.length > 0 && heights.every(({ answer }) => claimed - answer > FARTHEST);
-  return outOfReach || heights.some(({ answer }) => answer > claimed);
+  return outOfReach || heights.some(({ answer }) => isAbove(answer, claimed));
 }
 
 /**
@@ -95,12 +98,6 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Attempt
   );
 }
 
-/** Proof that no finalized block up to L contains the attempt. A null counts only from `toSlot` or later. */
-interface Refutation {
-  readonly sequence: number;
-  readonly toSlot: bigint;
-}
-
 function gapless(coverage: SequencedCoverage | null): Refutation | null {
   return coverage === null ? null : { sequence: coverage.sequence, toSlot: coverage.last.slot };
 }
@@ -111,7 +108,7 @@ function goneFor(attempt: AttemptFacts, displaced: Displacement | null): Refutat
 }
 
 /** The first slot that can have a block above L: each height after the displacing block needs its own slot. */
-export function displacedUntil(attempt: AttemptFacts, { by }: Pick<Displacement, 'by'>): bigint {
+export function displacedUntil(attempt: AttemptFacts, { by }: Pick<Displacement, 'by'>): Slot {
   const above = claimedHeight(attempt) + 1n - by.height;
   return by.slot + (above > 0n ? above : 0n);
 }
@@ -121,22 +118,37 @@ function impossibleReason(refuting: SequencedCoverage | null, displaced: Displac
   return displaced === null ? null : 'the finalized chain lacks the block of its blockhash';
 }
 
+/** An attempt without a stored signature. Any signature for it covers this message. */
+type UnsignedFacts = Omit<AttemptFacts, 'signature'> & {
+  /** Hex SHA-256 of the message. */
+  readonly messageHash: string;
+};
+
+/**
+ * Answers "may we sign again?" for an attempt whose signature is not known, although one may exist. The rule is that
+ * of {@link judgeAttempt} with the message hash as signature. `coverage` states whether the linked blocks contain the
+ * message; `statuses` come from each node's history of the wallet. Never `landed`: without bytes no outcome can be
+ * requested.
+ */
+export function judgeUnsigned(attempt: UnsignedFacts, evidence: Evidence): AttemptVerdict {
+  return judgeAttempt(
+    { ...attempt, signature: attempt.messageHash },
+    { ...evidence, outcomeConfirmedBy: [] },
+  );
+}
+
 /** A status below finalized keeps the attempt alive until linked finalized blocks prove that its fork died. */
 function judgeUnfinalized(
   seen: readonly SeenBy[],
   refuting: SequencedCoverage | null,
 ): AttemptVerdict | null {
   if (refuting !== null) {
-    const beyond = seen.find((sighting) => sighting.slot > refuting.last.slot);
+    const beyond = seen.find((sighting) => isAbove(sighting.slot, refuting.last.slot));
     return beyond === undefined
       ? null
       : unknown(`${beyond.node} reports it in a slot above the covered blocks`);
   }
-  if (seen.length === 0) return null;
-  return {
-    kind: 'alive',
-    seen: seen.some((one) => one.commitment === 'confirmed') ? 'confirmed' : 'processed',
-  };
+  return seen.length === 0 ? null : aliveOnFork(seen);
 }
 
 function judgeAbsence(
@@ -152,21 +164,10 @@ function judgeAbsence(
       ? unknown('too few nodes agree on its first block')
       : judgeUnexpired(evidence);
   const past = firstPast(evidence, lastHeightOf(attempt, origin));
-  const pastAt = [...past.values()].sort((a, b) => a - b)[quorum - 1];
-  if (pastAt === undefined) return judgeUnexpired(evidence);
+  if (past.size < quorum) return judgeUnexpired(evidence);
   if (refuting === null)
     return unknown('expired, and the finalized blocks up to its last height are not all linked');
-  const after = Math.max(pastAt, refuting.sequence);
-  // A null counts only from a node that is above L itself. All its later answers must be null, from a history of the
-  // attempt's whole life.
-  const silent = [...past].filter(([node, own]) => {
-    const bound = Math.max(after, own);
-    const late = evidence.statuses.filter((status) => status.node === node && status.sequence > bound);
-    const isNull = (status: NodeAnswer<StatusObservation>) =>
-      isWholeNull(status.answer, attempt.blockhashSlot, refuting.toSlot);
-    return late.length > 0 && late.every(isNull);
-  });
-  return silent.length < quorum
+  return silentNodes(past, evidence, refuting, attempt.blockhashSlot).length < quorum
     ? unknown(
         'expired, and too few nodes answered null after heights and coverage, with a history of its whole life',
       )
@@ -174,7 +175,7 @@ function judgeAbsence(
 }
 
 /** L if a quorum agrees on the first block, else the claimed last height. */
-function lastHeightOf(attempt: AttemptFacts, origin: AgreedBlock | null): bigint {
+function lastHeightOf(attempt: AttemptFacts, origin: AgreedBlock | null): BlockHeight {
   return origin === null ? claimedHeight(attempt) : deathHeight(attempt, origin.height);
 }
 
@@ -199,7 +200,7 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
     witnesses >= quorum &&
     first.blockhash === origin.blockhash &&
     first.height === origin.height &&
-    last.height > deathHeight(attempt, origin.height);
+    isAbove(last.height, deathHeight(attempt, origin.height));
   return whole && isAgreed(first, quorum) && isAgreed(last, quorum) ? coverage : null;
 }
 
@@ -214,8 +215,8 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
   const { slot, by, parentSlot } = displacement;
   const isGone =
     slot === attempt.blockhashSlot &&
-    parentSlot < slot &&
-    slot <= by.slot &&
+    isAbove(slot, parentSlot) &&
+    !isAbove(slot, by.slot) &&
     by.blockhash !== attempt.blockhash;
   const isOver = firstPast(evidence, claimedHeight(attempt)).size >= quorum;
   return isGone && isOver && isAgreed(by, quorum) ? displacement : null;
@@ -227,12 +228,10 @@ function refutingDisplacement(attempt: AttemptFacts, evidence: Evidence): Displa
  */
 function firstPast(
   { finalizedHeights, stillTaking }: Evidence,
-  lastHeight: bigint,
+  lastHeight: BlockHeight,
 ): ReadonlyMap<string, number> {
-  const first = new Map<string, number>();
-  for (const { node, sequence, answer } of finalizedHeights) {
-    if (answer > lastHeight && !stillTaking.includes(node))
-      first.set(node, Math.min(sequence, first.get(node) ?? sequence));
-  }
-  return first;
+  return firstMatches(
+    finalizedHeights,
+    ({ node, answer }) => isAbove(answer, lastHeight) && !stillTaking.includes(node),
+  );
 }

@@ -3,10 +3,11 @@ import pLimit from 'p-limit';
 import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
+import { type BlockHeight, isAbove } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
 import { outcomeEvidence, secondOutcome, unsecondedReason } from './confirm-outcome.ts';
 import { examine, type Finding, findDue, findOutcome } from './examine.ts';
-import { Finality } from './finality.ts';
+import { Finality } from './heights.ts';
 import { claimedHeight } from './judge.ts';
 import { blockCache } from './linked-blocks.ts';
 import { type AskOutcome, askBlockOutcome, askOutcome } from './outcomes.ts';
@@ -161,7 +162,7 @@ export class LandingWatcher {
   // Not awaited: a node that does not answer must not delay the others.
   #send(watch: Watch): void {
     watch.sentAt = performance.now();
-    void this.#sendWhereWanted(watch);
+    this.#sendWhereWanted(watch).catch((error: unknown) => watch.fail(error));
   }
 
   // Chain.send never throws.
@@ -176,7 +177,7 @@ export class LandingWatcher {
     if (answer === null) return;
     const ended = new Map<bigint, FinalizedAttempt[]>();
     watches.forEach((watch, index) => {
-      const sighting = answer.sightings[index];
+      const sighting = answer.observations[index];
       if (sighting === undefined || !watch.open) return;
       const run = sighting.kind === 'seen' && sighting.slot !== watch.inertIn ? sighting : null;
       watch.see(run?.commitment ?? null, (run?.error ?? null) !== null);
@@ -275,8 +276,12 @@ export class LandingWatcher {
 }
 
 /** True if a quorum's finalized heights are above the attempt's claimed last height. One node alone may be wrong. */
-function isPast(attempt: WatchedAttempt, heights: readonly NodeAnswer<bigint>[], quorum: number): boolean {
+function isPast(
+  attempt: WatchedAttempt,
+  heights: readonly NodeAnswer<BlockHeight>[],
+  quorum: number,
+): boolean {
   if (!('lastValidBlockHeight' in attempt)) return false;
   const last = claimedHeight(attempt);
-  return heights.filter(({ answer }) => answer > last).length >= quorum;
+  return heights.filter(({ answer }) => isAbove(answer, last)).length >= quorum;
 }

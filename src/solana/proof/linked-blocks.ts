@@ -3,18 +3,20 @@ import type { AgreedBlock, Coverage, Displacement } from '../../domain/attempt.t
 import { lowest } from '../../domain/bigint.ts';
 import { type BlockName, isSameBlock, parentOf } from '../../domain/block-link.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { type BlockHeight, type Blockhash, isAbove, type Signature, type Slot } from '../../domain/units.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../history/pages.ts';
 import type { NonceWalk } from '../nonces/history.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { agree, answersIn } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { BlockSignatures } from './block-signatures.ts';
 
 export interface LinkedBlock extends BlockName {
-  readonly parentSlot: bigint;
-  readonly previousBlockhash: string;
+  readonly parentSlot: Slot;
+  readonly previousBlockhash: Blockhash;
   readonly signatures: Pick<BlockSignatures, 'size' | 'has'>;
 }
 
@@ -45,7 +47,7 @@ export interface BlockCache {
   readonly history: HistoryBounds;
 }
 
-type Fetch = (slot: bigint) => Promise<ConfirmedBlock>;
+type Fetch = (slot: Slot) => Promise<ConfirmedBlock>;
 
 const FETCHES_AT_ONCE = 8;
 const BLOCKS_KEPT = 1_000;
@@ -67,19 +69,16 @@ export function blockCache(history: HistoryBounds = HISTORY_BOUNDS): BlockCache 
 type AgreedHeader = AgreedBlock & Pick<LinkedBlock, 'parentSlot'>;
 
 /** The finalized block of a slot as a quorum returns it, with height and parent; null if too few nodes agree. */
-export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedHeader | null> {
-  const answers = await pool.all((node) => readBlock(node, slot, 'none'));
-  const shown = answers.flatMap(({ node, result }) =>
-    result.status === 'fulfilled' ? [{ node, block: result.value }] : [],
+export async function agreedBlock(pool: NodePool, slot: Slot): Promise<AgreedHeader | null> {
+  const answers = answersIn(await pool.all((node) => readBlock(node, slot, 'none')));
+  const agreed = agree(
+    answers,
+    pool.quorum,
+    (one, other) => isSameBlock(one, other) && one.parentSlot === other.parentSlot,
   );
-  for (const { block } of shown) {
-    const { blockhash, height, parentSlot } = block;
-    const agreeingNodes = shown
-      .filter((other) => isSameBlock(other.block, block) && other.block.parentSlot === parentSlot)
-      .map(({ node }) => node);
-    if (agreeingNodes.length >= pool.quorum) return { slot, blockhash, height, parentSlot, agreeingNodes };
-  }
-  return null;
+  if (agreed === null) return null;
+  const { blockhash, height, parentSlot } = agreed.answer;
+  return { slot, blockhash, height, parentSlot, agreeingNodes: agreed.nodes };
 }
 
 /**
@@ -92,7 +91,7 @@ export async function agreedBlock(pool: NodePool, slot: bigint): Promise<AgreedH
 export async function linkedRange(
   pool: NodePool,
   origin: AgreedBlock,
-  lastHeight: bigint,
+  lastHeight: BlockHeight,
   cache: BlockCache = blockCache(),
 ): Promise<LinkedRange> {
   const { last, slots } = await pool.read((node) => findEnd(pool, node, origin, lastHeight));
@@ -107,7 +106,7 @@ export async function linkedRange(
  * The finalized block that replaced the confirmed block of `slot` after a fork. Throws as `NodePool.read` does if no
  * node names a block whose parent, by a quorum, is before that slot.
  */
-export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Displacement, 'sequence'>> {
+export function findDisplacement(pool: NodePool, slot: Slot): Promise<Omit<Displacement, 'sequence'>> {
   return pool.read(async (node) => {
     const [next] = await getBlocksWithLimit(node, slot, 1);
     const by = next === undefined ? null : await agreedBlock(pool, next);
@@ -119,7 +118,7 @@ export function findDisplacement(pool: NodePool, slot: bigint): Promise<Omit<Dis
   });
 }
 
-export function coverageOf({ blocks, first, last }: LinkedRange, signature: string): Coverage {
+export function coverageOf({ blocks, first, last }: LinkedRange, signature: Signature): Coverage {
   const containsSignature = blocks.some((block) => block.signatures.has(signature));
   return { first, last, containsSignature, witnesses: Math.min(...blocks.map((block) => block.witnesses)) };
 }
@@ -131,9 +130,9 @@ export function coverageOf({ blocks, first, last }: LinkedRange, signature: stri
  */
 export async function coverageBetween(
   pool: NodePool,
-  fromSlot: bigint,
-  toSlot: bigint,
-  signature: string,
+  fromSlot: Slot,
+  toSlot: Slot,
+  signature: Signature,
   cache: BlockCache,
 ): Promise<Coverage> {
   const [first, end] = await Promise.all([agreedBlock(pool, fromSlot), agreedBlock(pool, toSlot)]);
@@ -164,13 +163,13 @@ async function findEnd(
   pool: NodePool,
   node: SolanaNode,
   origin: AgreedBlock,
-  lastHeight: bigint,
+  lastHeight: BlockHeight,
 ): Promise<{ readonly last: AgreedBlock; readonly slots: readonly bigint[] }> {
   const wanted = Number(lastHeight - origin.height) + 2;
   const slots = await getBlocksWithLimit(node, origin.slot, wanted);
   const end = slots.at(-1);
   const last = end === undefined ? null : await agreedBlock(pool, end);
-  if (last !== null && last.height > lastHeight && last.height <= lastHeight + BigInt(BLOCKS_KEPT))
+  if (last !== null && isAbove(last.height, lastHeight) && last.height <= lastHeight + BigInt(BLOCKS_KEPT))
     return { last, slots };
   throw new NodeFault(
     node.name,
@@ -202,7 +201,7 @@ function keptIn({ blocks }: BlockCache, fetch: Fetch): Fetch {
 }
 
 /** The finalized block of a slot with its transactions, by a quorum. Throws NoHealthyNode if too few nodes agree. */
-export async function confirmedBlock(pool: NodePool, slot: bigint): Promise<ConfirmedBlock> {
+export async function confirmedBlock(pool: NodePool, slot: Slot): Promise<ConfirmedBlock> {
   const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
   if (shown !== null) {
     const signatures = new BlockSignatures(shown.answer.signatures);
@@ -224,7 +223,7 @@ function isSameContent(one: NodeBlock, other: NodeBlock): boolean {
 /** One finalized block from one node. Throws NodeFault if it returns none, which never means that there is none. */
 async function readBlock(
   node: SolanaNode,
-  slot: bigint,
+  slot: Slot,
   transactionDetails: 'signatures' | 'none',
   over?: AbortSignal,
 ): Promise<NodeBlock> {

@@ -1,8 +1,10 @@
+import type { Lamports } from '../../domain/units.ts';
+
 /** What a transaction charged its fee payer, in lamports, and its token changes; null if unconfirmed. */
 export interface Spending {
-  readonly feeLamports: bigint | null;
+  readonly feeLamports: Lamports | null;
   /** All lamports that left the fee payer, including the fee. */
-  readonly spentLamports: bigint | null;
+  readonly spentLamports: Lamports | null;
   /** Base units that token accounts gained, by their index in the message. */
   readonly tokenChanges: ReadonlyMap<number, bigint> | null;
 }
@@ -33,9 +35,9 @@ export function tokenChanges(
  */
 export function rentPaid(
   { feeLamports, spentLamports }: Spending,
-  amountLamports: bigint,
-  planned: bigint,
-): bigint | null {
+  amountLamports: Lamports,
+  planned: Lamports,
+): Lamports | null {
   if (feeLamports === null || spentLamports === null) return null;
   const rent = spentLamports - feeLamports - amountLamports;
   return rent >= 0n && rent <= planned ? rent : null;

@@ -6,6 +6,12 @@ import type {
   OutcomeEvidence,
   StatusObservation,
 } from '../../domain/attempt.ts';
+import { isAbove, type Slot } from '../../domain/units.ts';
+
+/** Evidence without any status. */
+export function noOutcome(quorum: number): OutcomeEvidence {
+  return { quorum, statuses: [], outcomeConfirmedBy: [], chargedBy: [] };
+}
 
 export type SeenBy = Extract<StatusObservation, { kind: 'seen' }> & { readonly node: string };
 
@@ -22,9 +28,56 @@ export function seenBy({ node, answer }: NodeAnswer<StatusObservation>): readonl
 }
 
 /** True for a null that proves absence: the node had reached `toSlot`, and has history back to `fromSlot`. */
-export function isWholeNull(answer: StatusObservation, fromSlot: bigint, toSlot: bigint): boolean {
+export function isWholeNull(answer: StatusObservation, fromSlot: Slot, toSlot: Slot): boolean {
   if (answer.kind !== 'absent' || answer.atSlot === null || answer.historyFrom === null) return false;
-  return answer.historyFrom <= fromSlot && answer.atSlot >= toSlot;
+  return !isAbove(answer.historyFrom, fromSlot) && !isAbove(toSlot, answer.atSlot);
+}
+
+/** For each node with a matching answer, the sequence of the first one. */
+export function firstMatches<T>(
+  answers: readonly NodeAnswer<T>[],
+  isMatch: (answer: NodeAnswer<T>) => boolean,
+): ReadonlyMap<string, number> {
+  const first = new Map<string, number>();
+  for (const answer of answers.filter(isMatch))
+    first.set(answer.node, Math.min(answer.sequence, first.get(answer.node) ?? answer.sequence));
+  return first;
+}
+
+/** The sequence at which `quorum` nodes had a matching answer; undefined if fewer have one. */
+export function quorumAt(first: ReadonlyMap<string, number>, quorum: number): number | undefined {
+  return [...first.values()].sort((a, b) => a - b)[quorum - 1];
+}
+
+/** Proof that no finalized block contains the attempt. A null counts only after `sequence`, from `toSlot` or later. */
+export interface Refutation {
+  readonly sequence: number;
+  readonly toSlot: Slot;
+}
+
+/**
+ * The nodes of `past` whose later answers are all null, from histories back to `fromSlot`. Later: after the node's own
+ * match, after the quorum had one, and after the refutation.
+ */
+export function silentNodes(
+  past: ReadonlyMap<string, number>,
+  { statuses, quorum }: OutcomeEvidence,
+  { sequence, toSlot }: Refutation,
+  fromSlot: Slot,
+): readonly string[] {
+  const after = Math.max(quorumAt(past, quorum) ?? Number.POSITIVE_INFINITY, sequence);
+  return [...past].flatMap(([node, own]) => {
+    const bound = Math.max(after, own);
+    const late = statuses.filter((status) => status.node === node && status.sequence > bound);
+    const isSilent = late.length > 0 && late.every(({ answer }) => isWholeNull(answer, fromSlot, toSlot));
+    return isSilent ? [node] : [];
+  });
+}
+
+/** `alive`, seen on a fork that is not refuted. */
+export function aliveOnFork(seen: readonly SeenBy[]): AttemptVerdict {
+  const isConfirmed = seen.some(({ commitment }) => commitment === 'confirmed');
+  return { kind: 'alive', seen: isConfirmed ? 'confirmed' : 'processed' };
 }
 
 /** Null if a verdict is possible at all. */

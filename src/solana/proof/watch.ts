@@ -23,7 +23,7 @@ export type AttemptProgress =
 /** Callbacks of a waiting caller: each change, in order, one at a time. A failing hook ends the wait. */
 export interface LandingHooks {
   onOutlook(outlook: AttemptProgress): unknown;
-  /** Called before each send; if false, the attempt is only judged. Must not reject. Default: send. */
+  /** Called before each send; if false, the attempt is only judged. Default: send. */
   maySend?(): Promise<boolean>;
   /** With `confirmed`, nodes are polled more often until then. Default: the caller waits for the end. */
   readonly answersAt?: AwaitedCommitment;

@@ -5,7 +5,16 @@ import { NodeFault } from './errors.ts';
 import * as rpc from './methods.ts';
 import type { SolanaNode } from './node.ts';
 import type { NodePool } from './pool.ts';
-import { lowestSlot, readAccounts, type ShownAccount } from './shown-accounts.ts';
+import { type Agreement, agree, answersIn } from './quorum.ts';
+import type { AccountInfo } from './schemas.ts';
+
+/** An account as one node returns it; `account` is null if it does not exist there. */
+export interface ShownAccount {
+  readonly address: string;
+  readonly node: string;
+  readonly slot: bigint;
+  readonly account: AccountInfo | null;
+}
 
 /** The accounts that a reading reads. Two requests for the same address return the same answer. */
 export interface AccountView {
@@ -65,8 +74,9 @@ export class AgreedAccounts {
       }),
     );
     const quick = this.#agreement(asked.filter(isReading));
-    if (quick.length > 0 && quick.length === asked.length) return resultOf(quick);
-    return this.#readOnAll(known, read, relied);
+    return quick?.nodes.length === asked.length
+      ? quick.answer.result()
+      : this.#readOnAll(known, read, relied);
   }
 
   async #readOnAll<T>(
@@ -81,20 +91,21 @@ export class AgreedAccounts {
     );
     const readings = answers.filter(isReading);
     const agreed = this.#agreement(readings);
-    if (agreed.length === 0) throw disagreement(known, answers, this.#pool.quorum);
+    if (agreed === null) throw disagreement(known, answers, this.#pool.quorum);
+    const believed = readings.filter(({ node }) => agreed.nodes.includes(node));
     for (const reading of readings)
-      if (agreed.some((other) => contradicts(reading, other)))
+      if (believed.some((other) => contradicts(reading, other)))
         this.#pool.distrust(
           reading.node,
           `a quorum of nodes shows other content of ${known.join(', ')} in slot ${reading.highest}`,
         );
-    return resultOf(agreed);
+    return agreed.answer.result();
   }
 
-  /** The readings of a quorum with equal meaning at nearly the same slot; empty if there is no such quorum. */
-  #agreement<T>(readings: readonly NodeReading<T>[]): readonly NodeReading<T>[] {
-    const groups = readings.map((one) => readings.filter((other) => confirms(one, other)));
-    return groups.find((group) => group.length >= this.#pool.quorum) ?? [];
+  /** The reading of a quorum with equal meaning at nearly the same slot; null if there is no such quorum. */
+  #agreement<T>(readings: readonly NodeReading<T>[]): Agreement<NodeReading<T>> | null {
+    const answers = readings.map((reading) => ({ node: reading.node, answer: reading }));
+    return agree(answers, this.#pool.quorum, confirms);
   }
 
   #fromNode(node: string, address: string): Promise<ShownAccount> {
@@ -108,9 +119,8 @@ export class AgreedAccounts {
 
   async #askQuorum(keys: readonly string[]): Promise<ReadonlyMap<string, readonly ShownAccount[]>> {
     const ask = (node: SolanaNode) => readAccounts(node, keys);
-    const answers = await this.#pool.some(ask, () => true);
-    const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-    return new Map(keys.map((key) => [key, shown.flatMap((accounts) => accounts.get(key) ?? [])]));
+    const answers = answersIn(await this.#pool.some(ask, () => true));
+    return new Map(keys.map((key) => [key, answers.flatMap(({ answer }) => answer.get(key) ?? [])]));
   }
 
   async #askNode(name: string, keys: readonly string[]): Promise<ReadonlyMap<string, ShownAccount>> {
@@ -144,8 +154,7 @@ async function readingOf<T>(
       refusal,
     );
     const slots = shown.map(({ slot }) => slot);
-    const [newest, oldest] = [highest([0n, ...slots]), lowestSlot(shown)];
-    return { node, meaning, result, lowest: oldest, highest: newest };
+    return { node, meaning, result, lowest: lowestSlot(shown), highest: highest([0n, ...slots]) };
   } catch (error) {
     if (error instanceof NotShown) return error;
     // Any other domain error is not about this node's answer.
@@ -177,11 +186,6 @@ function confirms(one: NodeReading<unknown>, other: NodeReading<unknown>): boole
 function contradicts(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
   const slots = [one.lowest, one.highest, other.lowest, other.highest];
   return one.meaning !== other.meaning && slots.every((slot) => slot === one.lowest);
-}
-
-function resultOf<T>([first]: readonly NodeReading<T>[]): T {
-  if (first === undefined) throw new Error('an agreement has at least one reading');
-  return first.result();
 }
 
 function disagreement(
@@ -243,4 +247,24 @@ function once<T>(ask: (address: string) => Promise<T>): (address: string) => Pro
     asked.set(address, answer);
     return answer;
   };
+}
+
+export async function readAccounts(
+  node: SolanaNode,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, ShownAccount>> {
+  const { context, value } = await rpc.getMultipleAccounts(node, keys, 'finalized');
+  if (value.length !== keys.length)
+    throw new NodeFault(
+      node.name,
+      `getMultipleAccounts: value has ${value.length} entries for ${keys.length} keys`,
+    );
+  const by = { node: node.name, slot: context.slot };
+  return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
+}
+
+/** The lowest slot of the answers; 0 for none. */
+export function lowestSlot(shown: readonly ShownAccount[]): bigint {
+  const [first = 0n, ...others] = shown.map(({ slot }) => slot);
+  return lowest([first, ...others]);
 }

@@ -7,14 +7,13 @@ export interface Asked<T> {
 }
 
 /**
- * Results in the order of `asked`, once all have settled. The wait ends half a second after `quorum` results are
- * `wanted`, or at once if no other result is expected. Null for a request that has not settled; its later answer is
+ * Results in the order of `asked`, once all have settled. The wait ends half a second after `quorum` requests
+ * succeeded, or at once if no other result is expected. Null for a request that has not settled; its later answer is
  * dropped. Never throws.
  */
 export async function answersOfMost<T>(
   asked: readonly Asked<T>[],
   quorum: number,
-  wanted: (answer: T) => boolean = () => true,
 ): Promise<readonly (PromiseSettledResult<T> | null)[]> {
   const ended: (PromiseSettledResult<T> | null)[] = asked.map(() => null);
   await new Promise<void>((resolve) => {
@@ -26,7 +25,7 @@ export async function answersOfMost<T>(
     const isLeft = (one: Asked<T>, index: number): boolean => ended[index] === null && one.expected;
     const look = (): void => {
       if (!ended.includes(null)) return end();
-      const given = ended.filter((one) => one?.status === 'fulfilled' && wanted(one.value)).length;
+      const given = ended.filter((one) => one?.status === 'fulfilled').length;
       if (given < quorum) return;
       if (!asked.some(isLeft)) return end();
       grace ??= setTimeout(end, GRACE_MS);

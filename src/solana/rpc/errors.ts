@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
+import { DomainError, isDomainError } from '../../domain/errors.ts';
 import { readTransactionError } from '../tx/error.ts';
 import { isPlain, printableText } from './node-text.ts';
 
@@ -101,7 +101,7 @@ export interface FaultDetails {
   readonly cause?: unknown;
 }
 
-/** A node that did not answer, or sent an unusable answer. `why` is the message without the node's name. */
+/** A node that did not answer, or sent an unusable answer. `reason` is the message without the node's name. */
 export class NodeFault extends DomainError {
   readonly node: string;
   readonly reason: string;
@@ -145,4 +145,12 @@ export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
   const text = readTransactionError(error.data.err)?.text ?? null;
   return text !== null && isPlain(text) ? text : null;
+}
+
+/** For `catch`: null for an error of nodes, which proves nothing. Throws any other error, such as a defect of ours. */
+export function nullIfNodesFail(error: unknown): null {
+  const isOfNodes =
+    error instanceof RpcError || isDomainError(error, 'NodeFault') || isDomainError(error, 'NoHealthyNode');
+  if (isOfNodes) return null;
+  throw error;
 }

@@ -1,50 +1,14 @@
-/**
- * How well a node serves. Times are milliseconds of one clock, rates 0 to 1.
- * `lagSlots`: slots behind the other nodes, at processed or finalized, whichever is worse; negative if ahead; null
- * until compared.
- */
-export interface Health {
-  readonly errorRate: number;
-  readonly faultsInARow: number;
-  readonly pause: Pause | null;
-  readonly latencyMs: number | null;
-  readonly lagSlots: bigint | null;
-  readonly slowUntil: number | null;
-  readonly falseWord: DisprovedAnswer | null;
-}
+import type { Clock } from './probe.ts';
 
-/** Until when a node is asked last, because a quorum contradicted its answer. */
-export interface DisprovedAnswer {
-  readonly until: number;
-  readonly reason: string;
-}
+/** Why a node is asked last until a time, in the order in which a report names them. `retry-after`: not at all. */
+const AVOIDED = ['retry-after', 'false', 'fault', 'slow'] as const;
 
-/** Until when a node is avoided. With `asked` (Retry-After) it is not asked at all, otherwise it is asked last. */
-export interface Pause {
-  readonly until: number;
-  readonly reason: string;
-  readonly asked: boolean;
-}
+type Avoided = (typeof AVOIDED)[number];
 
 export interface Demotion {
-  readonly cause: 'retry-after' | 'fault' | 'lag' | 'ahead' | 'slow' | 'false' | 'silent' | 'refused';
+  readonly cause: Avoided | 'lag' | 'silent' | 'refused';
   readonly reason: string;
 }
-
-export interface Fault {
-  readonly reason: string;
-  readonly retryAfterMs: number | null;
-}
-
-export const UNKNOWN_HEALTH: Health = {
-  errorRate: 0,
-  faultsInARow: 0,
-  pause: null,
-  latencyMs: null,
-  lagSlots: null,
-  slowUntil: null,
-  falseWord: null,
-};
 
 const BASE_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 15_000;
@@ -57,68 +21,79 @@ const NEWEST_LATENCY = 0.3;
 /** The lag at which a node reports itself unhealthy since Agave 2.0. A node this far ahead is probably wrong. */
 const DEMOTING_LAG_SLOTS = 128n;
 
-/** Health after a successful answer. A pause that the node asked for continues. */
-export function afterAnswer(health: Health): Health {
-  return {
-    ...health,
-    errorRate: health.errorRate * (1 - NEWEST),
-    faultsInARow: 0,
-    pause: health.pause?.asked === true ? health.pause : null,
-  };
-}
+/** How well a node serves, and why it is avoided. */
+export class Health {
+  /** Finalized slots behind the other nodes; negative if ahead; null until compared. */
+  lagSlots: bigint | null = null;
+  /** 0 to 1. */
+  errorRate = 0;
+  latencyMs: number | null = null;
+  readonly #now: Clock;
+  readonly #avoided = new Map<Avoided, { readonly until: number; readonly reason: string }>();
+  #faultsInARow = 0;
 
-/** Health after a fault: avoided for as long as the node asked, else twice as long with each consecutive fault. */
-export function afterFault(health: Health, { reason, retryAfterMs }: Fault, now: number): Health {
-  const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** health.faultsInARow);
-  const fresh = { until: now + (retryAfterMs ?? backoff), reason, asked: retryAfterMs !== null };
-  const older = health.pause;
-  return {
-    ...health,
-    errorRate: health.errorRate * (1 - NEWEST) + NEWEST,
-    faultsInARow: health.faultsInARow + 1,
-    pause: older?.asked === true && older.until > fresh.until ? older : fresh,
-  };
-}
-
-export function afterOvertaking(health: Health, now: number): Health {
-  return { ...health, slowUntil: now + SLOW_MS };
-}
-
-/** Health after a quorum contradicted an answer of the node; later answers do not end it. */
-export function afterDisprovedAnswer(health: Health, reason: string, now: number): Health {
-  return { ...health, falseWord: { until: now + FALSE_MS, reason } };
-}
-
-export function afterProbe(health: Health, latencyMs: number): Health {
-  const before = health.latencyMs ?? latencyMs;
-  return { ...health, latencyMs: before + (latencyMs - before) * NEWEST_LATENCY };
-}
-
-/**
- * 0 to 100, higher is better. Lag takes up to 40 points (one per 4 slots), errors up to 40, latency up to 20 (one per
- * 250 ms). The steps are coarse, so that equally good nodes keep their order.
- */
-export function scoreOf({ lagSlots, errorRate, latencyMs }: Health): number {
-  const lag = Math.min(40, Math.max(0, Math.floor(Number(lagSlots ?? 0n) / 4)));
-  const errors = Math.round(40 * errorRate);
-  const latency = Math.min(20, Math.floor((latencyMs ?? 0) / 250));
-  return 100 - lag - errors - latency;
-}
-
-/** Why a node is asked last, or not at all; null if it is among the first. */
-export function demotionOf({ pause, lagSlots, slowUntil, falseWord }: Health, now: number): Demotion | null {
-  const paused = pause !== null && pause.until > now ? pause : null;
-  if (paused?.asked === true) return { cause: 'retry-after', reason: paused.reason };
-  if (falseWord !== null && falseWord.until > now) return { cause: 'false', reason: falseWord.reason };
-  if (paused !== null) return { cause: 'fault', reason: paused.reason };
-  if (lagSlots !== null && lagSlots > DEMOTING_LAG_SLOTS) {
-    return { cause: 'lag', reason: `lags ${lagSlots} slots behind` };
+  constructor(now: Clock) {
+    this.#now = now;
   }
-  if (lagSlots !== null && lagSlots < -DEMOTING_LAG_SLOTS) {
-    return { cause: 'ahead', reason: `claims to be ${-lagSlots} slots ahead of the others` };
+
+  /** A successful answer ends only the pause after a fault. */
+  answered(): void {
+    this.errorRate *= 1 - NEWEST;
+    this.#faultsInARow = 0;
+    this.#avoided.delete('fault');
   }
-  if (slowUntil !== null && slowUntil > now) {
-    return { cause: 'slow', reason: 'answers later than another one that is asked a second after it' };
+
+  /** Avoids the node for as long as it asked, else twice as long with each consecutive fault. */
+  failed(reason: string, retryAfterMs: number | null = null): void {
+    const backoff = Math.min(MAX_PAUSE_MS, BASE_PAUSE_MS * 2 ** this.#faultsInARow);
+    this.errorRate = this.errorRate * (1 - NEWEST) + NEWEST;
+    this.#faultsInARow += 1;
+    if (retryAfterMs === null) this.#avoid('fault', reason, backoff);
+    else this.#avoid('retry-after', reason, retryAfterMs);
   }
-  return null;
+
+  /** Another node, asked later, answered first. The node's answers are trusted as before. */
+  overtaken(): void {
+    this.#avoid('slow', 'answers later than another node that is asked a second after it', SLOW_MS);
+  }
+
+  /** A quorum contradicted an answer of the node. */
+  disproved(reason: string): void {
+    this.#avoid('false', reason, FALSE_MS);
+  }
+
+  probed(latencyMs: number): void {
+    const before = this.latencyMs ?? latencyMs;
+    this.latencyMs = before + (latencyMs - before) * NEWEST_LATENCY;
+  }
+
+  /**
+   * 0 to 100, higher is better. Lag takes up to 40 points (one per 4 slots), errors up to 40, latency up to 20 (one
+   * per 250 ms). The steps are coarse, so that equally good nodes keep their order.
+   */
+  get score(): number {
+    const lag = Math.min(40, Math.max(0, Math.floor(Number(this.lagSlots ?? 0n) / 4)));
+    const errors = Math.round(40 * this.errorRate);
+    const latency = Math.min(20, Math.floor((this.latencyMs ?? 0) / 250));
+    return 100 - lag - errors - latency;
+  }
+
+  /** Why the node is asked last, or not at all; null if it is among the first. */
+  get demotion(): Demotion | null {
+    const now = this.#now();
+    for (const cause of AVOIDED) {
+      const avoided = this.#avoided.get(cause);
+      if (avoided !== undefined && avoided.until > now) return { cause, reason: avoided.reason };
+    }
+    const lag = this.lagSlots ?? 0n;
+    if (lag > DEMOTING_LAG_SLOTS) return { cause: 'lag', reason: `lags ${lag} slots behind` };
+    if (lag >= -DEMOTING_LAG_SLOTS) return null;
+    return { cause: 'lag', reason: `claims to be ${-lag} slots ahead of the others` };
+  }
+
+  /** A later end of the same cause stays. */
+  #avoid(cause: Avoided, reason: string, forMs: number): void {
+    const until = this.#now() + forMs;
+    if ((this.#avoided.get(cause)?.until ?? 0) <= until) this.#avoided.set(cause, { until, reason });
+  }
 }

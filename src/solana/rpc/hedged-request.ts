@@ -1,16 +1,16 @@
 import type { SolanaNode } from './node.ts';
-import type { Member } from './pooled-node.ts';
+import type { PooledNode } from './pooled-node.ts';
+import type { NodeResult } from './quorum.ts';
 
-export interface NodeResult<T> {
-  readonly member: Member;
-  readonly result: PromiseSettledResult<T>;
+export interface HedgedResult<T> extends NodeResult<T> {
+  readonly member: PooledNode;
 }
 
 /** How many more answers are needed at least, given the results so far; 0 if they suffice. */
-export type Wanting<T> = (heard: readonly NodeResult<T>[]) => number;
+export type Wanting<T> = (results: readonly HedgedResult<T>[]) => number;
 
-interface Question {
-  readonly member: Member;
+interface OpenRequest {
+  readonly member: PooledNode;
   readonly order: number;
   /** How many requests were late when this one started. */
   readonly round: number;
@@ -24,7 +24,7 @@ const MOST_SPARE = 10;
 const SPARE_FOR_EACH = 0.1;
 
 /** Permits for requests because of a late node: one for ten others, so that slow nodes are not all asked twice. */
-export class SpareQuestions {
+export class HedgePermits {
   #left = MOST_SPARE;
 
   earn(): void {
@@ -44,44 +44,44 @@ export class SpareQuestions {
  * late while the next one is ready. A late node that another one overtakes is asked last for a while.
  */
 export class HedgedRequest<T> {
-  readonly #left: Member[];
+  readonly #left: PooledNode[];
   readonly #ask: (node: SolanaNode) => Promise<T>;
   readonly #wanting: Wanting<T>;
-  readonly #spare: SpareQuestions;
-  readonly #open = new Set<Question>();
-  readonly #heard: (NodeResult<T> & Pick<Question, 'order'>)[] = [];
+  readonly #permits: HedgePermits;
+  readonly #open = new Set<OpenRequest>();
+  readonly #results: (HedgedResult<T> & Pick<OpenRequest, 'order'>)[] = [];
   #asked = 0;
   #round = 0;
-  #end: ((heard: readonly NodeResult<T>[]) => void) | null = null;
+  #end: ((results: readonly HedgedResult<T>[]) => void) | null = null;
 
   constructor(
-    members: readonly Member[],
+    members: readonly PooledNode[],
     ask: (node: SolanaNode) => Promise<T>,
     wanting: Wanting<T>,
-    spare: SpareQuestions,
+    permits: HedgePermits,
   ) {
     this.#left = [...members];
     this.#ask = ask;
     this.#wanting = wanting;
-    this.#spare = spare;
+    this.#permits = permits;
   }
 
   /** The results up to the sufficient one, or all, in the order of the requests. Never throws. */
-  run(): Promise<readonly NodeResult<T>[]> {
+  run(): Promise<readonly HedgedResult<T>[]> {
     return new Promise((resolve) => {
       this.#end = resolve;
-      this.#goOn();
+      this.#proceed();
     });
   }
 
-  #goOn(): void {
+  #proceed(): void {
     if (this.#end === null) return;
-    const heard = this.#heard.toSorted((a, b) => a.order - b.order);
-    const wanting = this.#wanting(heard);
+    const results = this.#results.toSorted((a, b) => a.order - b.order);
+    const wanting = this.#wanting(results);
     while (this.#expected() < wanting && this.#left.length > 0) this.#askNext();
     if (wanting > 0 && this.#open.size > 0) return;
     for (const { timer } of this.#open) clearTimeout(timer);
-    this.#end(heard);
+    this.#end(results);
     this.#end = null;
   }
 
@@ -92,7 +92,7 @@ export class HedgedRequest<T> {
   #askNext(): void {
     const member = this.#left.shift();
     if (member === undefined) return;
-    const question: Question = {
+    const request: OpenRequest = {
       member,
       order: this.#asked,
       round: this.#round,
@@ -100,36 +100,36 @@ export class HedgedRequest<T> {
       late: false,
     };
     this.#asked += 1;
-    this.#open.add(question);
-    this.#lookLater(question);
-    if (this.#round === 0) this.#spare.earn();
-    void Promise.allSettled([member.ask(this.#ask)]).then(([result]) => this.#hear(question, result));
+    this.#open.add(request);
+    this.#lookLater(request);
+    if (this.#round === 0) this.#permits.earn();
+    void Promise.allSettled([member.ask(this.#ask)]).then(([result]) => this.#settle(request, result));
   }
 
-  #lookLater(question: Question): void {
+  #lookLater(request: OpenRequest): void {
     // If this process was busy, answers may have arrived already: they are read first.
-    question.timer = setTimeout(() => setImmediate(() => this.#note(question)), PATIENCE_MS);
+    request.timer = setTimeout(() => setImmediate(() => this.#markLate(request)), PATIENCE_MS);
   }
 
   /** Marks a request as late. If its node is demoted already, as a slow one is, the extra request needs no permit. */
-  #note(question: Question): void {
-    if (this.#end === null || !this.#open.has(question)) return;
+  #markLate(request: OpenRequest): void {
+    if (this.#end === null || !this.#open.has(request)) return;
     const [next] = this.#left;
     if (next === undefined) return;
-    const mayAsk = next.demoted === null && (question.member.demoted !== null || this.#spare.take());
-    if (!mayAsk) return this.#lookLater(question);
-    question.late = true;
+    const mayAsk = next.demoted === null && (request.member.demoted !== null || this.#permits.take());
+    if (!mayAsk) return this.#lookLater(request);
+    request.late = true;
     this.#round += 1;
-    this.#goOn();
+    this.#proceed();
   }
 
-  #hear(question: Question, result: PromiseSettledResult<T>): void {
-    const { member, order, round, timer } = question;
+  #settle(request: OpenRequest, result: PromiseSettledResult<T>): void {
+    const { member, order, round, timer } = request;
     clearTimeout(timer);
-    this.#open.delete(question);
-    this.#heard.push({ member, result, order });
+    this.#open.delete(request);
+    this.#results.push({ node: member.node.name, member, result, order });
     if (result.status === 'fulfilled' && this.#end !== null)
-      for (const other of this.#open) if (other.late && other.round < round) other.member.overtaken();
-    this.#goOn();
+      for (const other of this.#open) if (other.late && other.round < round) other.member.health.overtaken();
+    this.#proceed();
   }
 }

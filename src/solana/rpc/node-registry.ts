@@ -1,12 +1,10 @@
-import { ascending } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isLoopback } from '../../domain/loopback.ts';
-import { answersOfMost } from './answers.ts';
-import { checkUrls, nodeNames } from './endpoints.ts';
-import type { KnownLedger } from './ledger-gap.ts';
 import { type NodeOptions, SolanaNode } from './node.ts';
-import { Member } from './pooled-node.ts';
+import { checkUrls, nodeNames } from './node-urls.ts';
+import { PooledNode } from './pooled-node.ts';
 import type { Clock } from './probe.ts';
+import { agree, reached } from './quorum.ts';
 import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
 
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
@@ -14,8 +12,6 @@ export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   readonly probeMs?: number;
   /** Called once with the pool's genesis hash, before any other request. An error of it ends {@link openNodePool}. */
   readonly admit?: (genesisHash: string) => Promise<void> | void;
-  /** Ledgers of the nodes as known from earlier, by node name: they show gaps from before this process. */
-  readonly ledgers?: ReadonlyMap<string, KnownLedger>;
   /** Called for each change that an operator should know: a node joins late, is refused, or breaks a rule. */
   readonly onNotice?: (notice: string) => void;
   readonly onProbe?: (report: readonly NodeReport[]) => void;
@@ -33,15 +29,15 @@ const PROBES_PER_IDENTITY = 6;
  */
 export class NodeRegistry {
   /** In configured order, whether they serve or not. */
-  readonly members: readonly Member[];
+  readonly members: readonly PooledNode[];
   readonly #majority: number;
   readonly #onLoopback: boolean;
   readonly #options: PoolOptions;
-  readonly #rhythm: NodeJS.Timeout;
+  readonly #interval: NodeJS.Timeout;
   #cluster: string | null = null;
   #warned: ReadonlySet<string> = new Set();
   #probing: Promise<void> | null = null;
-  #beats = 0;
+  #rounds = 0;
 
   /** Throws NoHealthyNode if these URLs can never form a pool. */
   constructor(urls: readonly string[], options: PoolOptions) {
@@ -51,12 +47,12 @@ export class NodeRegistry {
     this.members = urls.map((url, index) => {
       const name = names[index];
       const node = new SolanaNode(url, name === undefined ? options : { ...options, name });
-      return new Member(node, now, options.ledgers?.get(node.name));
+      return new PooledNode(node, now);
     });
     this.#majority = Math.floor(urls.length / 2) + 1;
     this.#onLoopback = urls.every(isLoopback);
     this.#options = options;
-    this.#rhythm = setInterval(() => void this.#beat(), options.probeMs ?? PROBE_MS).unref();
+    this.#interval = setInterval(() => void this.#tick(), options.probeMs ?? PROBE_MS).unref();
   }
 
   /**
@@ -79,9 +75,11 @@ export class NodeRegistry {
     throw new DomainError('NoHealthyNode', `not ${wanted} show the same cluster: ${seen.join(', ')}`);
   }
 
-  report(): PoolReport {
+  /** `neededSlot`: the lowest slot whose blocks are needed; null if it is not known. */
+  report(neededSlot: bigint | null = null): PoolReport {
     const nodes = this.members.map((member) => member.report());
-    return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings: nodeWarnings(nodes) };
+    const warnings = nodeWarnings(nodes, neededSlot);
+    return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings };
   }
 
   /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
@@ -90,29 +88,15 @@ export class NodeRegistry {
     await this.#start(true);
   }
 
-  /** Asks every serving node for its cluster again. Throws NoHealthyNode if no quorum returns that of the pool. */
-  async confirm(): Promise<void> {
-    const { cluster } = this;
-    const asked = this.members.map((member) => ({
-      expected: member.expected,
-      answer: member.shows(cluster),
-    }));
-    const shown = await answersOfMost(asked, this.quorum, (agrees) => agrees);
-    const agreeing = shown.filter((one) => one?.status === 'fulfilled' && one.value).length;
-    if (agreeing >= this.quorum) return;
-    const message = `${agreeing} of ${this.members.length} RPC nodes still show cluster ${cluster}, ${this.quorum} must`;
-    throw new DomainError('NoHealthyNode', message);
-  }
-
   async close(): Promise<void> {
-    clearInterval(this.#rhythm);
+    clearInterval(this.#interval);
     await Promise.all(this.members.map((member) => member.node.close()));
   }
 
-  async #beat(): Promise<void> {
+  async #tick(): Promise<void> {
     if (this.#probing !== null) return;
-    this.#beats += 1;
-    await this.#start(this.#beats % PROBES_PER_IDENTITY === 0);
+    this.#rounds += 1;
+    await this.#start(this.#rounds % PROBES_PER_IDENTITY === 0);
   }
 
   #start(everyone: boolean): Promise<void> {
@@ -123,7 +107,7 @@ export class NodeRegistry {
   }
 
   async #round(everyone: boolean): Promise<void> {
-    const unknown = ({ membership }: Member) =>
+    const unknown = ({ membership }: PooledNode) =>
       membership === 'silent' || (everyone && membership === 'joined');
     await Promise.all(this.members.filter(unknown).map((member) => member.identify()));
     this.#admit();
@@ -168,8 +152,10 @@ export class NodeRegistry {
 
   #elect(): string | null {
     const own = this.members.filter((member) => !member.isSame);
-    const shown = own.flatMap((member) => member.facts?.genesisHash ?? []);
-    return shown.find((hash) => shown.filter((other) => other === hash).length >= this.quorum) ?? null;
+    const shown = own.flatMap(({ node, facts }) =>
+      facts === null ? [] : [{ node: node.name, answer: facts.genesisHash }],
+    );
+    return agree(shown, this.quorum)?.answer ?? null;
   }
 
   /** Sends each warning once for as long as it is true. */
@@ -179,22 +165,11 @@ export class NodeRegistry {
   }
 }
 
-/** Sets each node's lag behind the others, at processed or finalized, whichever is worse; negative if ahead. */
-function compareProgress(members: readonly Member[]): void {
-  const seen = members.flatMap(({ progress }) => progress ?? []);
-  const processed = reached(seen.map((progress) => progress.processed));
-  const finalized = reached(seen.map((progress) => progress.finalized));
-  for (const member of members) {
-    const { progress } = member;
-    if (progress === null) continue;
-    const lags = [processed - progress.processed, finalized - progress.finalized].toSorted(ascending);
-    const [least = 0n, most = 0n] = lags;
-    member.compare(most > 0n ? most : least);
-  }
-}
-
-/** The slot that most nodes have reached: with three or more, no single node moves it. Of two, the higher one. */
-function reached(slots: readonly bigint[]): bigint {
-  const fromBelow = slots.toSorted(ascending);
-  return fromBelow[slots.length < 3 ? slots.length - 1 : Math.ceil(slots.length / 2) - 1] ?? 0n;
+/** Sets each node's lag behind the others at finalized; negative if it is ahead. */
+function compareProgress(members: readonly PooledNode[]): void {
+  const slots = members.flatMap(({ progress }) => progress?.finalized ?? []);
+  // The slot that most nodes have reached: with three or more, no single node moves it. Of two, the higher one.
+  const common = reached(slots, slots.length < 3 ? 1 : Math.floor(slots.length / 2) + 1) ?? 0n;
+  for (const member of members)
+    if (member.progress !== null) member.health.lagSlots = common - member.progress.finalized;
 }

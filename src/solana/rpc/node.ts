@@ -1,9 +1,7 @@
 import type { z } from 'zod';
+import { envelope, inParts, isWholeResult, MOST_PARSED_BYTES, parseJson, requestLimitOf } from './answer.ts';
 import { OversizedAnswer } from './body.ts';
-import { boundsOf } from './bounds.ts';
-import { envelope, isWholeResult, requestLimitOf } from './envelope.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
-import { inParts, MOST_PARSED_BYTES, parseJson } from './json.ts';
 import { TurnMissed } from './rate-limiter.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
@@ -145,7 +143,8 @@ export class SolanaNode {
     over: AbortSignal | undefined,
   ): Promise<Buffer> {
     try {
-      return await this.#wire.post(textOf(id, method, params), boundsOf(method, params), over);
+      const lane = method === 'sendTransaction' ? 'send' : 'question';
+      return await this.#wire.post(textOf(id, method, params), lane, over);
     } catch (error) {
       throw this.#failed(method, error, over);
     }
@@ -166,7 +165,7 @@ export class SolanaNode {
     const question = `${method} ${String(params[0])}`;
     const patience = this.#late.has(question) ? PATIENCE : 1;
     const answer = await this.#wire
-      .stream(textOf(id, method, params), boundsOf(method, params), settled, patience, over)
+      .stream(textOf(id, method, params), settled, patience, over)
       .catch((error: unknown) => {
         if (over?.aborted !== true && isTimeout(error)) this.#noteLate(question);
         throw this.#failed(method, error, over);
@@ -233,7 +232,7 @@ function textOf(id: number, method: string, params: readonly unknown[]): string 
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
-/** When to ask again. An oversized answer counts against the node only if users of the chain cannot cause it. */
+/** When to ask again. The node is left alone only if users of the chain cannot make an answer so large. */
 function refusalOf(error: unknown): FaultDetails {
   if (error instanceof TurnMissed) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };

@@ -2,10 +2,12 @@ import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { NodeFault, reactionTo } from './errors.ts';
 import { givingUp } from './giving-up.ts';
-import { HedgedRequest, type NodeResult, SpareQuestions, type Wanting } from './hedged-request.ts';
+import { HedgedRequest, type HedgedResult, HedgePermits, type Wanting } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
 import { NodeRegistry, type PoolOptions } from './node-registry.ts';
-import type { Member } from './pooled-node.ts';
+import type { PooledNode } from './pooled-node.ts';
+import { probeGenesis } from './probe.ts';
+import { type Agreement, type Answer, agree, answersIn, type NodeResult, versionsOf } from './quorum.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
 
 /** A request to one node. `over` aborts when the answer is no longer needed. */
@@ -14,44 +16,54 @@ type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
 /** At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all nodes. */
 export class NodePool {
   readonly genesisHash: string;
-  readonly #roster: NodeRegistry;
-  readonly #spare = new SpareQuestions();
+  readonly #nodes: NodeRegistry;
+  readonly #permits = new HedgePermits();
 
   /** Throws NoHealthyNode if no quorum of the nodes has returned one cluster yet. */
-  constructor(roster: NodeRegistry) {
-    this.genesisHash = roster.cluster;
-    this.#roster = roster;
+  constructor(registry: NodeRegistry) {
+    this.genesisHash = registry.cluster;
+    this.#nodes = registry;
   }
 
   /** Nodes that must agree: more than half of those configured and at least 2; 1 for a single loopback node. */
   get quorum(): number {
-    return this.#roster.quorum;
+    return this.#nodes.quorum;
   }
 
   /** All configured nodes in their order, whether they serve or not. Send requests through the pool. */
   get nodes(): readonly SolanaNode[] {
-    return this.#roster.members.map((member) => member.node);
+    return this.#nodes.members.map((member) => member.node);
   }
 
   report(): readonly NodeReport[] {
-    return this.#roster.report().nodes;
+    return this.#nodes.report().nodes;
   }
 
-  warnings(): readonly NodeWarning[] {
-    return this.#roster.report().warnings;
+  /** The broken rules of node operation; `neededSlot`: as {@link NodeRegistry.report}. */
+  warnings(neededSlot: bigint | null = null): readonly NodeWarning[] {
+    return this.#nodes.report(neededSlot).warnings;
   }
 
   /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
   probe(): Promise<void> {
-    return this.#roster.probe();
+    return this.#nodes.probe();
   }
 
   /**
    * Asks every node for its cluster now, because a host name may lead elsewhere since the last probe. Throws
    * NoHealthyNode if no quorum returns the cluster of the pool. Answers from before this call count only after it.
    */
-  confirmCluster(): Promise<void> {
-    return this.#roster.confirm();
+  async confirmCluster(): Promise<void> {
+    const answers = answersIn(await this.most(probeGenesis));
+    const others = answers.filter(({ answer }) => answer !== this.genesisHash);
+    for (const member of this.#nodes.members) {
+      const shown = others.find(({ node }) => node === member.node.name);
+      if (shown !== undefined) member.refuseAs(shown.answer, this.genesisHash);
+    }
+    const agreeing = answers.length - others.length;
+    if (agreeing >= this.quorum) return;
+    const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}, ${this.quorum} must`;
+    throw new DomainError('NoHealthyNode', message);
   }
 
   /**
@@ -60,130 +72,127 @@ export class NodePool {
    * answer, else the last error that may pass; throws the reason of `end` once it aborts.
    */
   async read<T>(ask: Ask<T>, end?: AbortSignal): Promise<T> {
-    const heard = await this.#inquire(ask, (so) => (so.some(isAnswer) ? 0 : 1), end);
-    const failures = heard.flatMap(({ member, result }) =>
+    const results = await this.#hedge(ask, (given) => (given.some(isAnswer) ? 0 : 1), end);
+    const failures = results.flatMap(({ member, result }) =>
       result.status === 'rejected' ? [{ member, error: result.reason as unknown }] : [],
     );
-    const answer = heard.map(({ result }) => result).find((result) => result.status === 'fulfilled');
+    const [answer] = answersIn(results);
     const refusals = failures.filter(({ error }) => isRefusal(error));
     if (answer !== undefined) {
       for (const { member, error } of refusals) member.blame(error);
-      return answer.value;
+      return answer.answer;
     }
     const passing = failures.findLast(({ error }) => !isRefusal(error));
     throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#nobody());
   }
 
   /** The answer that a quorum gives alike, with node names; null if too few agree. Asks no more nodes than needed. */
-  async agreed<T>(
-    ask: Ask<T>,
-    isSame: (one: T, other: T) => boolean,
-  ): Promise<{ readonly answer: T; readonly nodes: readonly string[] } | null> {
+  async agreed<T>(ask: Ask<T>, isSame: (one: T, other: T) => boolean): Promise<Agreement<T> | null> {
     const { quorum } = this;
-    const wanting: Wanting<T> = (heard) => quorum - (mostAlike(heard, isSame)?.nodes.length ?? 0);
-    const most = mostAlike(await this.#inquire(ask, wanting), isSame);
-    return most !== null && most.nodes.length >= quorum ? most : null;
+    const missing: Wanting<T> = (results) => {
+      const [most] = versionsOf(answersIn(results), isSame);
+      return quorum - (most?.nodes.length ?? 0);
+    };
+    return agree(answersIn(await this.#hedge(ask, missing)), quorum, isSame);
   }
 
   /**
    * Asks as many nodes as needed for a quorum of answers that are `wanted`, each judged alone, the best first.
    * Returns the results of all asked nodes. Throws only the reason of `end`, once it aborts.
    */
-  async some<T>(
-    ask: Ask<T>,
-    wanted: (answer: T) => boolean,
-    end?: AbortSignal,
-  ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
+  async some<T>(ask: Ask<T>, wanted: (answer: T) => boolean, end?: AbortSignal): Promise<NodeResult<T>[]> {
     const isWanted = ({ result }: NodeResult<T>) => result.status === 'fulfilled' && wanted(result.value);
-    const heard = await this.#inquire(ask, (so) => this.quorum - so.filter(isWanted).length, end);
-    return heard.map(({ member, result }) => ({ node: member.node.name, result }));
+    const results = await this.#hedge(ask, (given) => this.quorum - given.filter(isWanted).length, end);
+    return [...results];
   }
 
   /** Asks every node, or each that is `meant`, in parallel. Never throws: one that may not be asked has a NodeFault. */
-  async all<T>(
-    ask: Ask<T>,
-    meant: (node: SolanaNode) => boolean = () => true,
-  ): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
-    const members = this.#roster.members.filter(({ node }) => meant(node));
-    const results = await givingUp((over) =>
-      Promise.allSettled(members.map((member) => member.ask((node) => ask(node, over)))),
-    );
-    return results.map((result, index) => ({ node: members[index]?.node.name ?? '', result }));
+  all<T>(ask: Ask<T>, meant: (node: SolanaNode) => boolean = () => true): Promise<NodeResult<T>[]> {
+    const members = this.#nodes.members.filter(({ node }) => meant(node));
+    return askEach(members, members.length, ask);
   }
 
   /**
    * Like {@link all}, for decisions by a quorum. After a quorum has answered, the other nodes have half a second
    * more; avoided nodes have none. A late node has a NodeFault.
    */
-  async most<T>(ask: Ask<T>): Promise<{ node: string; result: PromiseSettledResult<T> }[]> {
-    const { members } = this.#roster;
-    const results = await givingUp((over) => {
-      const asked = members.map((member) => ({
-        expected: member.expected,
-        answer: member.ask((node) => ask(node, over)),
-      }));
-      return answersOfMost(asked, this.quorum);
-    });
-    return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
+  most<T>(ask: Ask<T>): Promise<NodeResult<T>[]> {
+    return askEach(this.#nodes.members, this.quorum, ask);
   }
 
   /**
-   * Asks the nodes other than `name`, one after the other, until one returns a `wanted` answer; with a single node,
-   * that node. A node that lags or lost its history must not hide what another one has. Null if no node returns it.
+   * Asks the nodes other than `name`, the best first, until one returns a `wanted` answer; with a single node, that
+   * node. A node that lags or lost its history must not hide what another one has. Null if no node returns it.
    */
-  async second<T>(
-    name: string,
-    ask: Ask<T>,
-    wanted: (answer: T) => boolean,
-  ): Promise<{ node: string; answer: T } | null> {
-    const alone = this.quorum === 1;
-    for (const member of this.#ranked().filter(({ node }) => alone || node.name !== name)) {
-      const answer = await givingUp((over) => member.ask((asked) => ask(asked, over))).catch(() => null);
-      if (answer !== null && wanted(answer)) return { node: member.node.name, answer };
-    }
-    return null;
+  async second<T>(name: string, ask: Ask<T>, wanted: (answer: T) => boolean): Promise<Answer<T> | null> {
+    const others = this.#ranked().filter(({ node }) => this.quorum === 1 || node.name !== name);
+    const find = (results: readonly NodeResult<T>[]) =>
+      answersIn(results).find(({ answer }) => wanted(answer)) ?? null;
+    const missing: Wanting<T> = (results) => (find(results) === null ? 1 : 0);
+    return find(await this.#hedge(ask, missing, undefined, others));
   }
 
   /** Asks this node last for some time, because a quorum contradicted its answer. */
   distrust(name: string, reason: string): void {
-    for (const member of this.#roster.members) if (member.node.name === name) member.contradicted(reason);
+    for (const member of this.#nodes.members) if (member.node.name === name) member.health.disproved(reason);
   }
 
   close(): Promise<void> {
-    return this.#roster.close();
+    return this.#nodes.close();
   }
 
-  async #inquire<T>(ask: Ask<T>, wanting: Wanting<T>, end?: AbortSignal): Promise<readonly NodeResult<T>[]> {
+  async #hedge<T>(
+    ask: Ask<T>,
+    wanting: Wanting<T>,
+    end?: AbortSignal,
+    members = this.#ranked(),
+  ): Promise<readonly HedgedResult<T>[]> {
     const run = (over: AbortSignal) =>
-      new HedgedRequest(this.#ranked(), (node) => ask(node, over), wanting, this.#spare).run();
-    const heard = await givingUp(run, end);
+      new HedgedRequest(members, (node) => ask(node, over), wanting, this.#permits).run();
+    const results = await givingUp(run, end);
     end?.throwIfAborted();
-    return heard;
+    return results;
   }
 
   /** The nodes that may be asked: by score, then demoted ones, then distrusted ones. Equals keep configured order. */
-  #ranked(): Member[] {
-    return this.#roster.members
+  #ranked(): PooledNode[] {
+    return this.#nodes.members
       .filter((member) => member.askable)
       .toSorted((a, b) => rank(a) - rank(b) || b.score - a.score);
   }
 
   #unanswered(last: unknown): unknown {
-    if (!(last instanceof DomainError) || this.#roster.members.length === 1) return last;
+    if (!(last instanceof DomainError) || this.#nodes.members.length === 1) return last;
     return new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
   }
 
   #nobody(): DomainError {
-    const reason = this.#roster.members.map(
+    const reason = this.#nodes.members.map(
       ({ node, demoted }) => `${node.name}: ${demoted?.reason ?? 'ready'}`,
     );
     return new DomainError('NoHealthyNode', `no node may be asked now: ${reason.join('; ')}`);
   }
 }
 
-function rank({ demoted }: Member): number {
+function rank({ demoted }: PooledNode): number {
   if (demoted === null) return 0;
   return demoted.cause === 'false' ? 2 : 1;
+}
+
+/** Asks these nodes in parallel, and waits until `quorum` of them have answered: see {@link answersOfMost}. */
+async function askEach<T>(
+  members: readonly PooledNode[],
+  quorum: number,
+  ask: Ask<T>,
+): Promise<NodeResult<T>[]> {
+  const results = await givingUp((over) => {
+    const asked = members.map((member) => ({
+      expected: member.expected,
+      answer: member.ask((node) => ask(node, over)),
+    }));
+    return answersOfMost(asked, quorum);
+  });
+  return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
 }
 
 function late(node: string): PromiseRejectedResult {
@@ -192,20 +201,6 @@ function late(node: string): PromiseRejectedResult {
 
 function isAnswer({ result }: NodeResult<unknown>): boolean {
   return result.status === 'fulfilled';
-}
-
-function mostAlike<T>(
-  heard: readonly NodeResult<T>[],
-  isSame: (one: T, other: T) => boolean,
-): { readonly answer: T; readonly nodes: readonly string[] } | null {
-  const shown = heard.flatMap(({ member, result }) =>
-    result.status === 'fulfilled' ? [{ node: member.node.name, answer: result.value }] : [],
-  );
-  const versions = shown.map(({ answer }) => ({
-    answer,
-    nodes: shown.flatMap((other) => (isSame(answer, other.answer) ? [other.node] : [])),
-  }));
-  return versions.toSorted((a, b) => b.nodes.length - a.nodes.length)[0] ?? null;
 }
 
 /** True for an error that would end a request for good if every node returned it. */
@@ -220,24 +215,24 @@ function isRefusal(error: unknown): boolean {
  * `admit`.
  */
 export async function openNodePool(urls: readonly string[], options: PoolOptions = {}): Promise<NodePool> {
-  const roster = new NodeRegistry(urls, options);
+  const registry = new NodeRegistry(urls, options);
   try {
-    await roster.probe();
-    await options.admit?.(roster.cluster);
-    return new NodePool(roster);
+    await registry.probe();
+    await options.admit?.(registry.cluster);
+    return new NodePool(registry);
   } catch (error) {
-    await roster.close();
+    await registry.close();
     throw error;
   }
 }
 
 /** One probe of nodes that may or may not form a pool. Throws NoHealthyNode only if they never could. */
-export async function surveyNodes(urls: readonly string[], options: PoolOptions = {}): Promise<PoolReport> {
-  const roster = new NodeRegistry(urls, options);
+export async function surveyNodes(urls: readonly string[], neededSlot: bigint | null): Promise<PoolReport> {
+  const registry = new NodeRegistry(urls, {});
   try {
-    await roster.probe();
-    return roster.report();
+    await registry.probe();
+    return registry.report(neededSlot);
   } finally {
-    await roster.close();
+    await registry.close();
   }
 }

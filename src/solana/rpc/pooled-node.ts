@@ -1,57 +1,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../domain/errors.ts';
 import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from './errors.ts';
-import {
-  afterAnswer,
-  afterDisprovedAnswer,
-  afterFault,
-  afterOvertaking,
-  afterProbe,
-  type Demotion,
-  demotionOf,
-  type Health,
-  scoreOf,
-  UNKNOWN_HEALTH,
-} from './health.ts';
-import {
-  gapBetween,
-  isGrownOver,
-  type KnownLedger,
-  type LedgerGap,
-  type LedgerWindow,
-} from './ledger-gap.ts';
+import { type Demotion, Health } from './health.ts';
 import type { SolanaNode } from './node.ts';
 import {
   type Clock,
   type NodeFacts,
   type Progress,
   probeFacts,
-  probeGenesis,
   probeMethods,
   probeProgress,
+  UNKNOWN_FACTS,
 } from './probe.ts';
 import type { Membership, NodeReport } from './report.ts';
 
 const SUSPECT_MS = 2_000;
 
 /** One configured node: its facts, its health, and its membership in the pool. */
-export class Member {
+export class PooledNode {
   readonly node: SolanaNode;
+  readonly health: Health;
   readonly #now: Clock;
   #membership: Membership = 'silent';
   #reason = 'not asked yet';
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
   #progress: Progress | null = null;
-  #window: LedgerWindow | null;
-  #gap: LedgerGap | null;
-  #health: Health = UNKNOWN_HEALTH;
 
-  constructor(node: SolanaNode, now: Clock, known: KnownLedger | null = null) {
+  constructor(node: SolanaNode, now: Clock) {
     this.node = node;
     this.#now = now;
-    this.#window = known;
-    this.#gap = known?.gap ?? null;
+    this.health = new Health(now);
   }
 
   get membership(): Membership {
@@ -72,11 +51,11 @@ export class Member {
   }
 
   get score(): number {
-    return this.#membership === 'joined' ? scoreOf(this.#health) : 0;
+    return this.#membership === 'joined' ? this.health.score : 0;
   }
 
   get demoted(): Demotion | null {
-    if (this.#membership === 'joined') return demotionOf(this.#health, this.#now());
+    if (this.#membership === 'joined') return this.health.demotion;
     return { cause: this.#membership, reason: this.#reason };
   }
 
@@ -88,7 +67,7 @@ export class Member {
   /** True if its answer is worth waiting for: the node has joined, and had no fault just now. */
   get expected(): boolean {
     const cause = this.demoted?.cause;
-    return cause === undefined || cause === 'lag' || cause === 'ahead';
+    return cause === undefined || cause === 'lag';
   }
 
   /**
@@ -126,20 +105,11 @@ export class Member {
       this.#progress = null;
       return;
     }
-    this.#health = afterProbe(this.#health, this.#progress.latencyMs);
-    this.#watchLedger(this.#progress.finalized);
+    this.health.probed(this.#progress.latencyMs);
   }
 
   join(): void {
     this.#membership = 'joined';
-  }
-
-  /** True if the node may be asked, and returns this cluster now. A node that returns another cluster is refused. */
-  async shows(cluster: string): Promise<boolean> {
-    if (!this.askable) return false;
-    const shown = await this.#observed(() => probeGenesis(this.node)).catch(() => null);
-    if (shown !== null && shown !== cluster) this.refuseAs(shown, cluster);
-    return shown === cluster;
   }
 
   /** Refuses the node for good: no later answer undoes it. */
@@ -155,55 +125,26 @@ export class Member {
     this.#reason = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
   }
 
-  /** Counts an answer as a fault, because other nodes have shown that it is wrong. */
+  /** Counts an answer as a fault. */
   blame(error: unknown): void {
-    const fault = { reason: reasonOf(error), retryAfterMs: retryAfterMs(error) };
-    this.#health = afterFault(this.#health, fault, this.#now());
-  }
-
-  /** Counts the node as slow: another node, asked later, answered first. Its answers are trusted as before. */
-  overtaken(): void {
-    this.#health = afterOvertaking(this.#health, this.#now());
-  }
-
-  contradicted(reason: string): void {
-    this.#health = afterDisprovedAnswer(this.#health, reason, this.#now());
-  }
-
-  /** Sets how many slots it is behind the others; negative if ahead. */
-  compare(lagSlots: bigint): void {
-    this.#health = { ...this.#health, lagSlots };
+    this.health.failed(reasonOf(error), retryAfterMs(error));
   }
 
   report(): NodeReport {
     return {
       node: this.node.name,
       membership: this.#membership,
-      genesisHash: this.#facts?.genesisHash ?? null,
+      ...(this.#facts ?? UNKNOWN_FACTS),
       sameAs: this.#sameAs,
-      version: this.#facts?.version ?? null,
-      firstAvailableBlock: this.#facts?.firstAvailableBlock ?? null,
-      history: this.#facts?.history ?? 'unknown',
-      ledgerGap: this.#gap,
-      processedSlot: this.#progress?.processed ?? null,
       finalizedSlot: this.#progress?.finalized ?? null,
-      lagSlots: this.#health.lagSlots,
+      lagSlots: this.health.lagSlots,
       missingMethods: this.node.missingMethods,
-      latencyMs: this.#health.latencyMs,
-      errorRate: this.#health.errorRate,
+      latencyMs: this.health.latencyMs,
+      errorRate: this.health.errorRate,
       score: this.score,
       demoted: this.demoted,
       calls: this.node.callCount,
     };
-  }
-
-  #watchLedger(finalized: bigint): void {
-    const first = this.#facts?.firstAvailableBlock;
-    if (first === undefined || first === null) return;
-    const window = { first, finalized };
-    if (this.#window !== null) this.#gap = gapBetween(this.#window, window) ?? this.#gap;
-    if (this.#gap !== null && isGrownOver(this.#gap, window)) this.#gap = null;
-    this.#window = window;
   }
 
   async #soon<T>(answer: Promise<T>): Promise<T> {
@@ -217,7 +158,7 @@ export class Member {
   async #observed<T>(ask: () => Promise<T>): Promise<T> {
     try {
       const answer = await ask();
-      this.#health = afterAnswer(this.#health);
+      this.health.answered();
       return answer;
     } catch (error) {
       if (isNodeTrouble(error)) this.blame(error);

@@ -15,12 +15,19 @@ export interface NodeFacts {
 }
 
 export interface Progress {
-  readonly processed: bigint;
   readonly finalized: bigint;
   readonly latencyMs: number;
 }
 
 export type Clock = () => number;
+
+export const UNKNOWN_FACTS = {
+  genesisHash: null,
+  identity: null,
+  version: null,
+  firstAvailableBlock: null,
+  history: 'unknown',
+} as const;
 
 /** Methods that Sluice uses and that some node versions lack. */
 const METHODS_BY_VERSION = [
@@ -60,11 +67,8 @@ export function probeGenesis(node: SolanaNode): Promise<string> {
 
 export async function probeProgress(node: SolanaNode, now: Clock): Promise<Progress> {
   const started = now();
-  const [processed, finalized] = await Promise.all(
-    ['processed', 'finalized'].map((commitment) => node.probe('getSlot', [{ commitment }], slotOrHeight)),
-  );
-  const latencyMs = now() - started;
-  return { processed: processed ?? 0n, finalized: finalized ?? 0n, latencyMs };
+  const finalized = await node.probe('getSlot', [{ commitment: 'finalized' }], slotOrHeight);
+  return { finalized, latencyMs: now() - started };
 }
 
 /** Finds the methods that a node lacks: a node refuses a call without parameters differently if it has the method. */

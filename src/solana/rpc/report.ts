@@ -1,25 +1,20 @@
+import type { AlertKind } from '../../domain/alerts.ts';
 import type { Demotion } from './health.ts';
-import type { KnownLedger, LedgerGap } from './ledger-gap.ts';
+import { sharedDomains } from './node-urls.ts';
 import type { NodeFacts } from './probe.ts';
-import { sharedDomains } from './providers.ts';
 
 /** `silent`: no answer since the start. `refused`, for good: of another cluster, or joined under another URL. */
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
- * One node's state. Slots: from the newest probe, null if it failed; latency and error rate (0 to 1): running means.
+ * One node's state. `finalizedSlot`: from the newest probe, null if it failed; latency and error rate (0 to 1): running means.
  */
-export interface NodeReport {
+export interface NodeReport extends Omit<NodeFacts, 'genesisHash'> {
   readonly node: string;
   readonly membership: Membership;
   readonly genesisHash: string | null;
   /** The name under which this node has joined by another URL; null otherwise. */
   readonly sameAs: string | null;
-  readonly version: string | null;
-  readonly firstAvailableBlock: bigint | null;
-  readonly history: NodeFacts['history'];
-  readonly ledgerGap: LedgerGap | null;
-  readonly processedSlot: bigint | null;
   readonly finalizedSlot: bigint | null;
   readonly lagSlots: bigint | null;
   readonly missingMethods: readonly string[];
@@ -30,31 +25,23 @@ export interface NodeReport {
   readonly calls: number;
 }
 
-/** Ledgers of joined nodes by name, to be stored for the next process. Nodes without answers are left out. */
-export function ledgersOf(reports: readonly NodeReport[]): ReadonlyMap<string, KnownLedger> {
-  return new Map(
-    reports.flatMap(
-      ({ node, membership, firstAvailableBlock: first, finalizedSlot: finalized, ledgerGap }) =>
-        membership !== 'joined' || first === null || finalized === null
-          ? []
-          : [[node, { first, finalized, gap: ledgerGap }]],
-    ),
-  );
-}
+/** Kinds of alerts about nodes: each is a broken rule of node operation. */
+export const NODE_ALERTS = [
+  'too_few_nodes',
+  'nodes_of_one_provider',
+  'node_history_off',
+  'node_ledger_gap',
+  'node_version_behind',
+  'node_lagging',
+  'node_false_word',
+  'node_silent',
+  'node_other_cluster',
+  'node_twice',
+] as const satisfies readonly AlertKind[];
 
 /** A broken rule of node operation; `node` null = it concerns all. */
 export interface NodeWarning {
-  readonly rule:
-    | 'few-nodes'
-    | 'one-provider'
-    | 'history-off'
-    | 'ledger-gap'
-    | 'version-behind'
-    | 'lagging'
-    | 'false-word'
-    | 'silent'
-    | 'other-cluster'
-    | 'same-node';
+  readonly kind: (typeof NODE_ALERTS)[number];
   readonly node: string | null;
   readonly message: string;
 }
@@ -67,35 +54,74 @@ export interface PoolReport {
   readonly warnings: readonly NodeWarning[];
 }
 
-/** The broken rules of node operation. Source: docs/interface.md, What the service does 7. */
-export function nodeWarnings(reports: readonly NodeReport[]): NodeWarning[] {
+/** What the rules compare a node with. `newest`: the newest release among the joined nodes. */
+interface Compared {
+  readonly newest: Release | null;
+  readonly neededSlot: bigint | null;
+}
+
+type Rule = (node: NodeReport, compared: Compared) => string | null;
+
+/** The rules for a node that has joined: the text after its name, or null if it keeps the rule. */
+const JOINED_RULES = {
+  node_history_off: ({ history }) =>
+    history === 'off' ? 'keeps no transaction history: start it with --enable-rpc-transaction-history' : null,
+  node_ledger_gap: ({ firstAvailableBlock: first }, { neededSlot }) =>
+    first !== null && neededSlot !== null && first > neededSlot
+      ? `has no blocks before slot ${first}; blocks from slot ${neededSlot} on are needed. Restart nodes from their own ledger, not from a snapshot`
+      : null,
+  node_version_behind: ({ version }, { newest }) => {
+    const own = releaseOf(version);
+    const isBehind = own !== null && newest !== null && compareReleases(own, newest) < 0;
+    return isBehind ? `runs ${version}, others ${newest.join('.')}: update it` : null;
+  },
+  node_lagging: ({ demoted }) => (demoted?.cause === 'lag' ? demoted.reason : null),
+  node_false_word: ({ demoted }) =>
+    demoted?.cause === 'false' ? `${demoted.reason}: it is asked last` : null,
+} as const satisfies Partial<Record<NodeWarning['kind'], Rule>>;
+
+/**
+ * The broken rules of node operation. `neededSlot`: the lowest slot whose blocks an open attempt or the scan needs.
+ * Source: docs/interface.md, What the service does 7.
+ */
+export function nodeWarnings(
+  reports: readonly NodeReport[],
+  neededSlot: bigint | null = null,
+): readonly NodeWarning[] {
   const joined = reports.filter(({ membership }) => membership === 'joined');
-  const newest =
-    joined
-      .map(({ version }) => releaseOf(version))
-      .toSorted(compareReleases)
-      .at(-1) ?? null;
+  const releases = joined.map(({ version }) => releaseOf(version));
+  const compared = { newest: releases.toSorted(compareReleases).at(-1) ?? null, neededSlot };
   return [
     ...oneProvider(reports),
-    ...fewNodes(joined.filter(({ processedSlot }) => processedSlot !== null).length, reports.length),
+    ...fewNodes(joined.filter(({ finalizedSlot }) => finalizedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
-      report.membership === 'joined'
-        ? [
-            ...historyOff(report),
-            ...ledgerGap(report),
-            ...behind(report, newest),
-            ...lagging(report),
-            ...disprovedAnswer(report),
-          ]
-        : absent(report),
+      report.membership === 'joined' ? brokenBy(report, compared) : [absent(report)],
     ),
   ];
+}
+
+function brokenBy(report: NodeReport, compared: Compared): readonly NodeWarning[] {
+  const { node } = report;
+  return Object.entries(JOINED_RULES).flatMap(([kind, textOf]) => {
+    const text = textOf(report, compared);
+    return text === null
+      ? []
+      : [{ kind: kind as keyof typeof JOINED_RULES, node, message: `${node} ${text}` }];
+  });
+}
+
+function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning {
+  const reason = demoted?.reason ?? '';
+  if (membership === 'silent')
+    return { kind: 'node_silent', node, message: `${node} does not answer: ${reason}` };
+  const kind = sameAs === null ? 'node_other_cluster' : 'node_twice';
+  return { kind, node, message: `${node} ${reason}` };
 }
 
 function fewNodes(answering: number, configured: number): NodeWarning[] {
   if (answering >= 2) return [];
   const message = `${answering} of ${configured} nodes answer: run at least two`;
-  return [{ rule: 'few-nodes', node: null, message }];
+  return [{ kind: 'too_few_nodes', node: null, message }];
 }
 
 function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
@@ -103,44 +129,8 @@ function oneProvider(reports: readonly NodeReport[]): NodeWarning[] {
   const shared = [...sharedDomains(serving.map(({ node }) => node))];
   if (shared.length === 0) return [];
   const groups = shared.map(([domain, nodes]) => `${nodes.join(', ')} at ${domain}`).join('; ');
-  const message = `nodes of one provider are hardly two witnesses: ${groups}. Add a node of another provider`;
-  return [{ rule: 'one-provider', node: null, message }];
-}
-
-function historyOff({ node, history }: NodeReport): NodeWarning[] {
-  if (history !== 'off') return [];
-  const message = `${node} keeps no transaction history: start it with --enable-rpc-transaction-history`;
-  return [{ rule: 'history-off', node, message }];
-}
-
-function ledgerGap({ node, ledgerGap: gap }: NodeReport): NodeWarning[] {
-  if (gap === null) return [];
-  const message = `${node} lost the blocks from ${gap.from} to ${gap.to}: it started from a new snapshot, the gap stays`;
-  return [{ rule: 'ledger-gap', node, message }];
-}
-
-function behind({ node, version }: NodeReport, newest: Release | null): NodeWarning[] {
-  const own = releaseOf(version);
-  if (own === null || newest === null || compareReleases(own, newest) >= 0) return [];
-  const message = `${node} runs ${version}, others ${newest.join('.')}: update it`;
-  return [{ rule: 'version-behind', node, message }];
-}
-
-function lagging({ node, demoted }: NodeReport): NodeWarning[] {
-  return demoted?.cause === 'lag' ? [{ rule: 'lagging', node, message: `${node} ${demoted.reason}` }] : [];
-}
-
-function disprovedAnswer({ node, demoted }: NodeReport): NodeWarning[] {
-  if (demoted?.cause !== 'false') return [];
-  return [{ rule: 'false-word', node, message: `${node} ${demoted.reason}: it is asked last` }];
-}
-
-function absent({ node, membership, sameAs, demoted }: NodeReport): NodeWarning[] {
-  const reason = demoted?.reason ?? '';
-  if (sameAs !== null) return [{ rule: 'same-node', node, message: `${node} ${reason}` }];
-  return membership === 'refused'
-    ? [{ rule: 'other-cluster', node, message: `${node} ${reason}` }]
-    : [{ rule: 'silent', node, message: `${node} does not answer: ${reason}` }];
+  const message = `nodes of one provider may fail and lie together: ${groups}. Add a node of another provider`;
+  return [{ kind: 'nodes_of_one_provider', node: null, message }];
 }
 
 type Release = readonly [major: number, minor: number, patch: number];

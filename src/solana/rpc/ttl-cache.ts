@@ -34,6 +34,10 @@ export class TtlCache<T> {
     return value;
   }
 
+  forget(key: string): void {
+    this.#entries.delete(key);
+  }
+
   clear(): void {
     this.#entries.clear();
   }

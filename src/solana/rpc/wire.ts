@@ -1,9 +1,8 @@
 import { Pool } from '../../shims/undici.ts';
 import { Body, OversizedAnswer } from './body.ts';
-import type { MethodBounds } from './bounds.ts';
 import { Deadline } from './deadline.ts';
 import { givingUp } from './giving-up.ts';
-import { Gate } from './rate-limiter.ts';
+import { Gate, type Lane } from './rate-limiter.ts';
 
 export interface WireOptions {
   /** Timeout from request to the last byte of the answer, and also for the wait before it. Default 10,000. */
@@ -66,16 +65,14 @@ export class Wire {
    * Throws {@link HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` if the request was not sent, or the transport's
    * error.
    */
-  post(body: string, bounds: MethodBounds, over?: AbortSignal): Promise<Buffer> {
-    const maxBytes = Math.min(this.#maxBytes, bounds.maxBytes ?? this.#maxBytes);
-    return this.#pass(bounds, over, async () => {
-      const deadline = new Deadline(this.#timeoutMs);
-      return this.#exchange(body, deadline, over, async (answer) => {
-        const whole = await answer.whole(maxBytes);
+  post(body: string, lane: Lane, over?: AbortSignal): Promise<Buffer> {
+    return this.#pass(lane, over, () =>
+      this.#exchange(body, new Deadline(this.#timeoutMs), over, async (answer) => {
+        const whole = await answer.whole(this.#maxBytes);
         if (whole !== null) return whole;
-        throw new OversizedAnswer(maxBytes, maxBytes === bounds.maxBytes);
-      });
-    });
+        throw new OversizedAnswer(this.#maxBytes, false);
+      }),
+    );
   }
 
   /**
@@ -83,29 +80,22 @@ export class Wire {
    * it arrives fast enough. An answer too large for memory is passed to `read`, whose result is returned. Throws
    * errors of `read`, too.
    */
-  stream<T>(
-    body: string,
-    bounds: MethodBounds,
-    read: ReadParts<T>,
-    patience: number,
-    over?: AbortSignal,
-  ): Promise<Buffer | T> {
-    return this.#pass(bounds, over, async () => {
-      const deadline = new Deadline(patience * this.#timeoutMs, MS_PER_BYTE);
-      return this.#exchange(
+  stream<T>(body: string, read: ReadParts<T>, patience: number, over?: AbortSignal): Promise<Buffer | T> {
+    return this.#pass('question', over, () =>
+      this.#exchange(
         body,
-        deadline,
+        new Deadline(patience * this.#timeoutMs, MS_PER_BYTE),
         over,
         async (answer) => (await answer.whole(this.#maxBytes)) ?? read(answer.parts(this.#maxPartsBytes)),
-      );
-    });
+      ),
+    );
   }
 
   close(): Promise<void> {
     return this.#pool.destroy();
   }
 
-  #pass<T>({ lane }: MethodBounds, over: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
+  #pass<T>(lane: Lane, over: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
     const pass = (given: AbortSignal) => this.#gate.pass(given, exchange, lane);
     return givingUp(pass, AbortSignal.timeout(this.#timeoutMs), over);
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BlockHeader, ScannedBlock, ScannedTransaction } from '../../domain/deposit.ts';
+import { parseJson } from '../rpc/answer.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { parseJson } from '../rpc/json.ts';
 import { blockTime, hash, slotOrHeight } from '../rpc/schemas.ts';
 import {
   doubleNameIn,

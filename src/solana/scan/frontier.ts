@@ -1,10 +1,10 @@
-import { lowest } from '../../domain/bigint.ts';
+import { ascending, lowest } from '../../domain/bigint.ts';
 import { DomainError, messageOf } from '../../domain/errors.ts';
-import { reachedBy } from '../history/wallet-history.ts';
 import { RpcError } from '../rpc/errors.ts';
 import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn, type NodeResult, reached } from '../rpc/quorum.ts';
 
 export interface Listed {
   /** The slots in which any node lists a finalized block, ascending. */
@@ -13,8 +13,6 @@ export interface Listed {
   readonly shared: readonly bigint[];
   readonly untold: readonly string[];
 }
-
-type Answers = Awaited<ReturnType<typeof NodePool.prototype.all<readonly bigint[]>>>;
 
 /** Width of the first list of a search; providers refuse 10,000 slots, Agave 500,001. */
 const WINDOW = 4_000n;
@@ -34,13 +32,11 @@ export function confirmedTip(pool: NodePool): Promise<bigint> {
 }
 
 async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Promise<bigint> {
-  const answers = await pool.most((node) => getEpochInfo(node, commitment));
-  const slots = answers.flatMap(({ result }) =>
-    result.status === 'fulfilled' ? [result.value.absoluteSlot] : [],
-  );
-  const tip = reachedBy(pool.quorum, slots);
+  const answers = answersIn(await pool.most((node) => getEpochInfo(node, commitment)));
+  const slots = answers.map(({ answer }) => answer.absoluteSlot);
+  const tip = reached(slots, pool.quorum);
   if (tip !== null) return tip;
-  const message = `${slots.length} nodes tell what they have ${commitment}, ${pool.quorum} must`;
+  const message = `${slots.length} nodes return their ${commitment} slot, ${pool.quorum} must`;
   throw new DomainError('NoHealthyNode', message);
 }
 
@@ -120,10 +116,9 @@ async function listBy(node: SolanaNode, from: bigint, to: bigint): Promise<reado
   return [...new Set(listed)].filter((slot) => slot >= from && slot <= to);
 }
 
-function countsOf(answers: Answers): ReadonlyMap<bigint, number> {
+function countsOf(results: readonly NodeResult<readonly bigint[]>[]): ReadonlyMap<bigint, number> {
   const counts = new Map<bigint, number>();
-  for (const { result } of answers)
-    for (const slot of result.status === 'fulfilled' ? result.value : [])
-      counts.set(slot, (counts.get(slot) ?? 0) + 1);
-  return new Map([...counts].toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
+  for (const { answer } of answersIn(results))
+    for (const slot of answer) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  return new Map([...counts].toSorted(([a], [b]) => ascending(a, b)));
 }

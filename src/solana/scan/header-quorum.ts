@@ -6,6 +6,7 @@ import { NodeFault, RpcError } from '../rpc/errors.ts';
 import { getBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { type Answer, agree, answersIn, versionsOf } from '../rpc/quorum.ts';
 import { listingOf } from './listing.ts';
 
 /** A block with its transactions by signature only; `listed`: see {@link listingOf}. */
@@ -17,11 +18,6 @@ export interface ListedHeader extends BlockHeader {
 export interface ShownHeader {
   readonly header: ListedHeader;
   readonly nodes: readonly string[];
-}
-
-interface NodeHeader {
-  readonly node: string;
-  readonly header: ListedHeader;
 }
 
 interface SlotAnswers {
@@ -175,21 +171,16 @@ export class HeaderBook {
   }
 
   async #askAll(slot: bigint): Promise<SlotAnswers> {
-    const versions: NodeHeader[][] = [];
-    const silent: unknown[] = [];
-    for (const { node, result } of await this.#pool.all((node, over) => readHeader(node, slot, over))) {
-      if (result.status === 'rejected') {
-        if (!tellsOfAbsence(result.reason)) silent.push(result.reason);
-        continue;
-      }
-      const header = result.value;
-      if (header === null) continue;
-      const same = versions.find(([first]) => first !== undefined && isSameListed(first.header, header));
-      if (same === undefined) versions.push([{ node, header }]);
-      else same.push({ node, header });
-    }
-    const heard = versions.flatMap((shown) => versionOf(shown, this.#pool.quorum));
-    return { versions: heard.toSorted((a, b) => b.nodes.length - a.nodes.length), silent };
+    const results = await this.#pool.all((node, over) => readHeader(node, slot, over));
+    const silent = results.flatMap(({ result }) =>
+      result.status === 'rejected' && !tellsOfAbsence(result.reason) ? [result.reason as unknown] : [],
+    );
+    const headers = answersIn(results).flatMap(({ node, answer }) => (answer ? [{ node, answer }] : []));
+    const versions = versionsOf(headers, isSameListed).map(({ answer, nodes }) => {
+      const times = headers.filter(({ node }) => nodes.includes(node));
+      return { header: { ...answer, time: agreedTime(times, this.#pool.quorum) }, nodes };
+    });
+    return { versions, silent };
   }
 }
 
@@ -213,12 +204,8 @@ function isSameTimed(one: ListedHeader, other: ListedHeader): boolean {
 }
 
 /** Some nodes do not know the time of a block that they have: this must not prevent agreement on the block. */
-function versionOf(shown: readonly NodeHeader[], quorum: number): readonly ShownHeader[] {
-  const [first] = shown;
-  if (first === undefined) return [];
-  const times = shown.map(({ header }) => header.time);
-  const time = times.find((one) => times.filter((other) => other === one).length >= quorum);
-  return [{ header: { ...first.header, time: time ?? null }, nodes: shown.map(({ node }) => node) }];
+function agreedTime(shown: readonly Answer<ListedHeader>[], quorum: number): bigint | null {
+  return agree(shown, quorum, (one, other) => one.time === other.time)?.answer.time ?? null;
 }
 
 async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Promise<ListedHeader | null> {

@@ -1,12 +1,11 @@
 import type { BlockHeader } from '../../domain/deposit.ts';
+import { inParts, MOST_PARSED_BYTES } from '../rpc/answer.ts';
 import { NodeFault } from '../rpc/errors.ts';
-import { inParts, MOST_PARSED_BYTES } from '../rpc/json.ts';
 import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { scanBlockBytes } from './bytes/match-bytes.ts';
 import type { NameFilter } from './bytes/name-filter.ts';
-import { searchParts } from './bytes/oversized-block.ts';
-import { inTurn } from './bytes/oversized-turns.ts';
+import { inTurn, searchParts } from './bytes/oversized-block.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
 import type { ListedBlock } from './chain-reader.ts';
 import type { ListedHeader } from './header-quorum.ts';

@@ -2,6 +2,7 @@ import { isAddress } from '../../domain/address.ts';
 import { DomainError, isDomainError } from '../../domain/errors.ts';
 import { getMultipleAccounts } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { agree, answersIn } from '../rpc/quorum.ts';
 import { type MintInfo, readMint } from './mint.ts';
 
 /**
@@ -13,19 +14,18 @@ export async function agreedMint(
   address: string,
 ): Promise<MintInfo> {
   if (!isAddress(address)) throw rejected(address, `${address} is not base58 of 32 bytes`);
-  const answers = await pool.all(async (node) => {
+  const results = await pool.all(async (node) => {
     const { value } = await getMultipleAccounts(node, [address]);
     return mintOrRefusal(address, value[0] ?? null);
   });
-  const shown = answers.flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
-  const agreed = shown.find((one) => shown.filter((other) => isSame(one, other)).length >= pool.quorum);
-  if (agreed === undefined)
+  const agreed = agree(answersIn(results), pool.quorum, isSame);
+  if (agreed === null)
     throw new DomainError(
       'NoHealthyNode',
-      `${address} is not shown alike by ${pool.quorum} of ${pool.nodes.length} nodes`,
+      `fewer than ${pool.quorum} of ${pool.nodes.length} nodes return the same mint ${address}`,
     );
-  if (agreed instanceof DomainError) throw rejected(address, agreed.message);
-  return agreed;
+  if (agreed.answer instanceof DomainError) throw rejected(address, agreed.answer.message);
+  return agreed.answer;
 }
 
 function rejected(address: string, reason: string): DomainError {

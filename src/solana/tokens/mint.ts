@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import {
   AccountState,
   getDefaultAccountState,
+  getEpochFee,
   getPausableConfig,
   getPermanentDelegate,
   getTransferFeeConfig,
@@ -14,8 +15,7 @@ import { ACCOUNT_BYTES } from '../rpc/methods.ts';
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { isTokenProgram, SYSTEM_PROGRAM } from '../tx/programs.ts';
 import { ataSize } from './ata.ts';
-import { extensionEntries, extensionName } from './token-extensions.ts';
-import { unpack } from './unpack.ts';
+import { extensionEntries, extensionName, unpack } from './token-extensions.ts';
 
 /** A mint with the fields that payments need. Fees are in base units. */
 export interface MintInfo {
@@ -74,4 +74,12 @@ function permanentDelegateOf(mint: Mint): string | null {
 
 function notAMint(address: string, reason: string): DomainError {
   return new DomainError('AssetRejected', `${address}: ${reason}`, { address });
+}
+
+/** Base units withheld when `amount` leaves a wallet in `epoch`; null if the mint has no transfer fee. */
+export function transferFee(mint: MintInfo, amount: bigint, epoch: bigint): bigint | null {
+  if (mint.transferFee === null) return null;
+  const rate = getEpochFee(mint.transferFee, epoch);
+  const raw = (amount * BigInt(rate.transferFeeBasisPoints) + 9_999n) / 10_000n;
+  return raw > rate.maximumFee ? rate.maximumFee : raw;
 }

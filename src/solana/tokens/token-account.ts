@@ -10,8 +10,7 @@ import {
 } from '../../shims/spl-token.ts';
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { isTokenProgram, SYSTEM_PROGRAM } from '../tx/programs.ts';
-import { extensionEntries } from './token-extensions.ts';
-import { unpack } from './unpack.ts';
+import { extensionEntries, unpack } from './token-extensions.ts';
 
 export interface TokenAccountInfo {
   readonly owner: string;

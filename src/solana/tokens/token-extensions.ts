@@ -1,36 +1,18 @@
-const NAMES: Readonly<Record<number, string>> = {
-  1: 'transferFeeConfig',
-  2: 'transferFeeAmount',
-  3: 'mintCloseAuthority',
-  4: 'confidentialTransferMint',
-  5: 'confidentialTransferAccount',
-  6: 'defaultAccountState',
-  7: 'immutableOwner',
-  8: 'memoTransfer',
-  9: 'nonTransferable',
-  10: 'interestBearingConfig',
-  11: 'cpiGuard',
-  12: 'permanentDelegate',
-  13: 'nonTransferableAccount',
-  14: 'transferHook',
-  15: 'transferHookAccount',
+import { PublicKey, type AccountInfo as Web3Account } from '@solana/web3.js';
+import { ExtensionType } from '../../shims/spl-token.ts';
+import type { AccountInfo } from '../rpc/schemas.ts';
+
+/** The types that spl-token does not name. */
+const UNNAMED: Readonly<Record<number, string>> = {
   16: 'confidentialTransferFeeConfig',
   17: 'confidentialTransferFeeAmount',
-  18: 'metadataPointer',
-  19: 'tokenMetadata',
-  20: 'groupPointer',
-  21: 'tokenGroup',
-  22: 'groupMemberPointer',
-  23: 'tokenGroupMember',
   24: 'confidentialMintBurn',
-  25: 'scaledUiAmountConfig',
-  26: 'pausableConfig',
-  27: 'pausableAccount',
-  28: 'permissionedBurn',
 };
 
+/** `transferFeeConfig` for type 1; `unknown:<type>` for a type that this build does not know. */
 export function extensionName(type: number): string {
-  return NAMES[type] ?? `unknown:${type}`;
+  const name: string | undefined = UNNAMED[type] ?? ExtensionType[type];
+  return name === undefined ? `unknown:${type}` : `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
 }
 
 /** The type-length-value entries after a mint or token account; null if a length exceeds the data. */
@@ -50,4 +32,22 @@ export function extensionEntries(
     at = end;
   }
   return entries;
+}
+
+/** Runs a reader of spl-token on an account of a token program; null if it throws. */
+export function unpack<T>(
+  read: (address: PublicKey, account: Web3Account<Buffer>, program: PublicKey) => T,
+  address: string,
+  { owner, data, executable }: AccountInfo,
+): T | null {
+  const program = new PublicKey(owner);
+  try {
+    return read(
+      new PublicKey(address),
+      { lamports: 0, owner: program, data: Buffer.from(data), executable },
+      program,
+    );
+  } catch {
+    return null;
+  }
 }

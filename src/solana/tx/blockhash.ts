@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../domain/errors.ts';
+import type { BlockHeight, Blockhash, Slot } from '../../domain/units.ts';
 import { BLOCKHASH_LIFE } from '../proof/judge.ts';
 import { isMethodMissing, NodeFault, RpcError } from '../rpc/errors.ts';
 import * as rpc from '../rpc/methods.ts';
@@ -8,10 +9,10 @@ import type { NodePool } from '../rpc/pool.ts';
 
 /** A blockhash to sign with. `height` and `slot` are those of its block. */
 export interface LatestBlockhash {
-  readonly blockhash: string;
-  readonly slot: bigint;
-  readonly height: bigint;
-  readonly lastValidBlockHeight: bigint;
+  readonly blockhash: Blockhash;
+  readonly slot: Slot;
+  readonly height: BlockHeight;
+  readonly lastValidBlockHeight: BlockHeight;
 }
 
 const BLOCK_TRIES = 5;
@@ -150,7 +151,7 @@ async function withLegacy<T>(
 type CarryingBlock = Pick<LatestBlockhash, 'blockhash' | 'height'>;
 
 /** The confirmed block of a slot; null if the node does not return it after a few tries. */
-async function findBlock(node: SolanaNode, slot: bigint): Promise<CarryingBlock | null> {
+async function findBlock(node: SolanaNode, slot: Slot): Promise<CarryingBlock | null> {
   const asked = { commitment: 'confirmed', transactionDetails: 'none' } as const;
   for (let tries = 1; ; tries += 1) {
     const block = await rpc.getBlock(node, slot, asked).catch(notYet);

@@ -1,7 +1,6 @@
 import { ascending, highest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Chain } from '../chain.ts';
-import type { NonceUpkeepDraft } from '../nonces/upkeep.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { ataBump } from '../tokens/ata.ts';
 import type { TransactionError } from './error.ts';
@@ -10,7 +9,6 @@ import { MAX_COMPUTE_UNITS } from './priority-fee.ts';
 import { ATA_PROGRAM } from './programs.ts';
 import type { Simulation } from './simulation.ts';
 import { assembleTransaction, type TransferDraft } from './transfer.ts';
-import { transferBounds, type UnitBounds, upkeepBounds } from './unit-bounds.ts';
 
 /**
  * A transfer that fails in simulation on the newest confirmed block. `short`: the hot wallet lacks funds. `refused`:
@@ -55,8 +53,8 @@ export type LimitsChain = Pick<Chain, 'simulations'> & {
   readonly pool: Pick<Chain['pool'], 'distrust'>;
 };
 
-/** Limits that a simulation must keep. `foreign`: it runs code whose result may honestly differ between nodes. */
-interface Expected extends UnitBounds {
+/** `slot`: the earliest bank. `foreign`: it runs code whose result may honestly differ between nodes. */
+interface Expected {
   readonly slot: bigint;
   readonly foreign: boolean;
 }
@@ -78,17 +76,14 @@ export class ComputeLimits {
 
   /**
    * The units that the transfer needs, plus a margin; `trial` is its message with the highest limit.
-   * Throws {@link TransferWouldFail}. Throws DomainError NodeFault if too few nodes agree, if the failure may pass,
-   * or if such a transfer never needs so many units.
+   * Throws {@link TransferWouldFail}. Throws DomainError NodeFault if too few nodes agree, or if the failure may pass.
    */
   async limitFor(draft: TransferDraft, basis: DraftBasis, trial: Uint8Array): Promise<number> {
     const extra = bumpUnits(draft);
     // A hook is foreign code: its units for one destination say nothing about another.
     const foreign = draft.token !== null && draft.token.hookAccounts.length > 0;
-    const { floor, ceiling } = transferBounds(draft);
-    const expected = { slot: basis.slot, foreign, floor: floor + extra, ceiling: ceiling + extra };
     const simulated = async (): Promise<bigint> => {
-      const { units, logs } = await this.#simulate(trial, expected);
+      const { units, logs } = await this.#simulate(trial, { slot: basis.slot, foreign });
       // If another transaction has just created the account, creating it costs nothing; a fork may undo that.
       if (draft.token?.createAta === true && !makesAta(logs))
         throw new DomainError(
@@ -103,14 +98,13 @@ export class ComputeLimits {
   }
 
   /** The same for the upkeep of a nonce account, simulated each time. */
-  async limitOfUpkeep(kind: NonceUpkeepDraft['kind'], trial: Uint8Array): Promise<number> {
-    const expected = { ...upkeepBounds(kind), slot: 0n, foreign: false };
-    return withMargin((await this.#simulate(trial, expected)).units);
+  async limitOfUpkeep(trial: Uint8Array): Promise<number> {
+    return withMargin((await this.#simulate(trial, { slot: 0n, foreign: false })).units);
   }
 
-  async #simulate(message: Uint8Array, expected: Expected): Promise<Tried> {
+  async #simulate(message: Uint8Array, { slot, foreign }: Expected): Promise<Tried> {
     const { raw } = assembleTransaction(message, new Uint8Array(64));
-    const { alike, others, faults } = await this.#chain.simulations(raw, expected.slot, isAlike);
+    const { alike, others, faults } = await this.#chain.simulations(raw, slot, isAlike);
     const [first] = alike;
     if (first === undefined) throw undecided(others, faults);
     const { error, logs } = first;
@@ -120,10 +114,8 @@ export class ComputeLimits {
       const reason = describeFailure(error, message);
       throw new DomainError('NodeFault', `the transfer would fail now: ${reason}`, { logs });
     }
-    const units = highest([0n, ...alike.map(unitsOf)]);
-    if (!expected.foreign) this.#distrust(alike, others);
-    if (units > expected.ceiling) throw tooMany(units, expected.ceiling, alike);
-    return { units: highest([units, expected.floor]), logs };
+    if (!foreign) this.#distrust(alike, others);
+    return { units: highest([0n, ...alike.map(unitsOf)]), logs };
   }
 
   /**
@@ -163,12 +155,6 @@ function undecided(shown: readonly Simulation[], faults: readonly string[]): Dom
       : `${node}: the transfer fails: ${error.text}`,
   );
   const message = `no quorum of nodes simulates the transfer alike: ${[...ends, ...faults].join('; ')}`;
-  return new DomainError('NodeFault', message);
-}
-
-function tooMany(units: bigint, ceiling: bigint, by: readonly Simulation[]): DomainError {
-  const nodes = by.map(({ node }) => node).join(', ');
-  const message = `${nodes}: the transfer uses ${units} compute units, more than the limit of ${ceiling} for this kind of transfer; check the programs that it calls`;
   return new DomainError('NodeFault', message);
 }
 

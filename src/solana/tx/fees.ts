@@ -101,7 +101,7 @@ export class FeePlanner {
     salt: bigint,
   ): Promise<{ readonly message: Uint8Array; readonly limits: Limits; readonly feeLamports: bigint }> {
     const compose = (limits: Limits) => composeUpkeep({ ...draft, ...limits });
-    const limitOf = (trial: Uint8Array) => this.#limits.limitOfUpkeep(draft.kind, trial);
+    const limitOf = (trial: Uint8Array) => this.#limits.limitOfUpkeep(trial);
     const own = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
     const { limits, feeLamports } = await this.#plan({ compose, limitOf, own, last, salt });
     return { message: compose(limits), limits, feeLamports };

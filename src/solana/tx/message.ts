@@ -2,7 +2,8 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { VersionedMessage } from '@solana/web3.js';
 import { DomainError } from '../../domain/errors.ts';
-import { COMPUTE_BUDGET_PROGRAM, SYSTEM_PROGRAM } from './programs.ts';
+import { isNonceAdvance } from '../nonces/account.ts';
+import { COMPUTE_BUDGET_PROGRAM } from './programs.ts';
 
 export interface DecodedInstruction {
   readonly program: string;
@@ -26,8 +27,6 @@ export interface DecodedMessage {
   readonly computeUnitLimit: number | null;
   readonly computeUnitPriceMicroLamports: bigint | null;
 }
-
-const ADVANCE_NONCE = 4;
 
 /** Identity of a message: two transactions with the same hash are one. Hex SHA-256. */
 export function messageHashOf(message: Uint8Array): string {
@@ -75,15 +74,15 @@ export function blockhashOf(bytes: Uint8Array): string {
   const message = deserialize(bytes);
   const [first] = message.compiledInstructions;
   const program = first && message.staticAccountKeys[first.programIdIndex];
-  const advances = program?.toBase58() === SYSTEM_PROGRAM && first?.data[0] === ADVANCE_NONCE;
-  if (advances) throw unreadable('the message carries a durable nonce in place of a blockhash');
+  if (first !== undefined && isNonceAdvance(program?.toBase58() ?? '', first.data))
+    throw unreadable('the message carries a durable nonce in place of a blockhash');
   return message.recentBlockhash;
 }
 
 /** True if a durable nonce takes the place of the blockhash: such a message does not expire. */
 export function hasNonceLifetime({ instructions }: Pick<DecodedMessage, 'instructions'>): boolean {
   const [first] = instructions;
-  return first?.program === SYSTEM_PROGRAM && first.data[0] === ADVANCE_NONCE;
+  return first !== undefined && isNonceAdvance(first.program, first.data);
 }
 
 function deserialize(bytes: Uint8Array): VersionedMessage {

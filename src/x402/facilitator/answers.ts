@@ -1,18 +1,15 @@
-import type { Network } from '../networks.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Limits, Refused } from '../terms.ts';
-import type { FacilitatorDeps } from './deps.ts';
-import { UNAVAILABLE } from './examiner.ts';
+import { UNAVAILABLE } from './examine.ts';
+import type { FacilitatorDeps, Settled, Verified } from './facilitator.ts';
 import type { FacilitatorRequest } from './request.ts';
-import type { Settled } from './settle.ts';
-import type { Verified } from './verify.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 type Dialect = FacilitatorRequest['dialect'];
 
 /** Source: x402 specification, versions 1 and 2: VerifyResponse. */
 export function verifyBody(verified: Verified, dialect: Dialect): Body {
-  if (verified.ok) return { isValid: true, payer: verified.payer };
+  if (verified.kind === 'valid') return { isValid: true, payer: verified.payer };
   const { message, payer } = verified;
   return {
     isValid: false,
@@ -23,8 +20,11 @@ export function verifyBody(verified: Verified, dialect: Dialect): Body {
 }
 
 /** Source: x402 specification, versions 1 and 2: SettleResponse. */
-export function settleBody(settled: Settled, { dialect, requirements }: FacilitatorRequest): Body {
-  const { network, amount } = requirements;
+export function settleBody(
+  settled: Settled,
+  dialect: Dialect,
+  { network, amount }: { readonly network: string; readonly amount?: string },
+): Body {
   const payer = settled.kind === 'success' ? settled.payment.payer : settled.payer;
   const shared = {
     ...(payer === null ? {} : { payer }),
@@ -34,7 +34,7 @@ export function settleBody(settled: Settled, { dialect, requirements }: Facilita
   switch (settled.kind) {
     case 'success':
       return { success: true, ...shared, amount };
-    case 'pending': {
+    case 'settling': {
       const errorMessage = 'the payment is not confirmed yet: repeat this request';
       return { success: false, errorReason: 'settlement_pending', errorMessage, ...shared };
     }
@@ -47,18 +47,18 @@ export function settleBody(settled: Settled, { dialect, requirements }: Facilita
 
 /** Source: x402 specification: SupportedResponse. */
 export function supportedBody({
-  network,
+  network: { caip2, v1 },
   feePayers,
   limits,
 }: Pick<FacilitatorDeps, 'network' | 'feePayers' | 'limits'>): Body {
   const [feePayer] = feePayers;
   const extra = { feePayer, ...publicLimits(limits) };
-  const kinds = kindsOf(network).map((kind) => ({ ...kind, extra }));
-  return {
-    kinds: feePayer === undefined ? [] : kinds,
-    extensions: [],
-    signers: { 'solana:*': feePayers },
-  };
+  const kinds = [
+    { x402Version: 2, scheme: 'exact', network: caip2, extra },
+    { x402Version: 1, scheme: 'exact', network: v1, extra },
+  ];
+  const signers = { 'solana:*': feePayers };
+  return { kinds: feePayer === undefined ? [] : kinds, extensions: [], signers };
 }
 
 /** Lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */
@@ -67,13 +67,6 @@ function publicLimits({ maxComputeUnits, maxFeeLamports, assetLamports, maxFeePe
   if (assetLamports.size === 0) return fixed;
   const worths = [...assetLamports].map(([asset, lamports]) => [asset, lamports.toString()]);
   return { ...fixed, maxFeePercent: Number(maxFeePercent), assetLamports: Object.fromEntries(worths) };
-}
-
-function kindsOf({ caip2, v1 }: Network) {
-  return [
-    { x402Version: 2, scheme: 'exact', network: caip2 },
-    { x402Version: 1, scheme: 'exact', network: v1 },
-  ];
 }
 
 function reasonOf({ reason }: Refused, dialect: Dialect, step: 'verify' | 'settle'): string {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FacilitatorDeps } from './deps.ts';
+import type { FacilitatorDeps } from './facilitator.ts';
 
 interface Delivery {
   readonly id: string;
@@ -11,7 +11,15 @@ interface Delivery {
 const TRIES = 20;
 const RETRY_MS = 1_000;
 
-/** Responses in delivery: each is recorded as delivered, or its claim is released if the connection closed. */
+/**
+ * Successes in delivery. Each is leased to its caller by a claim, and ends in one of three states:
+ *
+ * | the response | the payment | the lease |
+ * |---|---|---|
+ * | was handed over whole | becomes `served` | ends |
+ * | was cut off, and the caller has no key | stays `owed` | is given back: the next caller claims the success |
+ * | was cut off, and the caller has a key | stays `owed` | runs out, but never holds off the same key |
+ */
 export class Deliveries {
   readonly #deps: Pick<FacilitatorDeps, 'ledger' | 'warn'>;
   readonly #open = new Set<Promise<void>>();
@@ -34,8 +42,7 @@ export class Deliveries {
 
   async #record({ id, holder, key }: Delivery, isDelivered: boolean): Promise<void> {
     const { obligations } = this.#deps.ledger;
-    // A caller with a key can claim it again at once, and may have another delivery in progress: other callers wait
-    // for the lease.
+    // A caller with a key may have another delivery in progress.
     if (!isDelivered && key !== null) return;
     const record = isDelivered
       ? () => obligations.served(id, 200, null)

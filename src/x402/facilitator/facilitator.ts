@@ -1,20 +1,216 @@
-import { Budgets } from '../budgets.ts';
-import type { FacilitatorDeps } from './deps.ts';
-import { Examiner } from './examiner.ts';
-import { Simulations } from './simulations.ts';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TokenPolicy } from '../../domain/token-rules.ts';
+import type { ApiKeys } from '../../ledger/operations/api-keys.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
+import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import {
+  type Admission,
+  admit,
+  type CheckedPayment,
+  idOf,
+  type PurchaseDeps,
+  paymentRow,
+  signatureOf,
+  simulate,
+  voidReason,
+} from '../purchase.ts';
+import type { Refused } from '../terms.ts';
+import type { RateLimit } from './callers.ts';
+import { Examiner, type RefusedPayment, UNAVAILABLE } from './examine.ts';
+import type { FacilitatorRequest } from './request.ts';
 
-export interface Facilitator {
-  readonly deps: FacilitatorDeps;
-  readonly examiner: Examiner;
-  readonly budgets: Budgets;
-  readonly simulations: Simulations;
+export interface FacilitatorDeps extends PurchaseDeps {
+  /** Addresses of the fee payer keys for new payments. `/supported` returns the first. */
+  readonly feePayers: readonly string[];
+  readonly tokenPolicy: TokenPolicy;
+  /** Null: no API key is required. */
+  readonly apiKeys: Pick<ApiKeys, 'holderOf'> | null;
+  /** For each API key, or for each client address without one. Null: no limit. */
+  readonly rateLimit: RateLimit | null;
+  /** Maximum wait of `/settle`, in ms. Default 20,000. */
+  readonly settleWithinMs?: number;
 }
 
-export function createFacilitator(deps: FacilitatorDeps): Facilitator {
-  return {
-    deps,
-    examiner: new Examiner(deps),
-    budgets: new Budgets(deps),
-    simulations: new Simulations(deps),
-  };
+export type Verified = { readonly kind: 'valid'; readonly payer: string } | RefusedPayment;
+
+/** Result of a settlement. `signature` is base58; null before the fee payer has signed. */
+export type Settled =
+  /** Returned to one caller only: see `Deliveries`. */
+  | {
+      readonly kind: 'success';
+      readonly payment: PaymentRow;
+      readonly signature: string;
+      readonly holder: string;
+    }
+  | { readonly kind: 'settling'; readonly payer: string; readonly signature: string | null }
+  | ({ readonly kind: 'failed'; readonly signature: string | null } & Refused);
+
+export interface SettleCaller {
+  /** Hash of its Idempotency-Key; null without one. */
+  readonly key: string | null;
+  /** True if its connection is closed, so that it cannot receive a response. */
+  readonly isGone: () => boolean;
+}
+
+const SETTLE_WITHIN_MS = 20_000;
+/** Lease for the delivery of a success. After it another caller may claim the success. */
+const DELIVERY_MS = 30_000;
+const LOOK_MS = 100;
+/** Minimum timeout of the first `reach` call: a recorded payment needs a workflow even if the caller's time is over. */
+const FIRST_MS = 1_000;
+/** Servers call `/settle` directly after `/verify`, or after a short handler. */
+const SIMULATION_KEPT_MS = 2_000;
+const NO_CALLER = { identifier: null, authorization: null, cookie: null, address: null };
+
+/** Verifies and settles payments for other sellers. */
+export class Facilitator {
+  readonly #deps: FacilitatorDeps;
+  readonly #examiner: Examiner;
+  readonly #accepted = new TtlCache<Admission>(SIMULATION_KEPT_MS, 1_000, 'answered');
+
+  constructor(deps: FacilitatorDeps) {
+    this.#deps = deps;
+    this.#examiner = new Examiner(deps);
+  }
+
+  /**
+   * Whether `settle` would succeed. Simulates once for a payment that is not recorded, and never for a recorded one:
+   * a server that lost the first response verifies again before it settles again.
+   */
+  async verify(request: FacilitatorRequest, key: string | null): Promise<Verified> {
+    const { ledger } = this.#deps;
+    const examined = await this.#examiner.examine(request);
+    if (examined.kind === 'refused') return examined;
+    const { order } = examined;
+    const { payer } = order.payment;
+    const recorded = async (): Promise<Verified | null> => {
+      const known = await ledger.payments.find(idOf(order));
+      return known === undefined ? null : ((await this.#refusalOf(known, key)) ?? { kind: 'valid', payer });
+    };
+    const known = await recorded();
+    if (known !== null) return known;
+    const admission = await this.#admit(order);
+    if (admission.kind === 'admitted') return { kind: 'valid', payer };
+    if (admission.kind === 'refused') return admission;
+    const message = 'the transaction was on the chain before it was shown to this facilitator';
+    return (await recorded()) ?? { kind: 'refused', reason: 'duplicate_settlement', message, payer };
+  }
+
+  /** Settles a payment once, however often it is presented, and returns its success to one caller. */
+  async settle(request: FacilitatorRequest, caller: SettleCaller): Promise<Settled> {
+    const { ledger, settleWithinMs = SETTLE_WITHIN_MS } = this.#deps;
+    const examined = await this.#examiner.examine(request);
+    if (examined.kind === 'refused') return { ...examined, kind: 'failed', signature: null };
+    const { order } = examined;
+    const end = performance.now() + Math.min(order.terms.maxTimeoutSeconds * 1_000, settleWithinMs);
+    const opened = (await ledger.payments.find(idOf(order))) ?? (await this.#open(order));
+    if ('kind' in opened) return { ...opened, kind: 'failed', signature: null };
+    const settled = await this.#follow(opened, caller, end);
+    const { signature } = order.payment;
+    return settled.kind === 'failed' ? { ...settled, signature: settled.signature ?? signature } : settled;
+  }
+
+  async #open(order: CheckedPayment): Promise<PaymentRow | RefusedPayment> {
+    const { payments } = this.#deps.ledger;
+    const admission = await this.#admit(order);
+    if (admission.kind === 'refused') return admission;
+    const slot = admission.kind === 'admitted' ? admission.slot : 0n;
+    // Its request hash is its message hash: a payer may have any number of payments at once.
+    const sale = { route: routeOf(order.terms), requestHash: order.payment.messageHash, caller: NO_CALLER };
+    const row = paymentRow(order, slot, { seller: 'facilitator', ...sale });
+    // Another call may have settled it. Otherwise the bytes may be copied from the chain.
+    const reason = 'it was on the chain before it was shown to this facilitator';
+    if (admission.kind === 'landed') return payments.listUnmatched({ ...row, reason });
+    // No caller has the lease before the payment is confirmed: the next call claims the success, even if this process
+    // stopped.
+    const lease = { holder: randomUUID(), ms: 0 };
+    const opened = await payments.open({ ...row, request: null, answer: null, lease });
+    if (opened.kind === 'identifier-taken') throw new Error('a payment of the facilitator has no identifier');
+    return opened.payment;
+  }
+
+  /** `landed`: the transaction is already on chain. Settles nothing. */
+  async #admit(
+    order: CheckedPayment,
+  ): Promise<Extract<Admission, { kind: 'admitted' | 'landed' }> | RefusedPayment> {
+    const admission = await admit(this.#deps, order, routeOf(order.terms), (checked) =>
+      this.#simulate(checked),
+    );
+    const { kind } = admission;
+    if (kind === 'admitted' || kind === 'landed' || kind === 'refused') return admission;
+    const { reason } = admission;
+    const message = kind === 'untried' ? `no node can simulate the payment now: ${reason}` : reason;
+    return { kind: 'refused', reason: UNAVAILABLE, message, payer: order.payment.payer };
+  }
+
+  /** Shares simulations of one message: among concurrent calls, and for two seconds after a node accepted it. */
+  async #simulate(order: CheckedPayment): Promise<Admission> {
+    const { messageHash } = order.payment;
+    const simulated = await this.#accepted.get(messageHash, () => simulate(this.#deps, order));
+    if (simulated.kind !== 'admitted') this.#accepted.forget(messageHash);
+    return simulated;
+  }
+
+  /** Waits, until `end`, for a confirmed payment whose success is claimed here or delivered to another caller. */
+  async #follow(opened: PaymentRow, caller: SettleCaller, end: number): Promise<Settled> {
+    const { ledger, runs, warn } = this.#deps;
+    const { id, payer } = opened;
+    const holder = randomUUID();
+    let payment = opened;
+    let failure: unknown = null;
+    for (let look = 0; ; look += 1) {
+      if (look > 1) await sleep(LOOK_MS);
+      if (look > 0) payment = await ledger.payments.get(id);
+      const settled = await this.#outcome(payment, caller, holder);
+      if (settled !== null) return settled;
+      const leftMs = Math.max(end - performance.now(), look === 0 ? FIRST_MS : 0);
+      if (leftMs <= 0 || (look > 0 && caller.isGone())) break;
+      if (payment.state === 'settling')
+        failure = await runs.reach(id, 'confirmed', Math.ceil(leftMs)).then(
+          () => null,
+          (error: unknown) => error,
+        );
+    }
+    if (failure !== null) warn(failure, `payment ${id} is not seen to settle yet`);
+    return { kind: 'settling', payer, signature: await signatureOf(ledger, opened) };
+  }
+
+  /** Null if it is not confirmed, if another caller has the lease, or if the caller's connection is closed. */
+  async #outcome(
+    payment: PaymentRow,
+    { key, isGone }: SettleCaller,
+    holder: string,
+  ): Promise<Settled | null> {
+    const { ledger } = this.#deps;
+    const refusal = await this.#refusalOf(payment, key);
+    if (refusal === null && payment.state === 'settling') return null;
+    const signature = await signatureOf(ledger, payment);
+    if (refusal !== null) return { ...refusal, kind: 'failed', signature };
+    if (signature === null || isGone()) return null;
+    const isClaimed = await ledger.obligations.claim(payment.id, key, { holder, ms: DELIVERY_MS });
+    return isClaimed ? { kind: 'success', payment, signature, holder } : null;
+  }
+
+  /** Why a recorded payment never yields a success; null if it may. `key`: see the claim of a payment. */
+  async #refusalOf(known: PaymentRow, key: string | null): Promise<RefusedPayment | null> {
+    const { state, payer, received, seller, claim } = known;
+    if (seller === 'facilitator') {
+      if (state === 'settling' || state === 'owed') return null;
+      if (state === 'served' && key !== null && claim === key) return null;
+      if (state === 'void')
+        return { kind: 'refused', ...(await voidReason(this.#deps.ledger, known.id)), payer };
+      if (state !== 'served' && received !== null) {
+        const message = known.reason ?? 'the amount did not arrive';
+        return { kind: 'refused', reason: 'post_settlement_transfer_not_confirmed', message, payer };
+      }
+    }
+    const message = 'the transaction was settled before';
+    return { kind: 'refused', reason: 'duplicate_settlement', message, payer };
+  }
+}
+
+/** Route id of a facilitator payment. The facilitator knows only the seller's `payTo`. */
+function routeOf({ payTo }: CheckedPayment['terms']): string {
+  return `facilitator/${payTo}`;
 }

@@ -6,7 +6,8 @@ export interface FacilitatorRequest {
   readonly dialect: 'v1' | 'v2';
   readonly requirements: Requirements;
   /** The requirements that the payment accepts. Version 1 has only scheme and network. */
-  readonly accepted: Pick<Requirements, 'scheme' | 'network'> & Partial<Pick<Requirements, CommonField>>;
+  readonly accepted: Pick<Requirements, 'scheme' | 'network'> &
+    Partial<Pick<Requirements, 'asset' | 'amount' | 'payTo'>>;
   /** The transaction in base64, if it is a string. */
   readonly transaction: unknown;
 }
@@ -22,93 +23,61 @@ export interface Requirements {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-export type CommonField = 'asset' | 'amount' | 'payTo';
-
 /** `version`: this facilitator does not support the request's version. */
 export type ReadRequest =
   | { readonly kind: 'request'; readonly request: FacilitatorRequest }
   | { readonly kind: 'version'; readonly version: number; readonly network: string };
 
 const text = z.string().max(1_000);
+const scheme = { scheme: text, network: text };
 const payload = z.looseObject({ transaction: z.unknown().optional() });
-const extra = z.record(z.string(), z.unknown()).nullish();
-const maxTimeoutSeconds = z.number().positive();
+const required = {
+  asset: text,
+  payTo: text,
+  maxTimeoutSeconds: z.number().positive(),
+  extra: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .transform((extra) => extra ?? {}),
+};
 
 const Envelope = z.looseObject({
   paymentPayload: z.looseObject({ x402Version: z.number() }),
-  paymentRequirements: z.looseObject({ scheme: text, network: text }),
+  paymentRequirements: z.looseObject(scheme),
 });
 
 const Version1 = z.looseObject({
-  paymentPayload: z.looseObject({ scheme: text, network: text, payload }),
-  paymentRequirements: z.looseObject({
-    scheme: text,
-    network: text,
-    maxAmountRequired: text,
-    asset: text,
-    payTo: text,
-    maxTimeoutSeconds,
-    extra,
-  }),
+  paymentPayload: z.looseObject({ ...scheme, payload }),
+  paymentRequirements: z.looseObject({ ...scheme, maxAmountRequired: text, ...required }),
 });
 
 const Version2 = z.looseObject({
   paymentPayload: z.looseObject({
-    accepted: z.looseObject({ scheme: text, network: text, asset: text, amount: text, payTo: text }),
+    accepted: z.looseObject({ ...scheme, asset: text, amount: text, payTo: text }),
     payload,
   }),
-  paymentRequirements: z.looseObject({
-    scheme: text,
-    network: text,
-    amount: text,
-    asset: text,
-    payTo: text,
-    maxTimeoutSeconds,
-    extra,
-  }),
+  paymentRequirements: z.looseObject({ ...scheme, amount: text, ...required }),
 });
 
-/**
- * Uses the payload's version. @throws Unreadable that names the field. Source: x402 specification, versions 1 and
- * 2.
- */
+/** Uses the payload's version. @throws Unreadable that names the field. Source: x402 specification, versions 1 and 2. */
 export function readRequest(body: unknown): ReadRequest {
   const { paymentPayload, paymentRequirements } = read(Envelope, body);
-  switch (paymentPayload.x402Version) {
-    case 1:
-      return { kind: 'request', request: version1(body) };
-    case 2:
-      return { kind: 'request', request: version2(body) };
-    default:
-      return {
-        kind: 'version',
-        version: paymentPayload.x402Version,
-        network: paymentRequirements.network,
-      };
-  }
+  const { x402Version: version } = paymentPayload;
+  if (version === 1) return { kind: 'request', request: version1(body) };
+  if (version === 2) return { kind: 'request', request: version2(body) };
+  return { kind: 'version', version, network: paymentRequirements.network };
 }
 
 function version1(body: unknown): FacilitatorRequest {
-  const { paymentPayload, paymentRequirements } = read(Version1, body);
-  const { maxAmountRequired: amount, extra: more, ...rest } = paymentRequirements;
-  const { scheme, network } = paymentPayload;
-  return {
-    dialect: 'v1',
-    requirements: { ...rest, amount, extra: more ?? {} },
-    accepted: { scheme, network },
-    transaction: paymentPayload.payload.transaction,
-  };
+  const { paymentPayload: accepted, paymentRequirements } = read(Version1, body);
+  const requirements = { ...paymentRequirements, amount: paymentRequirements.maxAmountRequired };
+  return { dialect: 'v1', requirements, accepted, transaction: accepted.payload.transaction };
 }
 
 function version2(body: unknown): FacilitatorRequest {
-  const { paymentPayload, paymentRequirements } = read(Version2, body);
-  const { extra: more, ...rest } = paymentRequirements;
-  return {
-    dialect: 'v2',
-    requirements: { ...rest, extra: more ?? {} },
-    accepted: paymentPayload.accepted,
-    transaction: paymentPayload.payload.transaction,
-  };
+  const { paymentPayload, paymentRequirements: requirements } = read(Version2, body);
+  const { accepted, payload: paid } = paymentPayload;
+  return { dialect: 'v2', requirements, accepted, transaction: paid.transaction };
 }
 
 function read<T>(schema: z.ZodType<T>, body: unknown): T {

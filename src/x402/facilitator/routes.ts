@@ -5,11 +5,9 @@ import { settleBody, supportedBody, verifyBody } from './answers.ts';
 import { acceptStrictJson } from './body.ts';
 import { guard, idempotencyKeyOf } from './callers.ts';
 import { Deliveries } from './deliveries.ts';
-import type { FacilitatorDeps } from './deps.ts';
-import { createFacilitator, type Facilitator } from './facilitator.ts';
+import type { RefusedPayment } from './examine.ts';
+import { Facilitator, type FacilitatorDeps } from './facilitator.ts';
 import { type ReadRequest, readRequest } from './request.ts';
-import { settle } from './settle.ts';
-import { verify } from './verify.ts';
 
 /** A request with extensions and their schemas has a few KiB. */
 const BODY_LIMIT_BYTES = 64 * 1_024;
@@ -21,7 +19,7 @@ const BODY_LIMIT_BYTES = 64 * 1_024;
  */
 export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
   return async (app) => {
-    const facilitator = createFacilitator(deps);
+    const facilitator = new Facilitator(deps);
     const deliveries = new Deliveries(deps);
     app.addHook('onClose', () => deliveries.close());
     acceptStrictJson(app);
@@ -41,9 +39,8 @@ export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
 async function answerVerify(facilitator: Facilitator, request: FastifyRequest, reply: FastifyReply) {
   reply.header('cache-control', 'no-store');
   const read = readRequest(request.body);
-  if (read.kind === 'version')
-    return { isValid: false, invalidReason: 'invalid_x402_version', invalidMessage: versionMessage(read) };
-  const verified = await verify(facilitator, read.request, idempotencyKeyOf(request));
+  if (read.kind === 'version') return verifyBody(versionRefusal(read), 'v2');
+  const verified = await facilitator.verify(read.request, idempotencyKeyOf(request));
   return verifyBody(verified, read.request.dialect);
 }
 
@@ -56,23 +53,18 @@ async function answerSettle(
   reply.header('cache-control', 'no-store');
   const read = readRequest(request.body);
   if (read.kind === 'version')
-    return {
-      success: false,
-      errorReason: 'invalid_x402_version',
-      errorMessage: versionMessage(read),
-      transaction: '',
-      network: read.network,
-    };
+    return settleBody({ ...versionRefusal(read), kind: 'failed', signature: null }, 'v2', read);
   const key = idempotencyKeyOf(request);
   const isGone = () => reply.raw.destroyed || request.raw.socket.destroyed;
-  const settled = await settle(facilitator, read.request, { key, isGone });
+  const settled = await facilitator.settle(read.request, { key, isGone });
   if (settled.kind === 'success')
     deliveries.follow(reply.raw, { id: settled.payment.id, holder: settled.holder, key });
-  return settleBody(settled, read.request);
+  return settleBody(settled, read.request.dialect, read.request.requirements);
 }
 
-function versionMessage({ version }: Extract<ReadRequest, { kind: 'version' }>): string {
-  return `this facilitator knows the versions 1 and 2 of x402, not ${version}`;
+function versionRefusal({ version }: Extract<ReadRequest, { kind: 'version' }>): RefusedPayment {
+  const message = `this facilitator knows the versions 1 and 2 of x402, not ${version}`;
+  return { kind: 'refused', reason: 'invalid_x402_version', message, payer: null };
 }
 
 /** Errors that are independent of the payment. Only these have a status other than 200. */

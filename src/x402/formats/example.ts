@@ -1,5 +1,5 @@
 import type { Terms } from '../terms.ts';
-import { jsonInteger } from './exact-json.ts';
+import { jsonInteger } from './json.ts';
 
 /** Network names in X-PAYMENT by cluster: those of the interface, then those of its real-world example. */
 export const EXAMPLE_NETWORKS: Readonly<Record<Terms['network']['cluster'], readonly string[]>> = {

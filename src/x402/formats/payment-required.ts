@@ -1,18 +1,39 @@
 import type { Resource, Terms } from '../terms.ts';
 import { quoteOf } from './example.ts';
-import { requirementsV1 } from './v1.ts';
-import { type BlockhashHint, type IdentifierUse, paymentRequiredV2 } from './v2.ts';
+import { type JsonObject, writeHeaderJson } from './json.ts';
 
 /** Headers that cross-origin scripts may read. */
 export const EXPOSED_HEADERS = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE';
 
-export interface PaymentRequired {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Serialize it with `exactJson`: JSON.stringify rounds amounts above 2^53. */
-  readonly body: object;
+/** Saves buyers a blockhash request. Not compared with `accepted`: each quote has another one. */
+export interface BlockhashHint {
+  readonly blockhash: string;
+  readonly lastValidBlockHeight: bigint;
 }
 
-/** One 402 for all clients: version 2 in the header, version 1 in `accepts`, the interface's quote in `payment`. */
+export type IdentifierUse = 'off' | 'optional' | 'required';
+
+const MAX_ERROR_BYTES = 512;
+export const IDENTIFIER = 'payment-identifier';
+const IDENTIFIER_SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: {
+    required: { type: 'boolean' },
+    id: { type: 'string', minLength: 16, maxLength: 128, pattern: '^[a-zA-Z0-9_-]+$' },
+  },
+  required: ['required'],
+};
+/** With a memo of 256 bytes, PAYMENT-REQUIRED stays below 8 KB: many clients and proxies refuse longer headers. */
+const MAX_URL_BYTES = 1_536;
+const MAX_DESCRIPTION_BYTES = 1_024;
+const MAX_MIME_TYPE_BYTES = 128;
+const ELLIPSIS = '…';
+
+/**
+ * One 402 for all clients: version 2 in the header, version 1 in `accepts`, the interface's quote in `payment`.
+ * Serialize the body with `exactJson`: JSON.stringify rounds amounts above 2^53.
+ */
 export function paymentRequired(
   terms: Terms,
   resource: Resource,
@@ -23,17 +44,81 @@ export function paymentRequired(
     readonly identifier: IdentifierUse;
     readonly fields?: object;
   },
-): PaymentRequired {
-  const message = resource.description || `Pay for ${resource.url}`;
-  const { hint, identifier, quoteToken, fields = {} } = more;
-  return {
-    headers: { 'payment-required': paymentRequiredV2(terms, resource, error, { hint, identifier }) },
-    body: {
-      x402Version: 1,
-      error,
-      ...fields,
-      accepts: [requirementsV1(terms, resource)],
-      payment: quoteOf(terms, message, quoteToken),
-    },
+): { readonly headers: Readonly<Record<string, string>>; readonly body: object } {
+  const { hint, identifier, quoteToken, fields } = more;
+  const info = identifierInfo(identifier);
+  const version2 = {
+    x402Version: 2,
+    error: clipped(error, MAX_ERROR_BYTES),
+    resource: shortResource(resource),
+    accepts: [requirementsV2(terms, hint)],
+    ...(info === null ? {} : { extensions: { [IDENTIFIER]: { info, schema: IDENTIFIER_SCHEMA } } }),
   };
+  const message = resource.description || `Pay for ${resource.url}`;
+  const body = {
+    x402Version: 1,
+    error,
+    ...fields,
+    accepts: [requirementsV1(terms, resource)],
+    payment: quoteOf(terms, message, quoteToken),
+  };
+  return { headers: { 'payment-required': writeHeaderJson(version2) }, body };
+}
+
+export function requirementsV1(terms: Terms, { url, description, mimeType }: Resource): JsonObject {
+  const maxAmountRequired = terms.amount.toString();
+  const described = { resource: url, description, mimeType };
+  return { ...common(terms), network: terms.network.v1, maxAmountRequired, ...described };
+}
+
+export function requirementsV2(terms: Terms, hint: BlockhashHint | null = null): JsonObject {
+  const { extra, ...rest } = common(terms);
+  const hints = hint && {
+    recentBlockhash: hint.blockhash,
+    lastValidBlockHeight: hint.lastValidBlockHeight.toString(),
+  };
+  const amount = terms.amount.toString();
+  return { ...rest, network: terms.network.caip2, amount, extra: { ...extra, ...hints } };
+}
+
+function common({ asset, payTo, maxTimeoutSeconds, feePayer, memo }: Terms) {
+  const extra = { feePayer, ...(memo === null ? {} : { memo }) };
+  return { scheme: 'exact', asset, payTo, maxTimeoutSeconds, extra };
+}
+
+export function identifierInfo(identifier: IdentifierUse): JsonObject | null {
+  return identifier === 'off' ? null : { required: identifier === 'required' };
+}
+
+/** Shortens the resource to fit a header. A long URL loses first its query, then its path; it stays absolute. */
+function shortResource({ url, description, mimeType }: Resource): Resource {
+  return {
+    url: shortUrl(url),
+    description: clipped(description, MAX_DESCRIPTION_BYTES),
+    mimeType: clipped(mimeType, MAX_MIME_TYPE_BYTES),
+  };
+}
+
+/** Cuts the text and adds an ellipsis, so that it has at most `maxBytes` in JSON. */
+function clipped(text: string, maxBytes: number): string {
+  if (bytesOf(text) <= maxBytes) return text;
+  let kept = '';
+  let bytes = bytesOf(ELLIPSIS);
+  for (const character of text) {
+    bytes += bytesOf(character);
+    if (bytes > maxBytes) break;
+    kept += character;
+  }
+  return kept + ELLIPSIS;
+}
+
+function shortUrl(url: string): string {
+  if (bytesOf(url) <= MAX_URL_BYTES) return url;
+  const [path = ''] = url.split('?', 1);
+  return bytesOf(path) <= MAX_URL_BYTES ? path : new URL('/', url).href;
+}
+
+/** Bytes in JSON without the quotes: control characters are escaped. */
+function bytesOf(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) - 2;
 }

@@ -1,27 +1,20 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** The content of a quote, signed by this server. No process stores it; only the token's holder can present it. */
-export interface QuoteClaims {
-  readonly route: string;
-  readonly request: string;
-  /** Base units. */
-  readonly amount: string;
-  readonly asset: string;
-  readonly payTo: string;
-  /** Unix milliseconds at which it expires. */
-  readonly expiresAt: number;
-}
-
 const claims = z.strictObject({
   route: z.string(),
   request: z.string(),
+  /** Base units. */
   amount: z.string(),
   asset: z.string(),
   payTo: z.string(),
+  /** Unix milliseconds at which it expires. */
   expiresAt: z.number().int(),
   nonce: z.string(),
 });
+/** The content of a quote, signed by this server. No process stores it; only the token's holder can present it. */
+type QuoteClaims = Omit<z.output<typeof claims>, 'nonce'>;
+
 const NONCE_BYTES = 16;
 const TOKEN = /^([A-Za-z0-9_-]{1,4096})\.([A-Za-z0-9_-]{43})$/;
 
@@ -48,6 +41,11 @@ export function readQuoteToken(secrets: readonly string[], token: string, now: n
 /** Memo of a transaction that pays a quote. The token cannot be derived from it. */
 export function memoOf(quoteToken: string): string {
   return `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
+}
+
+/** Caller identifier of a quote token. It cannot equal a payment identifier, which contains no colon. */
+export function identifierOf(quoteToken: string): string {
+  return `quote:${createHash('sha256').update(quoteToken).digest('hex')}`;
 }
 
 function tagOf(secret: string, body: string): string {

@@ -1,37 +1,39 @@
+import { isDeepStrictEqual } from 'node:util';
 import { base58 } from '@scure/base';
-import type { Proof } from '../terms.ts';
-import { at, readBase64, readHeaderJson, textAt } from './header-json.ts';
-import { readPaymentSignature } from './v2.ts';
+import type { Proof, Terms } from '../terms.ts';
+import { at, isObject, type JsonObject, readBase64, readHeaderJson, textAt } from './json.ts';
+import { IDENTIFIER, type IdentifierUse, identifierInfo, requirementsV2 } from './payment-required.ts';
 
-export type ShownPayment =
+type Header = 'PAYMENT-SIGNATURE' | 'X-PAYMENT';
+
+export type PresentedPayment =
   | { readonly kind: 'none' }
   | { readonly kind: 'proof'; readonly proof: Proof }
-  | {
-      readonly kind: 'undecodable';
-      readonly header: 'PAYMENT-SIGNATURE' | 'X-PAYMENT';
-      readonly reason: string;
-    };
+  | { readonly kind: 'undecodable'; readonly header: Header; readonly reason: string };
 
 const SIGNATURE_BYTES = 64;
+const IDENTIFIER_TEXT = /^[A-Za-z0-9_-]{16,128}$/;
 /** base58 of 64 bytes. The upper bound protects the decoder, which takes quadratic time. */
 const SIGNATURE_TEXT = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
 /** Reads a request's payment; header names are in lower case. PAYMENT-SIGNATURE has precedence over X-PAYMENT. */
-export function readPayment(headers: Readonly<Record<string, unknown>>): ShownPayment {
+export function readPayment(headers: Readonly<Record<string, unknown>>): PresentedPayment {
   const signature = at(headers, 'payment-signature');
-  if (signature !== undefined) return shown('PAYMENT-SIGNATURE', readOnce(signature, readPaymentSignature));
+  if (signature !== undefined) return readHeader('PAYMENT-SIGNATURE', signature, readPaymentSignature);
   const payment = at(headers, 'x-payment');
-  return payment === undefined ? { kind: 'none' } : shown('X-PAYMENT', readOnce(payment, readXPayment));
-}
-
-function shown(header: 'PAYMENT-SIGNATURE' | 'X-PAYMENT', read: Proof | string): ShownPayment {
-  if (typeof read === 'string') return { kind: 'undecodable', header, reason: read };
-  return { kind: 'proof', proof: read };
+  return payment === undefined ? { kind: 'none' } : readHeader('X-PAYMENT', payment, readXPayment);
 }
 
 /** Node joins duplicate headers with a comma, which is not base64; other servers return an array. */
-function readOnce(value: unknown, read: (header: string) => Proof | string): Proof | string {
-  return typeof value === 'string' ? read(value) : 'the header must be sent once';
+function readHeader(
+  header: Header,
+  value: unknown,
+  read: (text: string) => Proof | string,
+): PresentedPayment {
+  const proof = typeof value === 'string' ? read(value) : 'the header must be sent once';
+  return typeof proof === 'string'
+    ? { kind: 'undecodable', header, reason: proof }
+    : { kind: 'proof', proof };
 }
 
 /** Version 1, or one of the interface's two forms, which have different fields in `payload`. */
@@ -63,4 +65,50 @@ function readSubmitted(payload: unknown, network: string): Proof | string {
 
 function isSignature(text: string): boolean {
   return SIGNATURE_TEXT.test(text) && base58.decode(text).length === SIGNATURE_BYTES;
+}
+
+/** Parses PAYMENT-SIGNATURE. Returns a reason if it is invalid. */
+function readPaymentSignature(header: string): Proof | string {
+  const payload = readHeaderJson(header);
+  if (payload === null) return 'it is not base64 of a JSON object';
+  if (at(payload, 'x402Version') !== 2) return 'x402Version must be 2';
+  const accepted = at(payload, 'accepted');
+  if (!isObject(accepted)) return 'accepted must be the payment requirements that were chosen';
+  const wire = readBase64(at(at(payload, 'payload'), 'transaction'));
+  if (wire === null) return 'payload.transaction must be base64 of a transaction';
+  const extensions = at(payload, 'extensions') ?? {};
+  if (!isObject(extensions)) return 'extensions must be an object';
+  const id = at(infoOf(extensions), 'id') ?? null;
+  if (id !== null && typeof id !== 'string') return `extensions["${IDENTIFIER}"].info.id must be a text`;
+  return { dialect: 'v2', wire, accepted, paymentIdentifier: id, extensions };
+}
+
+function infoOf(extensions: JsonObject): unknown {
+  return at(at(extensions, IDENTIFIER), 'info');
+}
+
+/**
+ * True if the payment's extensions contain the advertised `info`. Buyers may add keys to it, or omit all
+ * extensions. If it is false, the reason is `extension_echo_mismatch`. Source: x402 specification, version 2.
+ */
+export function echoesExtensions(extensions: JsonObject, identifier: IdentifierUse): boolean {
+  const advertised = identifierInfo(identifier);
+  if (advertised === null || !Object.hasOwn(extensions, IDENTIFIER)) return true;
+  return contains(infoOf(extensions), advertised);
+}
+
+export function isPaymentIdentifier(text: string): boolean {
+  return IDENTIFIER_TEXT.test(text);
+}
+
+/** True if all fields are equal; `extra` may contain more. Source: x402 specification, version 2. */
+export function acceptsTerms(accepted: JsonObject, terms: Terms): boolean {
+  // Without hints: those in `accepted` come from an earlier quote, and count as additional keys of `extra`.
+  const { extra: wantedExtra, ...wanted } = requirementsV2(terms);
+  const { extra, ...rest } = accepted;
+  return isDeepStrictEqual({ ...rest }, wanted) && isObject(wantedExtra) && contains(extra, wantedExtra);
+}
+
+function contains(given: unknown, wanted: JsonObject): boolean {
+  return Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(at(given, key), value));
 }

@@ -1,185 +1,184 @@
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
 import { paidResponse } from '../formats/example.ts';
-import { paymentResponseV1 } from '../formats/v1.ts';
-import { paymentResponseV2, type SettleResult } from '../formats/v2.ts';
+import { exactJson } from '../formats/json.ts';
+import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
+import { paymentResponse, type SettleResult } from '../formats/payment-response.ts';
 import { paidHeaders } from '../routes/headers.ts';
 import { exampleError } from '../rules/example.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Proof, Terms } from '../terms.ts';
-import { type GatewayAnswer, json, withHeaders } from './answer.ts';
-import type { Delivered, SaleOutcome } from './outcome.ts';
+import type { UpstreamResponse } from '../upstream.ts';
+import type { OutcomeOf, SaleOutcome } from './sale.ts';
 
-export interface Asked {
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** Discards the unsent rest of the body. */
+  readonly discard?: () => void;
+}
+
+/** Lets scripts of any origin read terms and responses. */
+export const ANY_ORIGIN = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED_HEADERS,
+};
+
+export function json(status: number, body: object, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    body: exactJson(body),
+  };
+}
+
+/** The presented payment, and how to ask for another one. */
+export interface Presented {
   readonly dialect: Proof['dialect'];
   readonly network: Terms['network'];
-  readonly ask: (error: string, fields?: object) => Promise<GatewayAnswer>;
+  readonly askToPay: (error: string, fields?: object) => Promise<GatewayAnswer>;
   readonly explorerUrl: (signature: string) => string;
 }
 
-const RETRY_AFTER = '2';
+const RETRY = { 'retry-after': '2' };
 
-type Of<Kind extends SaleOutcome['kind']> = Extract<SaleOutcome, { kind: Kind }>;
-
-export async function answerOutcome(outcome: SaleOutcome, asked: Asked): Promise<GatewayAnswer> {
+export async function answerOutcome(outcome: SaleOutcome, presented: Presented): Promise<GatewayAnswer> {
   switch (outcome.kind) {
-    case 'served':
-      return served(outcome, asked);
-    case 'refused':
-      return refused(outcome, asked);
-    case 'void':
-      return voided(outcome, asked);
-    case 'pending': {
-      const { signature, payer } = outcome;
-      const headers = { 'retry-after': RETRY_AFTER };
-      return refusal(asked, 'settlement_pending', signature, payerOf(payer), headers);
-    }
-    case 'duplicate':
-      return refusal(asked, 'duplicate_settlement', outcome.signature, payerOf(outcome.payment.payer));
+    case 'settling':
+      return unpaid(presented, 'settlement_pending', outcome, RETRY);
     case 'owed':
-      return owed(outcome, asked);
-    case 'unread':
-      return unread(outcome, asked);
-    case 'short':
-      return short(outcome, asked);
-    case 'unservable':
-      return unservable(outcome, asked);
+      return owed(outcome, presented);
+    case 'served':
+      return served(outcome, presented);
+    case 'refundable':
+      return refundable(outcome, presented);
+    case 'unmatched':
+      return unmatched(outcome, presented);
+    case 'void':
+      return voided(outcome, presented);
+    case 'duplicate': {
+      const { signature, payment } = outcome;
+      return unpaid(presented, 'duplicate_settlement', { signature, payer: payment.payer });
+    }
     case 'conflict':
       return json(409, { error: outcome.message });
-    case 'unsettled':
-      if (outcome.answer !== null) return privately(passedOn(outcome.answer));
+    case 'refused':
+      return refused(outcome, presented);
+    case 'cancelled':
+      if (outcome.answer !== null) return passedOn(outcome.answer);
       return json(502, { error: `nothing was paid: ${outcome.reason}` });
-    case 'untried':
-      return untried(outcome, asked);
+    case 'untried': {
+      // Source: docs/interface.md, Errors: simulation call itself fails.
+      const body = { error: 'Failed to simulate transaction', details: outcome.reason };
+      return json(isExample(presented) ? 402 : 503, body, RETRY);
+    }
     case 'unavailable':
-      return json(503, { error: outcome.reason }, { 'retry-after': RETRY_AFTER });
+      return json(503, { error: outcome.reason }, RETRY);
   }
 }
 
-async function refused(outcome: Of<'refused'>, asked: Asked): Promise<GatewayAnswer> {
-  const { reason, message, payer, logs } = outcome;
-  const { isExample, told } = textsOf(asked);
-  const [error, fields] = isExample ? exampleRefusal(outcome) : [told(reason), { details: message }];
-  const answer = await asked.ask(error, { ...fields, ...(logs === undefined ? {} : { logs }) });
-  const result = { success: false, errorReason: reason, errorMessage: message, transaction: '' };
-  return withHeaders(answer, response(asked, { ...result, ...payerOf(payer) }));
+/** A 402 without terms: the buyer has paid, or may have, and must not pay again. */
+function unpaid(
+  presented: Presented,
+  errorReason: string,
+  { signature, payer }: { readonly signature: string | null; readonly payer: string | null },
+  headers: GatewayAnswer['headers'] = {},
+): GatewayAnswer {
+  const details = { transaction: signature ?? '', ...(payer !== null && { payer }) };
+  const body = { x402Version: presented.dialect === 'v2' ? 2 : 1, error: errorReason, ...details };
+  return json(402, body, { ...headers, ...response(presented, { success: false, errorReason, ...details }) });
 }
 
-async function voided(
-  { reason, message, signature, payer }: Of<'void'>,
-  asked: Asked,
-): Promise<GatewayAnswer> {
-  const { isExample, told } = textsOf(asked);
-  const failed = reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
-  const answer = await asked.ask(isExample ? failed : told(reason), { details: message });
-  const result = { success: false, errorReason: reason, errorMessage: message, payer };
-  return withHeaders(answer, response(asked, { ...result, transaction: signature ?? '' }));
+function owed({ reason, signature, payment }: OutcomeOf<'owed'>, presented: Presented): GatewayAnswer {
+  const headers = { ...RETRY, ...settled(presented, payment, signature) };
+  // Source: docs/interface.md, Errors: confirmed transaction cannot be fetched.
+  if (reason === null)
+    return json(402, { error: 'Could not fetch confirmed transaction', transaction: signature }, headers);
+  const error = 'it is paid, and not served yet: send the same payment again';
+  return json(502, { error, details: reason, transaction: signature }, headers);
 }
 
-function owed({ reason, signature, payment }: Of<'owed'>, asked: Asked): GatewayAnswer {
-  const headers = response(asked, settled(signature, payment));
-  const error = 'it is paid, and not served yet: show the same payment again';
-  const body = { error, details: reason, transaction: signature };
-  return json(502, body, { 'retry-after': RETRY_AFTER, ...headers });
-}
-
-/** Source: docs/interface.md, Errors: simulation call itself fails. */
-function untried({ reason }: Of<'untried'>, asked: Asked): GatewayAnswer {
-  const body = { error: 'Failed to simulate transaction', details: reason };
-  return json(textsOf(asked).isExample ? 402 : 503, body, { 'retry-after': RETRY_AFTER });
-}
-
-/** Source: docs/interface.md, Errors: confirmed transaction cannot be fetched. */
-function unread({ signature, payment }: Of<'unread'>, asked: Asked): GatewayAnswer {
-  const headers = response(asked, settled(signature, payment));
-  const body = { error: 'Could not fetch confirmed transaction', transaction: signature };
-  return json(402, body, { 'retry-after': RETRY_AFTER, ...headers });
-}
-
-/** Source: docs/interface.md, Errors: received amount below price. */
-function short({ signature, payment, received }: Of<'short'>, asked: Asked): GatewayAnswer {
-  const error = `Received ${received}, expected ${payment.terms.amount}`;
-  const body = { error, details: 'the payment is on record as unmatched', transaction: signature };
-  return json(402, body, response(asked, settled(signature, payment)));
-}
-
-function textsOf({ dialect }: Asked) {
-  const isExample = dialect === 'example' || dialect === 'submitted';
-  const told = (reason: string) => (dialect === 'v1' ? reasonOfVersion1(reason) : reason);
-  return { isExample, told };
-}
-
-/** Error and details of the interface. Source: docs/interface.md, Errors. */
-function exampleRefusal({ reason, message }: Of<'refused'>): [string, object] {
-  if (reason.endsWith('transaction_simulation_failed'))
-    return ['Transaction simulation failed', { details: message }];
-  const { error, details } = exampleError({ reason, message });
-  return [error, { details }];
-}
-
-function served({ answer, signature, payment }: Of<'served'>, asked: Asked): GatewayAnswer {
-  const headers = response(asked, settled(signature, payment));
-  const isWrapped = textsOf(asked).isExample && answer.kind === 'whole' && answer.answer.status < 300;
-  if (!isWrapped) return withHeaders(privately(passedOn(answer)), headers);
-  const body = paidResponse(Buffer.from(answer.answer.body, 'base64').toString('utf8'), {
+function served({ answer, signature, payment }: OutcomeOf<'served'>, presented: Presented): GatewayAnswer {
+  const headers = settled(presented, payment, signature);
+  if (!isExample(presented) || answer.kind === 'large' || answer.status >= 300)
+    return passedOn(answer, headers);
+  const body = paidResponse(Buffer.from(answer.body, 'base64').toString('utf8'), {
     signature,
     amount: payment.received ?? BigInt(payment.terms.amount),
     tokenAccount: payment.terms.tokenAccount,
-    explorerUrl: asked.explorerUrl(signature),
+    explorerUrl: presented.explorerUrl(signature),
   });
   return json(200, body, { 'cache-control': 'private, no-store', ...headers });
 }
 
-function unservable({ answer, signature, payment, reason }: Of<'unservable'>, asked: Asked): GatewayAnswer {
-  const headers = signature === null ? {} : response(asked, settled(signature, payment));
-  if (answer !== null) return withHeaders(privately(passedOn(answer)), headers);
-  const details = 'the payment is on record as refundable';
-  const body = { error: reason, details, ...(signature === null ? {} : { transaction: signature }) };
-  return json(502, body, headers);
+function refundable(outcome: OutcomeOf<'refundable'>, presented: Presented): GatewayAnswer {
+  const { answer, signature, payment, reason } = outcome;
+  const headers = settled(presented, payment, signature);
+  if (answer !== null) return passedOn(answer, headers);
+  const details = 'the payment is recorded as refundable';
+  return json(502, { error: reason, details, transaction: signature }, headers);
 }
 
-/** A 402 without terms: the buyer has paid, or may have, and must not pay again. */
-function refusal(
-  asked: Asked,
-  errorReason: string,
-  signature: string | null,
-  payer: { readonly payer?: string },
-  headers: GatewayAnswer['headers'] = {},
-): GatewayAnswer {
-  const transaction = signature ?? '';
-  const body = { x402Version: asked.dialect === 'v2' ? 2 : 1, error: errorReason, transaction, ...payer };
-  const result = { success: false, errorReason, transaction, ...payer };
-  return json(402, body, { ...headers, ...response(asked, result) });
+/** Source: docs/interface.md, Errors: received amount below price. */
+function unmatched(outcome: OutcomeOf<'unmatched'>, presented: Presented): GatewayAnswer {
+  const { signature, payment, received } = outcome;
+  const error = `Received ${received}, expected ${payment.terms.amount}`;
+  const body = { error, details: 'the payment is recorded as unmatched', transaction: signature };
+  return json(402, body, settled(presented, payment, signature));
 }
 
-function settled(transaction: string, { payer, terms: { amount } }: PaymentRow): SettleResult {
-  return { success: true, payer, transaction, amount };
+async function voided(
+  { reason, message, signature, payer }: OutcomeOf<'void'>,
+  presented: Presented,
+): Promise<GatewayAnswer> {
+  const failed = reason === 'payment_expired' ? 'Payment verification failed' : 'Transaction failed on-chain';
+  const error = isExample(presented) ? failed : reasonIn(presented, reason);
+  const answer = await presented.askToPay(error, { details: message });
+  const result = { success: false, errorReason: reason, errorMessage: message, payer };
+  return withHeaders(answer, response(presented, { ...result, transaction: signature ?? '' }));
 }
 
-function response({ dialect, network }: Asked, result: SettleResult): Record<string, string> {
-  return dialect === 'v2'
-    ? { 'payment-response': paymentResponseV2(result, network) }
-    : { 'x-payment-response': paymentResponseV1(withReasonOfVersion1(result), network) };
+async function refused(outcome: OutcomeOf<'refused'>, presented: Presented): Promise<GatewayAnswer> {
+  const { reason, message, payer, logs } = outcome;
+  const { error, details } = isExample(presented)
+    ? exampleRefusal(outcome)
+    : { error: reasonIn(presented, reason), details: message };
+  const answer = await presented.askToPay(error, { details, ...(logs && { logs }) });
+  const result = { success: false, errorReason: reason, errorMessage: message, transaction: '' };
+  return withHeaders(answer, response(presented, { ...result, ...(payer !== null && { payer }) }));
 }
 
-function withReasonOfVersion1(result: SettleResult): SettleResult {
-  const { errorReason } = result;
-  return errorReason === undefined ? result : { ...result, errorReason: reasonOfVersion1(errorReason) };
+/** Error and details of the interface. Source: docs/interface.md, Errors. */
+function exampleRefusal({ reason, message }: OutcomeOf<'refused'>) {
+  return reason.endsWith('transaction_simulation_failed')
+    ? { error: 'Transaction simulation failed', details: message }
+    : exampleError({ reason, message });
 }
 
-function payerOf(payer: string | null): { readonly payer?: string } {
-  return payer === null ? {} : { payer };
+function isExample({ dialect }: Presented): boolean {
+  return dialect === 'example' || dialect === 'submitted';
 }
 
-function passedOn(answer: Delivered): GatewayAnswer {
-  if (answer.kind === 'large') {
-    const { status, headers, body, discard } = answer;
-    return { status, headers, body, discard };
-  }
-  const { status, headers, body } = answer.answer;
-  return { status, headers, body: Buffer.from(body, 'base64') };
+function reasonIn({ dialect }: Presented, reason: string): string {
+  return dialect === 'v1' ? reasonOfVersion1(reason) : reason;
 }
 
-/** Prevents shared caches from serving it to clients that have not paid. */
-function privately(answer: GatewayAnswer): GatewayAnswer {
-  return { ...answer, headers: paidHeaders(answer.headers) };
+function settled(presented: Presented, { payer, terms: { amount } }: PaymentRow, transaction: string) {
+  return response(presented, { success: true, payer, transaction, amount });
+}
+
+function response({ dialect, network }: Presented, result: SettleResult) {
+  return paymentResponse(dialect, result, network);
+}
+
+/** The upstream's response. Shared caches must not serve it to clients that have not paid. */
+function passedOn(answer: UpstreamResponse, headers: GatewayAnswer['headers'] = {}): GatewayAnswer {
+  const head = { status: answer.status, headers: { ...paidHeaders(answer.headers), ...headers } };
+  return answer.kind === 'large'
+    ? { ...head, body: answer.body, discard: answer.discard }
+    : { ...head, body: Buffer.from(answer.body, 'base64') };
+}
+
+function withHeaders(answer: GatewayAnswer, headers: GatewayAnswer['headers']): GatewayAnswer {
+  return { ...answer, headers: { ...answer.headers, ...headers } };
 }

@@ -9,7 +9,7 @@ import Fastify, {
 } from 'fastify';
 import { isDomainError } from '../../domain/errors.ts';
 import { databaseFault } from '../../ledger/connection.ts';
-import { ANY_ORIGIN, type GatewayAnswer, json } from './answer.ts';
+import { ANY_ORIGIN, type GatewayAnswer, json } from './answers.ts';
 
 export interface RawRequest {
   readonly method: string;
@@ -56,28 +56,29 @@ export async function gatewayApp(
   await app.register(async (sold) => {
     sold.removeAllContentTypeParsers();
     sold.addContentTypeParser('*', (_request, payload, done) => done(null, unreadBody(payload)));
-    sold.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
-      const status = error.statusCode ?? 500;
-      const away = databaseFault(error) ?? (isDomainError(error, 'Unavailable') ? error : null);
-      if (away !== null) {
-        request.log.warn({ err: error }, 'the gateway cannot answer now');
-        return send(
-          reply,
-          json(503, { error: 'the gateway cannot answer now' }, { ...ANY_ORIGIN, 'retry-after': '2' }),
-        );
-      }
-      if (status >= 500 && !reply.raw.destroyed)
-        request.log.error({ err: error }, 'unexpected failure of the gateway');
-      return send(
-        reply,
-        json(status, { error: status >= 500 ? 'Internal server error' : error.message }, ANY_ORIGIN),
-      );
-    });
+    sold.setErrorHandler((error: Error & { statusCode?: number }, request, reply) =>
+      send(reply, answerError(error, request.log, reply.raw.destroyed)),
+    );
     sold.setNotFoundHandler((request, reply) => answerBy(handle, request, reply));
     sold.all('/*', (request, reply) => answerBy(handle, request, reply));
   });
   await app.ready();
   return app;
+}
+
+function answerError(
+  err: Error & { statusCode?: number },
+  log: FastifyBaseLogger,
+  isGone: boolean,
+): GatewayAnswer {
+  if (databaseFault(err) !== null || isDomainError(err, 'Unavailable')) {
+    const error = 'the gateway cannot answer now';
+    log.warn({ err }, error);
+    return json(503, { error }, { ...ANY_ORIGIN, 'retry-after': '2' });
+  }
+  const { statusCode: status = 500, message } = err;
+  if (status >= 500 && !isGone) log.error({ err }, 'unexpected failure of the gateway');
+  return json(status, { error: status >= 500 ? 'Internal server error' : message }, ANY_ORIGIN);
 }
 
 async function answerBy(handle: Handle, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

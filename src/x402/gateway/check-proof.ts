@@ -2,36 +2,30 @@ import { base64 } from '@scure/base';
 import { messageOf } from '../../domain/errors.ts';
 import { sentTransaction } from '../../solana/proof/adopted.ts';
 import { EXAMPLE_NETWORKS } from '../formats/example.ts';
-import { memoOf, readQuoteToken } from '../formats/quote-token.ts';
-import { acceptsTerms } from '../formats/v2.ts';
+import { identifierOf, memoOf, readQuoteToken } from '../formats/quote-token.ts';
+import { acceptsTerms } from '../formats/read-payment.ts';
+import { receivedOf } from '../received.ts';
 import { checkExact } from '../rules/exact.ts';
-import { checkExample } from '../rules/example.ts';
-import { checkSubmitted, readBroken } from '../rules/submitted.ts';
+import { checkExample, checkSubmitted, readBroken } from '../rules/example.ts';
 import type { Checked, ExactPayment, Proof, Terms } from '../terms.ts';
-import { identifierOf } from './known.ts';
-import type { SaleOutcome } from './outcome.ts';
-import { receivedOf } from './received.ts';
-import type { Sale, SaleDeps } from './sale.ts';
+import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 /** Why a landed transaction buys nothing: an expired quote, or a broken rule although tokens arrived. */
 export type Flaw =
   | { readonly kind: 'late' }
-  | { readonly kind: 'broken'; readonly received: bigint; readonly refusal: Of<'refused'> };
+  | { readonly kind: 'broken'; readonly received: bigint; readonly refusal: OutcomeOf<'refused'> };
 
-type Of<Kind extends SaleOutcome['kind']> = Extract<SaleOutcome, { kind: Kind }>;
-
-/** A payment for valid terms. It obeys the rules unless `flaw` is set. */
-export interface CheckedProof {
+/** A payment for valid terms. It obeys the rules and buys the request if `flaw` is null. */
+interface CheckedProof {
   readonly kind: 'checked';
-  readonly payment: ExactPayment;
-  readonly terms: Terms;
-  readonly wire: Uint8Array;
-  readonly shownIn: bigint | null;
-  /** Null if it buys the request. */
+  readonly order: Order;
   readonly flaw: Flaw | null;
-  /** A value that only the buyer knows, besides the request. */
-  readonly identifier: string | null;
 }
+
+type Submitted = Extract<Proof, { readonly dialect: 'submitted' }>;
+
+/** Quotes that expired more recently are still accepted for recording: payments of them are stored as unmatched. */
+const LATE_MS = 86_400_000;
 
 /** Checks a payment against current and recent terms. Only a transaction that its buyer sent needs node calls. */
 export async function checkProof(
@@ -40,95 +34,90 @@ export async function checkProof(
   valid: readonly Terms[],
   proof: Proof,
 ): Promise<CheckedProof | SaleOutcome> {
-  const { managed, limits } = deps;
-  switch (proof.dialect) {
-    case 'v2': {
-      const accepted = valid.filter((terms) => acceptsTerms(proof.accepted, terms));
-      if (accepted.length === 0) return refused('No matching payment requirements');
-      const check = (terms: Terms) => checkExact(proof.wire, terms, { managed, limits });
-      return firstOf(accepted, check, proof.wire, { ...NOTHING_MORE, identifier: proof.paymentIdentifier });
-    }
-    case 'v1': {
-      const named = valid.filter(({ network }) => network.v1 === proof.network);
-      if (named.length === 0) return refused('Unable to find matching payment requirements');
-      const check = (terms: Terms) => checkExact(proof.wire, terms, { managed, limits });
-      return firstOf(named, check, proof.wire, NOTHING_MORE);
-    }
-    case 'example': {
-      const named = valid.filter(isNamed(proof.network));
-      if (named.length === 0) return refused('invalid_network', `${proof.network} is another network`);
-      const check = (terms: Terms) => checkExample(proof.wire, terms, { managed });
-      return firstOf(named, check, proof.wire, NOTHING_MORE);
-    }
-    case 'submitted':
-      return checkSent(deps, sale, valid, proof);
-  }
+  if (proof.dialect === 'submitted') return checkSent(deps, sale, valid, proof);
+  const { dialect, wire } = proof;
+  const named = valid.filter((terms) => names(proof, terms));
+  if (named.length === 0) return unnamed(proof);
+  const found = firstOf(named, (terms) =>
+    dialect === 'example' ? checkExample(wire, terms, deps) : checkExact(wire, terms, deps),
+  );
+  if (found.kind === 'refused') return found;
+  const { terms, payment } = found;
+  const caller = { ...sale.caller, identifier: dialect === 'v2' ? proof.paymentIdentifier : null };
+  const order = { ...sale, caller, dialect, wire, terms, payment, landedSlot: null };
+  return { kind: 'checked', order, flaw: null };
 }
 
-const NOTHING_MORE = { shownIn: null, flaw: null, identifier: null };
-/** Quotes that expired more recently are still accepted for recording: payments of them are stored as unmatched. */
-const LATE_MS = 86_400_000;
+function names(proof: Proof, terms: Terms): boolean {
+  if (proof.dialect === 'v2') return acceptsTerms(proof.accepted, terms);
+  if (proof.dialect === 'v1') return terms.network.v1 === proof.network;
+  return EXAMPLE_NETWORKS[terms.network.cluster].includes(proof.network);
+}
 
-function isNamed(name: string): (terms: Terms) => boolean {
-  return ({ network }) => EXAMPLE_NETWORKS[network.cluster].includes(name);
+function unnamed(proof: Exclude<Proof, Submitted>): OutcomeOf<'refused'> {
+  if (proof.dialect === 'v2') return refused('No matching payment requirements');
+  if (proof.dialect === 'v1') return refused('Unable to find matching payment requirements');
+  return refused('invalid_network', `${proof.network} is another network`);
 }
 
 /** Checks that a transaction sent by the buyer pays a quote of this server for this request. */
 async function checkSent(
   { chain, quoteSecrets, offers }: SaleDeps,
-  { route, requestHash }: Sale,
+  sale: Sale,
   valid: readonly Terms[],
-  { signature, quoteToken, network }: Extract<Proof, { dialect: 'submitted' }>,
+  proof: Submitted,
 ): Promise<CheckedProof | SaleOutcome> {
+  const { signature, quoteToken } = proof;
   const now = Date.now();
-  const quoted = readQuoteToken(quoteSecrets, quoteToken, now - LATE_MS);
-  if (quoted === null)
+  const quote = readQuoteToken(quoteSecrets, quoteToken, now - LATE_MS);
+  if (quote === null)
     return refused('invalid_payment', 'the quoteToken is not one of this server, or expired');
-  if (quoted.route !== route.id || quoted.request !== requestHash)
+  if (quote.route !== sale.route.id || quote.request !== sale.requestHash)
     return refused('invalid_payment', 'the quoteToken is that of another request');
   const quotedIn = (all: readonly Terms[]) =>
-    all.filter(isNamed(network)).find(({ asset, payTo }) => asset === quoted.asset && payTo === quoted.payTo);
-  const asked = quotedIn(valid);
-  const past = asked ?? quotedIn(await offers.past(route.id));
-  if (past === undefined) return refused('invalid_payment_requirements', 'the quote is not valid any more');
+    all.find((terms) => names(proof, terms) && terms.asset === quote.asset && terms.payTo === quote.payTo);
+  const current = quotedIn(valid);
+  const quoted = current ?? quotedIn(await offers.past(sale.route.id));
+  if (quoted === undefined) return refused('invalid_payment_requirements', 'the quote is not valid any more');
   const sent = await sentTransaction(chain.pool, signature).catch((error: unknown) => messageOf(error));
   if (typeof sent === 'string') return { kind: 'unavailable', reason: `no node can be asked now: ${sent}` };
-  if (sent === null) return { kind: 'pending', signature, payer: null };
-  const terms = { ...past, amount: BigInt(quoted.amount) };
+  if (sent === null) return { kind: 'settling', signature, payer: null };
+  const { wire, slot: landedSlot } = sent;
+  const terms = { ...quoted, amount: BigInt(quote.amount) };
+  const caller = { ...sale.caller, identifier: identifierOf(quoteToken) };
+  const order = { ...sale, caller, dialect: proof.dialect, wire, terms, landedSlot };
   const memo = memoOf(quoteToken);
-  const flaw = asked === undefined || quoted.expiresAt < now ? { kind: 'late' as const } : null;
-  const more = { shownIn: sent.slot, flaw, identifier: identifierOf(quoteToken) };
-  const check = () => checkSubmitted(sent.wire, terms, memo);
-  const checked = firstOf([terms], check, sent.wire, more);
-  if (checked.kind !== 'refused') return checked;
-  const payment = readBroken(sent.wire, terms, memo);
-  if (payment === null) return checked;
-  const shown = { wire: base64.encode(sent.wire), terms };
-  const received = await receivedOf(chain.pool, signature, shown);
+  const found = firstOf([terms], () => checkSubmitted(wire, terms, memo));
+  if (found.kind === 'found') {
+    const isLate = current === undefined || quote.expiresAt < now;
+    const { payment } = found;
+    return { kind: 'checked', order: { ...order, payment }, flaw: isLate ? { kind: 'late' } : null };
+  }
+  const payment = readBroken(wire, terms, memo);
+  if (payment === null) return found;
+  const received = await receivedOf(chain.pool, signature, { wire: base64.encode(wire), terms });
   if (received === null)
     return { kind: 'unavailable', reason: 'no node shows what the transaction has paid' };
-  if (received <= 0n) return checked;
-  const broken = { kind: 'broken' as const, received, refusal: checked };
-  return { kind: 'checked', payment, terms, wire: sent.wire, ...more, flaw: broken };
+  if (received <= 0n) return found;
+  const flaw = { kind: 'broken' as const, received, refusal: found };
+  return { kind: 'checked', order: { ...order, payment }, flaw };
 }
 
 /** Uses the first terms that match; otherwise returns the refusal by the newest ones. */
 function firstOf(
   valid: readonly Terms[],
   check: (terms: Terms) => Checked,
-  wire: Uint8Array,
-  more: Pick<CheckedProof, 'shownIn' | 'flaw' | 'identifier'>,
-): CheckedProof | Of<'refused'> {
-  let refusal: Of<'refused'> | null = null;
+): { readonly kind: 'found'; readonly terms: Terms; readonly payment: ExactPayment } | OutcomeOf<'refused'> {
+  let refusal: OutcomeOf<'refused'> | null = null;
   for (const terms of valid) {
     const checked = check(terms);
-    if (checked.ok) return { kind: 'checked', payment: checked.payment, terms, wire, ...more };
+    if (checked.ok) return { kind: 'found', terms, payment: checked.payment };
     const { reason, message, payer } = checked;
     refusal ??= { kind: 'refused', reason, message, payer };
   }
   return refusal ?? refused('invalid_payment_requirements');
 }
 
-function refused(reason: string, message: string = reason): Of<'refused'> {
+function refused(reason: string, message: string = reason): OutcomeOf<'refused'> {
   return { kind: 'refused', reason, message, payer: null };
 }

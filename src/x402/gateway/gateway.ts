@@ -1,9 +1,11 @@
+import type { FastifyPluginAsync } from 'fastify';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { clientAddress, isUntrustedForwarding, type TrustedProxies } from '../routes/client-address.ts';
 import { answerHeaders, askedHeaders } from '../routes/headers.ts';
 import type { FreeRoute, Method, PricedRoute, Route } from '../routes/route.ts';
 import { matchRoute, requestHashOf, type Target, upstreamUrl } from '../routes/target.ts';
-import { ANY_ORIGIN, type GatewayAnswer, json, withHeaders } from './answer.ts';
+import { ANY_ORIGIN, type GatewayAnswer, json } from './answers.ts';
 import type { Handle, Passage, RawRequest } from './app.ts';
 import { callerOf } from './callers.ts';
 import type { Sale, SaleDeps } from './sale.ts';
@@ -18,13 +20,14 @@ export interface GatewayDeps extends SaleDeps {
 
 const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
 const PREFLIGHT_SECONDS = '600';
-const MOST_TOLD = 1_000;
+const MAX_WARNED = 1_000;
+const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
 /** Handles all requests. A priced resource is reachable only through a payment. */
 export function gateway(deps: GatewayDeps): Handle {
-  const tell = untrustedTeller(deps);
+  const warnOnce = untrustedWarning(deps);
   return async (request) => {
-    tell(request);
+    warnOnce(request);
     const matched = matchRoute(deps.routes, request.method, request.target);
     if (matched.kind === 'route' && matched.route.kind === 'free' && matched.route.upstream !== null)
       return passage(matched.route.upstream, matched.target, request);
@@ -33,11 +36,7 @@ export function gateway(deps: GatewayDeps): Handle {
     if (request.method === 'OPTIONS') return preflight(request);
     if (matched.kind === 'refused') {
       const { status, reason, allow } = matched;
-      return json(
-        status,
-        { error: reason },
-        { ...ANY_ORIGIN, ...(allow === undefined ? {} : { allow: [...allow].join(', ') }) },
-      );
+      return json(status, { error: reason }, { ...ANY_ORIGIN, ...(allow && { allow: allow.join(', ') }) });
     }
     const { route, target } = matched;
     if (route.kind === 'free') return ownAnswer(route);
@@ -46,16 +45,14 @@ export function gateway(deps: GatewayDeps): Handle {
 }
 
 /** Warns once per address about ignored forwarding headers: behind an unlisted proxy every client is unknown. */
-function untrustedTeller({ trustedProxies, warn }: GatewayDeps): (request: RawRequest) => void {
-  const told = new Set<string>();
+function untrustedWarning({ trustedProxies, warn }: GatewayDeps): (request: RawRequest) => void {
+  const warned = new Set<string>();
   return ({ peer, headers }) => {
-    if (told.size >= MOST_TOLD || told.has(peer)) return;
+    if (warned.size >= MAX_WARNED || warned.has(peer)) return;
     if (!isUntrustedForwarding(peer, headers, trustedProxies)) return;
-    told.add(peer);
-    warn(
-      null,
-      `${peer} sends forwarding headers and is not in SLUICE_X402_TRUSTED_PROXIES: its clients are unknown`,
-    );
+    warned.add(peer);
+    const message = 'sends forwarding headers and is not in SLUICE_X402_TRUSTED_PROXIES';
+    warn(null, `${peer} ${message}: its clients are unknown`);
   };
 }
 
@@ -108,16 +105,26 @@ function saleOf(
     headers,
     requestHash: requestHashOf(route, method, target, body),
     request: upstream === null ? null : request,
-    caller: callerOf(headers, clientAddress(peer, headers, trustedProxies), null),
+    caller: callerOf(headers, clientAddress(peer, headers, trustedProxies)),
   };
 }
 
 /** Lets browsers read terms and responses; the upstream's own headers are kept. */
 function withAnyOrigin(answer: GatewayAnswer): GatewayAnswer {
-  return withHeaders(
-    { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers } },
-    {
-      'access-control-expose-headers': EXPOSED_HEADERS,
-    },
-  );
+  const exposed = { 'access-control-expose-headers': EXPOSED_HEADERS };
+  return { ...answer, headers: { ...ANY_ORIGIN, ...answer.headers, ...exposed } };
+}
+
+/** `GET /x402/payments/:signature`: a payment's state, for buyers without an API key. Excludes what it has bought. */
+export function paymentStateRoute({ payments }: Pick<Ledger, 'payments'>): FastifyPluginAsync {
+  return async (app) => {
+    app.get('/x402/payments/:signature', async (request, reply) => {
+      const { signature = '' } = request.params as { signature?: string };
+      const payment = SIGNATURE.test(signature) ? await payments.findNamed(signature) : undefined;
+      reply.header('cache-control', 'no-store').header('access-control-allow-origin', '*');
+      if (payment === undefined)
+        return reply.code(404).send({ error: 'there is no payment with this signature' });
+      return { signature, state: payment.state };
+    });
+  };
 }

@@ -4,7 +4,7 @@ import type { TokenPolicy } from '../../domain/token-rules.ts';
 import type { OfferedTerms, Offers as OfferRows } from '../../ledger/x402/offers.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
-import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
+import { readMint } from '../../solana/tokens/mint.ts';
 import { readTokenAccount } from '../../solana/tokens/token-account.ts';
 import type { Network } from '../networks.ts';
 import type { PricedRoute } from '../routes/route.ts';
@@ -67,33 +67,22 @@ export class RouteOffers {
   }
 
   async #lookAt(route: PricedRoute): Promise<Offer> {
-    const { offers, network, validMs } = this.#deps;
+    const { offers, network, validMs, tokenPolicy } = this.#deps;
+    const closed = (reason: string): Offer => ({ kind: 'closed', reason });
     const feePayer = this.#feePayerOf(route.id);
-    if (feePayer === undefined) return { kind: 'closed', reason: 'no fee payer is set: SLUICE_FEE_PAYERS' };
+    if (feePayer === undefined) return closed('no fee payer is set: SLUICE_FEE_PAYERS');
+    const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
     try {
-      const mint = await this.#mintOf(route.asset);
-      if (route.decimals !== null && route.decimals !== mint.decimals)
-        return {
-          kind: 'closed',
-          reason: `${route.asset} has ${mint.decimals} decimals, not ${route.decimals}`,
-        };
-      const tokenAccount = deriveAta(route.payTo, route.asset, mint.program);
-      const reason = await this.#refusal(route, mint, tokenAccount);
-      if (reason !== null) return { kind: 'closed', reason };
-      const { asset, amount, payTo, maxTimeoutSeconds, memo } = route;
+      const mint = readMint(asset, await this.#account(asset));
       const { program: tokenProgram, decimals } = mint;
-      const current: Terms = {
-        network,
-        asset,
-        tokenProgram,
-        decimals,
-        amount,
-        payTo,
-        tokenAccount,
-        feePayer,
-        maxTimeoutSeconds,
-        memo,
-      };
+      if (route.decimals !== null && route.decimals !== decimals)
+        return closed(`${asset} has ${decimals} decimals, not ${route.decimals}`);
+      const tokenAccount = deriveAta(payTo, asset, tokenProgram);
+      const account = readTokenAccount(tokenAccount, await this.#account(tokenAccount));
+      const refusal = recipientRefusal(mint, account, payTo, tokenPolicy);
+      if (refusal !== null) return closed(refusal.message);
+      const asked = { asset, amount, payTo, maxTimeoutSeconds, memo };
+      const current: Terms = { network, ...asked, tokenProgram, decimals, tokenAccount, feePayer };
       await offers.offer(route.id, toOffered(current));
       const valid = (await offers.valid(route.id, validMs)).map((offered) => toTerms(offered, network));
       return { kind: 'open', current, valid };
@@ -101,7 +90,7 @@ export class RouteOffers {
       // Known terms stay valid while the nodes or the database do not respond.
       const known = this.#offers.get(route.id);
       if (known?.kind === 'open' && !isDomainError(error, 'AssetRejected')) return known;
-      return { kind: 'closed', reason: messageOf(error) };
+      return closed(messageOf(error));
     }
   }
 
@@ -111,15 +100,9 @@ export class RouteOffers {
     return feePayers[place % Math.max(1, feePayers.length)];
   }
 
-  async #mintOf(asset: string): Promise<MintInfo> {
-    const { accounts } = await this.#deps.chain.accounts([asset]);
-    return readMint(asset, accounts[0] ?? null);
-  }
-
-  async #refusal({ payTo }: PricedRoute, mint: MintInfo, tokenAccount: string): Promise<string | null> {
-    const { accounts } = await this.#deps.chain.accounts([tokenAccount]);
-    const account = readTokenAccount(tokenAccount, accounts[0] ?? null);
-    return recipientRefusal(mint, account, payTo, this.#deps.tokenPolicy)?.message ?? null;
+  async #account(address: string) {
+    const { accounts } = await this.#deps.chain.accounts([address]);
+    return accounts[0] ?? null;
   }
 }
 

@@ -1,77 +1,81 @@
+import { paymentId } from '../../domain/payment.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
+import { messageHashOf } from '../../solana/tx/message.ts';
+import { readSigned } from '../../solana/tx/signed-transaction.ts';
 import { paymentRequired } from '../formats/payment-required.ts';
-import { issueQuoteToken } from '../formats/quote-token.ts';
-import { readPayment } from '../formats/read-payment.ts';
-import { echoesExtensions, isPaymentIdentifier } from '../formats/v2.ts';
+import { identifierOf, issueQuoteToken, readQuoteToken } from '../formats/quote-token.ts';
+import { echoesExtensions, isPaymentIdentifier, readPayment } from '../formats/read-payment.ts';
 import type { Proof, Terms } from '../terms.ts';
-import { listBroken, listLate } from './admission.ts';
-import { type GatewayAnswer, json } from './answer.ts';
-import { answerOutcome } from './answers.ts';
+import { answerOutcome, type GatewayAnswer, json } from './answers.ts';
+import { buy, buyAgain, buyNothing } from './buy.ts';
 import { checkProof } from './check-proof.ts';
-import { knownPayment } from './known.ts';
-import type { SaleOutcome } from './outcome.ts';
-import { buy, buyAgain } from './purchase.ts';
-import type { Sale, SaleDeps } from './sale.ts';
+import type { Sale, SaleDeps, SaleOutcome } from './sale.ts';
 
 const RETRY_AFTER = '10';
+/** How long a buyer may send and present a transaction after the quote. */
+const QUOTE_MS = 30 * 60_000;
 
 /** Responds to a request for a priced route: with its terms, or with what the presented payment buys. */
 export async function sell(deps: SaleDeps, sale: Sale): Promise<GatewayAnswer> {
-  const shown = readPayment(sale.headers);
+  const presented = readPayment(sale.headers);
   const offer = deps.offers.of(sale.route.id);
-  const ask = (error: string, fields: object = {}) =>
-    offer.kind === 'open' ? asked(deps, sale, offer.current, error, fields) : closed(offer.reason);
-  if (shown.kind === 'none') return ask('X-PAYMENT header is required');
-  if (shown.kind === 'undecodable')
-    return shown.header === 'X-PAYMENT'
-      ? ask('Payment verification failed', { details: shown.reason })
-      : ask(`PAYMENT-SIGNATURE cannot be read: ${shown.reason}`);
-  const { proof } = shown;
+  const askToPay = async (error: string, fields: object = {}) =>
+    offer.kind === 'open' ? terms402(deps, sale, offer.current, error, fields) : closed(offer.reason);
+  if (presented.kind === 'none') return askToPay('X-PAYMENT header is required');
+  if (presented.kind === 'undecodable')
+    return presented.header === 'X-PAYMENT'
+      ? askToPay('Payment verification failed', { details: presented.reason })
+      : askToPay(`PAYMENT-SIGNATURE cannot be read: ${presented.reason}`);
+  const { proof } = presented;
   const { network, explorerUrl } = deps;
-  const words = { dialect: proof.dialect, network, ask, explorerUrl };
-  const known = await knownPayment(deps, sale, proof);
-  if (known !== null) {
-    const caller = { ...sale.caller, identifier: known.identifier };
-    return answerOutcome(await buyAgain(deps, { ...sale, caller }, known.payment), words);
+  const answer = async (outcome: SaleOutcome) =>
+    answerOutcome(outcome, { dialect: proof.dialect, network, askToPay, explorerUrl });
+  const known = await knownPayment(deps, proof);
+  if (known !== undefined) {
+    const caller = { ...sale.caller, identifier: identifierIn(deps, sale, proof) };
+    return answer(await buyAgain(deps, { ...sale, caller }, known));
   }
   if (offer.kind === 'closed') return closed(offer.reason);
   const fault = identifierFault(sale, proof);
   if (fault !== null) return json(400, { error: fault });
-  if (!echoes(sale, proof)) return ask('extension_echo_mismatch');
-  return answerOutcome(await outcomeOf(deps, sale, offer.valid, proof), words);
+  if (proof.dialect === 'v2' && !echoesExtensions(proof.extensions, sale.route.paymentIdentifier))
+    return askToPay('extension_echo_mismatch');
+  const checked = await checkProof(deps, sale, offer.valid, proof);
+  if (checked.kind !== 'checked') return answer(checked);
+  const { order, flaw } = checked;
+  return answer(await (flaw === null ? buy(deps, order) : buyNothing(deps, order, flaw)));
 }
 
-async function closed(reason: string): Promise<GatewayAnswer> {
+function closed(reason: string): GatewayAnswer {
   return json(503, { error: `nothing is sold here now: ${reason}` }, { 'retry-after': RETRY_AFTER });
 }
 
-async function outcomeOf(
-  deps: SaleDeps,
-  sale: Sale,
-  valid: readonly Terms[],
-  proof: Proof,
-): Promise<SaleOutcome> {
-  const checked = await checkProof(deps, sale, valid, proof);
-  if (checked.kind !== 'checked') return checked;
-  const { route, requestHash, request, caller } = sale;
-  const { payment, terms, wire, shownIn, flaw, identifier } = checked;
-  const order = {
-    route,
-    requestHash,
-    request,
-    caller: { ...caller, identifier },
-    dialect: proof.dialect,
-    wire,
-    shownIn,
-    payment,
-    terms,
-  };
-  if (flaw === null) return buy(deps, order);
-  return flaw.kind === 'late' ? listLate(deps, order) : listBroken(deps, order, flaw);
+/**
+ * The recorded payment of a proof, judged by no newer terms. Undefined also if it is bound to no settlement: it was on
+ * chain before it was presented, so the presenter may not be its buyer.
+ */
+async function knownPayment(deps: SaleDeps, proof: Proof): Promise<PaymentRow | undefined> {
+  const payment = await (proof.dialect === 'submitted'
+    ? deps.ledger.payments.findNamed(proof.signature)
+    : paymentOfWire(deps, proof.wire));
+  return payment?.state === 'unmatched' && payment.received === null ? undefined : payment;
 }
 
-/** True if a version 2 payment's extensions contain what the route advertised. */
-function echoes({ route }: Sale, proof: Proof): boolean {
-  return proof.dialect !== 'v2' || echoesExtensions(proof.extensions, route.paymentIdentifier);
+async function paymentOfWire({ ledger, network }: SaleDeps, wire: Uint8Array) {
+  const signed = readSigned(wire);
+  return signed === null
+    ? undefined
+    : ledger.payments.find(paymentId(network.caip2, messageHashOf(signed.message)));
+}
+
+/** The identifier that only the buyer of a recorded payment knows. */
+function identifierIn({ quoteSecrets }: SaleDeps, { route, requestHash }: Sale, proof: Proof): string | null {
+  if (proof.dialect === 'v2') return proof.paymentIdentifier;
+  if (proof.dialect !== 'submitted') return null;
+  // Expired tokens count too: only the buyer has the token.
+  const quoted = readQuoteToken(quoteSecrets, proof.quoteToken, 0);
+  const isOfSale = quoted?.route === route.id && quoted.request === requestHash;
+  return isOfSale ? identifierOf(proof.quoteToken) : null;
 }
 
 /** Error (400) for a payment identifier that is required but missing, or malformed. */
@@ -83,8 +87,8 @@ function identifierFault({ route }: Sale, proof: Proof): string | null {
   return 'extensions["payment-identifier"].info.id must be 16 to 128 letters, digits, - and _';
 }
 
-async function asked(
-  { quoteSecrets, hints }: SaleDeps,
+async function terms402(
+  { quoteSecrets, chain }: SaleDeps,
   { route, resource, requestHash }: Sale,
   terms: Terms,
   error: string,
@@ -98,14 +102,9 @@ async function asked(
     payTo: terms.payTo,
     expiresAt: Date.now() + QUOTE_MS,
   });
-  const { headers, body } = paymentRequired(terms, resource, error, {
-    quoteToken,
-    hint: await hints.get(),
-    identifier: route.paymentIdentifier,
-    fields,
-  });
+  // Shared by all requests of a short time. Without an answer of a node, buyers fetch a blockhash themselves.
+  const hint = await chain.latestBlockhash().catch(() => null);
+  const more = { quoteToken, hint, identifier: route.paymentIdentifier, fields };
+  const { headers, body } = paymentRequired(terms, resource, error, more);
   return json(402, body, headers);
 }
-
-/** How long a buyer may send and present a transaction after the quote. */
-const QUOTE_MS = 30 * 60_000;

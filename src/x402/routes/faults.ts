@@ -2,34 +2,6 @@ import type { z } from 'zod';
 import { crossing, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
 
-const TYPES: Readonly<Record<string, string>> = {
-  string: 'a string',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-};
-
-/** Messages for issues without a message in the schema. */
-export const plainError: z.core.$ZodErrorMap = (issue) => {
-  if (issue.code === 'invalid_type')
-    return issue.input === undefined ? 'must be set' : `must be ${TYPES[issue.expected] ?? issue.expected}`;
-  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`;
-  if (issue.code === 'too_small') return `${verbOf(issue)} at least ${issue.minimum}${unitOf(issue)}`;
-  if (issue.code === 'too_big') return `${verbOf(issue)} at most ${issue.maximum}${unitOf(issue)}`;
-  return undefined;
-};
-
-function verbOf({ origin }: { readonly origin: string }): string {
-  return origin === 'string' || origin === 'array' ? 'must have' : 'must be';
-}
-
-function unitOf({ origin }: { readonly origin: string }): string {
-  if (origin === 'string') return ' characters';
-  return origin === 'array' ? ' in the list' : '';
-}
-
 /** A fault such as `routes[2].price: must be set`. For an unknown key the path includes the key. */
 export function faultsOfIssue(issue: z.core.$ZodIssue): readonly string[] {
   if (issue.code !== 'unrecognized_keys') return [`${placeOf(issue.path)}: ${issue.message}`];

@@ -1,16 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'lossless-json';
 import { DomainError, messageOf } from '../../domain/errors.ts';
+import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
+import { ambiguousKeys, isObject } from '../formats/json.ts';
 import type { Network } from '../networks.ts';
-import {
-  faultsOfIssue,
-  faultsOfKeys,
-  faultsOfPairs,
-  type OwnPaths,
-  type Placed,
-  plainError,
-} from './faults.ts';
+import { faultsOfIssue, faultsOfKeys, faultsOfPairs, type OwnPaths, type Placed } from './faults.ts';
 import { type Price, priceOf } from './prices.ts';
 import type { Method, Route } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
@@ -33,53 +27,46 @@ export function readRoutesFile(path: string, place: RoutesPlace): readonly Route
 /** Parses the text of a routes file; `name` identifies it in errors. */
 export function readRoutes(text: string, place: RoutesPlace, name: string): readonly Route[] {
   const json = readJson(text, name);
-  const parsed = RoutesFile.safeParse(json, { error: plainError });
+  const parsed = RoutesFile.safeParse(json, { error: describeIssue });
   const faults = parsed.success ? [] : parsed.error.issues.flatMap(faultsOfIssue);
-  const { payTo, routes: entries } = isRecord(json) ? json : {};
+  const { payTo, routes: entries } = isObject(json) ? json : {};
   const placed: Placed[] = [];
   for (const [index, raw] of (Array.isArray(entries) ? entries : []).entries()) {
     const at = `routes[${index}]`;
-    if (isRecord(raw))
+    if (isObject(raw))
       faults.push(...faultsOfKeys(raw, payTo !== undefined, place).map((fault) => at + fault));
-    const entry = RouteEntry.safeParse(raw, { error: plainError });
+    const entry = RouteEntry.safeParse(raw, { error: describeIssue });
     if (!entry.success) continue;
-    const price =
-      entry.data.price === undefined ? null : priceOf(entry.data, entry.data.price, place.network);
-    if (isFaults(price)) faults.push(...price.map((fault) => at + fault));
-    else placed.push(...routesOf(entry.data, price, String(payTo)).map((route) => ({ index, route })));
+    const { price, faults: wrong } = priceOf(entry.data, place.network);
+    faults.push(...wrong.map((fault) => at + fault));
+    if (wrong.length === 0)
+      placed.push(
+        ...methodsOf(entry.data).map((method) => ({
+          index,
+          route: routeOf(entry.data, method, price, String(payTo)),
+        })),
+      );
   }
   faults.push(...faultsOfPairs(placed));
   if (faults.length > 0) throw invalid(name, faults);
   return placed.map(({ route }) => route);
 }
 
-/** Parses JSON with unique keys: parsers could choose either of two prices. */
+/** Parses JSON without two prices for one key. */
 function readJson(text: string, name: string): unknown {
-  const twice: string[] = [];
+  let twice: readonly string[];
   try {
-    parse(text, undefined, { onDuplicateKey: ({ key }) => void twice.push(key) });
+    twice = ambiguousKeys(text);
   } catch (error) {
     throw invalid(name, [`must be JSON: ${messageOf(error)}`]);
   }
-  if (twice.length > 0)
-    throw invalid(
-      name,
-      twice.map((key) => `the key ${key} is there twice in one object`),
-    );
+  const faults = twice.map((key) => `the key ${key} is there twice in one object`);
+  if (faults.length > 0) throw invalid(name, faults);
   return JSON.parse(text) as unknown;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isFaults(price: Price | readonly string[] | null): price is readonly string[] {
-  return Array.isArray(price);
-}
-
-function routesOf(entry: RouteEntry, price: Price | null, payTo: string): readonly Route[] {
-  const methods = entry.methods ?? [entry.method ?? 'GET'];
-  return methods.map((method) => routeOf(entry, method, price, payTo));
+function methodsOf({ methods, method = 'GET' }: RouteEntry): readonly Method[] {
+  return methods ?? [method];
 }
 
 function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: string): Route {
@@ -92,21 +79,17 @@ function routeOf(entry: RouteEntry, method: Method, price: Price | null, payTo: 
     answer: answer === undefined ? null : storedAnswer(answer),
   };
   if (price === null) return { kind: 'free', ...common };
-  const { description, mimeType, flow, maxAnswerBytes, memo } = entry;
-  const { retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
+  const { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds } = entry;
+  const { maxAnswerBytes = null, memo = null } = entry;
+  const sale = { description, mimeType, flow, retryUnsafe, paymentIdentifier, maxTimeoutSeconds };
   return {
     kind: 'priced',
     ...common,
     ...price,
+    ...sale,
+    maxAnswerBytes,
+    memo,
     payTo: entry.payTo ?? payTo,
-    description,
-    mimeType,
-    flow,
-    maxAnswerBytes: maxAnswerBytes ?? null,
-    retryUnsafe,
-    paymentIdentifier,
-    maxTimeoutSeconds,
-    memo: memo ?? null,
   };
 }
 

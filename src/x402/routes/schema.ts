@@ -15,6 +15,7 @@ const asset = z
 const units = z.string().regex(/^(0|[1-9]\d{0,19})$/, 'must be base units such as "1000"');
 const decimal = z.string().regex(/^(0|[1-9]\d{0,19})(\.\d{1,18})?$/, 'must be a decimal such as "0.001"');
 
+/** Output: a decimal or base units, with the asset if it is set here. */
 const amount = z
   .union(
     [
@@ -24,6 +25,7 @@ const amount = z
     ],
     'must be a decimal in quotes such as "0.001", or base units such as {"amount": "1000"}',
   )
+  .transform((price) => (typeof price === 'string' ? { decimal: price, asset: undefined } : price))
   .describe('A decimal of the asset, such as "0.001", or base units, such as {"amount": "1000"}');
 
 const SEGMENT = String.raw`(?:[A-Za-z0-9._~-]+|:[A-Za-z_][A-Za-z0-9_]*)`;

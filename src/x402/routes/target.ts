@@ -9,14 +9,8 @@ export interface Target {
 }
 
 /** The route of a request; or the status and reason of its refusal, with the methods that the path supports. */
-export type Matched =
-  | {
-      readonly kind: 'route';
-      readonly route: Route;
-      /** By the names in the pattern, as spelled in the path; `*` for the rest. */
-      readonly params: Readonly<Record<string, string>>;
-      readonly target: Target;
-    }
+export type RouteMatch =
+  | { readonly kind: 'route'; readonly route: Route; readonly target: Target }
   | {
       readonly kind: 'refused';
       readonly status: 400 | 404 | 405;
@@ -70,7 +64,7 @@ function namesMethod(query: string): boolean {
  * Finds the narrowest pattern that matches the path, and then the method. A path that a lenient upstream could match to
  * another priced route has no route, unless its own pattern is narrower.
  */
-export function matchRoute(routes: readonly Route[], method: string, raw: string): Matched {
+export function matchRoute(routes: readonly Route[], method: string, raw: string): RouteMatch {
   const target = readTarget(raw);
   if (typeof target === 'string') return { kind: 'refused', status: 400, reason: target };
   const segments = segmentsOf(target.path);
@@ -80,7 +74,7 @@ export function matchRoute(routes: readonly Route[], method: string, raw: string
   if (routes.some((other) => isSoldBy(other, segments) && isAmbiguous(first, other)))
     return { kind: 'refused', status: 404, reason: 'the path is not spelled as the path of its route' };
   const route = matching.find((one) => one.method === method);
-  if (route !== undefined) return { kind: 'route', route, params: paramsOf(route, segments), target };
+  if (route !== undefined) return { kind: 'route', route, target };
   const allow = matching.map((one) => one.method);
   return { kind: 'refused', status: 405, reason: `the route does not have the method ${method}`, allow };
 }
@@ -102,14 +96,6 @@ function narrowest(matching: readonly Route[]): readonly Route[] {
 
 function segmentsOf(path: string): readonly string[] {
   return path.slice(1).split('/');
-}
-
-function paramsOf({ segments: pattern }: Route, segments: readonly string[]): Record<string, string> {
-  const params = pattern.flatMap((one, index): [string, string][] => {
-    if (one === '*') return [['*', segments.slice(index).join('/')]];
-    return one.startsWith(':') ? [[one.slice(1), segments[index] ?? '']] : [];
-  });
-  return Object.fromEntries(params);
 }
 
 /** Identifies what a payment buys: hex sha256 over route, method, exact target and body. */

@@ -24,14 +24,12 @@ export function checkFees(
 ): Fees {
   const { maxComputeUnits, maxFeeLamports } = limits;
   const [first, second] = instructions;
-  const limitData = budgetData(first, SET_COMPUTE_UNIT_LIMIT, 5);
-  if (limitData === null)
+  const computeUnitLimit =
+    budgetData(first, SET_COMPUTE_UNIT_LIMIT, 5)?.getUint32(1, true) ??
     refuse(REASONS.computeLimit, 'instruction 1 must be SetComputeUnitLimit, with 5 bytes of data');
-  const computeUnitLimit = limitData.getUint32(1, true);
-  const priceData = budgetData(second, SET_COMPUTE_UNIT_PRICE, 9);
-  if (priceData === null)
+  const price =
+    budgetData(second, SET_COMPUTE_UNIT_PRICE, 9)?.getBigUint64(1, true) ??
     refuse(REASONS.computePrice, 'instruction 2 must be SetComputeUnitPrice, with 9 bytes of data');
-  const price = priceData.getBigUint64(1, true);
   if (computeUnitLimit > maxComputeUnits)
     refuse(
       REASONS.computeLimitTooHigh,

@@ -2,16 +2,19 @@ import type { DecodedMessage } from '../../solana/tx/message.ts';
 import { MAX_COMPUTE_UNITS } from '../../solana/tx/priority-fee.ts';
 import { MEMO_PROGRAM } from '../../solana/tx/programs.ts';
 import type { Checked, ExactPayment, Refused, Terms } from '../terms.ts';
+import { checkOnlyMemo, hasMemo } from './exact.ts';
 import { type Fees, feesOf } from './exact-fees.ts';
-import { paymentOf } from './payments.ts';
-import { REASONS, refuse } from './reasons.ts';
-import { readTransfer, type TransferInstruction } from './transfers.ts';
-import { checkSignatures, checkWire, type WireTransaction } from './wire.ts';
-
-export interface ExampleError {
-  readonly error: string;
-  readonly details: string;
-}
+import { BrokenRule, REASONS, refuse } from './reasons.ts';
+import {
+  checkSignatures,
+  checkWire,
+  payerOf,
+  paymentOf,
+  readTransfer,
+  readWire,
+  type TransferInstruction,
+  type WireTransaction,
+} from './transaction.ts';
 
 const WRONG_TRANSFER: ReadonlySet<string> = new Set([REASONS.noTransfer, REASONS.amount]);
 /** Compute units that the runtime grants for each instruction without an explicit limit. */
@@ -36,14 +39,14 @@ export function checkExample(
 }
 
 /** Rules of a transaction that the buyer signs completely. @throws BrokenRule */
-export function checkBuyersTransaction(read: WireTransaction, terms: Terms): ExactPayment {
+function checkBuyersTransaction(read: WireTransaction, terms: Terms): ExactPayment {
   const transfer = findTransfer(read.message, terms);
   const signature = checkSignatures(read.signed, 'must-sign');
   return paymentOf(read, terms.asset, transfer, feesIn(read.message), signature);
 }
 
 /** The interface's error and details for a refusal of {@link checkExample}. Source: docs/interface.md, Errors. */
-export function exampleError({ reason, message }: Pick<Refused, 'reason' | 'message'>): ExampleError {
+export function exampleError({ reason, message }: Pick<Refused, 'reason' | 'message'>) {
   const error = WRONG_TRANSFER.has(reason)
     ? 'No valid transfer to the recipient with the correct amount'
     : 'Payment verification failed';
@@ -68,7 +71,7 @@ function findTransfer({ instructions }: DecodedMessage, terms: Terms): TransferI
   refuse(REASONS.amount, `Found transfer of ${most}, expected ${price}`);
 }
 
-export function feesIn(message: DecodedMessage): Fees {
+function feesIn(message: DecodedMessage): Fees {
   const { computeUnitLimit, computeUnitPriceMicroLamports, instructions, signers } = message;
   const units = computeUnitLimit ?? DEFAULT_UNITS * instructions.length;
   return feesOf(signers.length, Math.min(units, MAX_COMPUTE_UNITS), computeUnitPriceMicroLamports ?? 0n);
@@ -91,4 +94,42 @@ function checkUnquoted({ instructions }: DecodedMessage): void {
       REASONS.memo,
       'the transaction is bound to a quote by its memo: show its signature and the quoteToken',
     );
+}
+
+/**
+ * Checks that a transaction sent by its buyer pays the terms and has exactly one memo, equal to `memo`. All signers
+ * have signed it. Source: docs/interface.md, Payment-protected endpoint: Alternative on this chain.
+ */
+export function checkSubmitted(wire: Uint8Array, terms: Terms, memo: string): Checked {
+  return checkWire(wire, (read) => {
+    checkOnlyMemo(read.message.instructions, memo);
+    return checkBuyersTransaction(read, terms);
+  });
+}
+
+/**
+ * Reads a transaction that {@link checkSubmitted} refuses but that may have paid: one of its memos is `memo`, it
+ * names the terms' token account, and all signers have signed it. `amount` is 0: only the chain has the received
+ * amount. Without a token transfer its payer is its fee payer. Null for any other transaction, and for one with an
+ * address lookup table.
+ */
+export function readBroken(
+  wire: Uint8Array,
+  { asset, tokenAccount }: Terms,
+  memo: string,
+): ExactPayment | null {
+  try {
+    const read = readWire(wire);
+    const { message, signed } = read;
+    if (!hasMemo(message.instructions, memo) || !message.accounts.includes(tokenAccount)) return null;
+    const transfer = {
+      authority: payerOf(message) ?? message.feePayer,
+      amount: 0n,
+      destination: tokenAccount,
+    };
+    return paymentOf(read, asset, transfer, feesIn(message), checkSignatures(signed, 'must-sign'));
+  } catch (error) {
+    if (error instanceof BrokenRule) return null;
+    throw error;
+  }
 }

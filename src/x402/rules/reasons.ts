@@ -18,29 +18,23 @@ export const REASONS = {
   mint: 'invalid_exact_svm_payload_mint_mismatch',
   recipient: 'invalid_exact_svm_payload_recipient_mismatch',
   amount: 'invalid_exact_svm_payload_amount_mismatch',
-  unknownFourth: 'invalid_exact_svm_payload_unknown_fourth_instruction',
-  unknownFifth: 'invalid_exact_svm_payload_unknown_fifth_instruction',
-  unknownSixth: 'invalid_exact_svm_payload_unknown_sixth_instruction',
-  unknownSeventh: 'invalid_exact_svm_payload_unknown_seventh_instruction',
   memoCount: 'invalid_exact_svm_payload_memo_count',
   memo: 'invalid_exact_svm_payload_memo_mismatch',
 } as const;
 
-export type Reason = (typeof REASONS)[keyof typeof REASONS];
-
-/** A broken rule. Only the rules throw it, and each `check…` function returns it as `Refused`. */
+/** A broken rule; `reason` is a code of the x402 specification. Callers of the rules get it as `Refused`. */
 export class BrokenRule extends Error {
   override readonly name = 'BrokenRule';
-  readonly reason: Reason;
+  readonly reason: string;
 
-  constructor(reason: Reason, message: string) {
+  constructor(reason: string, message: string) {
     super(message);
     this.reason = reason;
   }
 }
 
 /** @throws BrokenRule */
-export function refuse(reason: Reason, message: string): never {
+export function refuse(reason: string, message: string): never {
   throw new BrokenRule(reason, message);
 }
 

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { lowest } from '../../domain/bigint.ts';
-import { X402 } from '../../domain/payment.ts';
-import { type Policy, readTerms, refused } from '../../signing/checks.ts';
-import type { SigningRules } from '../../signing/rules.ts';
-import { checkExactMessage } from './exact-message.ts';
+import { type Policy, readTerms, refused, type SigningRule } from '../../signing/checks.ts';
+import { checkExactMessage } from './exact.ts';
 import { BrokenRule } from './reasons.ts';
-import { readPaymentMessage } from './wire.ts';
+import { readPaymentMessage } from './transaction.ts';
 
 const integer = z.string().regex(/^\d{1,20}$/);
 
@@ -48,6 +46,4 @@ export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
   }
 };
 
-export const x402SigningRules: SigningRules = {
-  [X402]: { roles: ['fee-payer'], policy: paymentPolicy },
-};
+export const paymentRule: SigningRule = { roles: ['fee-payer'], policy: paymentPolicy };

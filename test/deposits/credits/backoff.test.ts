@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Backoff } from '../../../src/deposits/credits/backoff.ts';
+import { Backoff } from '../../../src/deposits/credits/confirm.ts';
 
 const FIRST = 500;
 const LONGEST = 60_000;

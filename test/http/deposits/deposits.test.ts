@@ -29,7 +29,7 @@ async function block(...inflows: readonly Inflow[]): Promise<void> {
   const { ledger } = service;
   const blocks = chain(tip, inflows);
   const watchVersion = await ledger.watched.version();
-  await ledger.scan.commit({ expected: tip, blocks, watchVersion, rematch: () => blocks });
+  await ledger.scan.commit({ expected: tip, blocks, watchVersion });
   tip = blocks[0]?.header ?? tip;
 }
 
@@ -87,6 +87,17 @@ describe('the feed', () => {
         }),
       },
     ]);
+  });
+
+  test('leads to each deposit by its id, which the database finds by its index', async () => {
+    const { deposits } = (await get('/v1/deposits')).body;
+    for (const deposit of deposits) expect((await get(`/v1/deposits/${deposit.id}`)).body).toEqual(deposit);
+    const unknown = `dep_${'0'.repeat(32)}`;
+    expect(await get(`/v1/deposits/${unknown}`)).toMatchObject({
+      status: 404,
+      body: { code: 'NotFound', detail: `there is no deposit ${unknown}` },
+    });
+    expect((await get('/v1/deposits/dep_1')).status).toBe(400);
   });
 
   test('goes on after any event, by pages, and by wallet, user, state and asset', async () => {

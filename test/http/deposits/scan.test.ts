@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../../src/domain/ids.ts';
-import { SilentScanGauge } from '../../../src/http/deposits/scan-silence.ts';
+import { keepSilenceAlarm } from '../../../src/deposits/scan/failure-alerts.ts';
+import { createRegistry } from '../../../src/platform/metrics.ts';
+import { meterScan } from '../../../src/platform/scan-metrics.ts';
 import { childOf, START } from '../../ledger/chain-of-blocks.ts';
-import { authorization, EXPLORER, openService, type Service } from '../service.ts';
+import { authorization, openService, type Service } from '../service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -16,14 +17,11 @@ async function call(method: 'GET' | 'POST', url: string, payload?: object) {
   return { status: answer.statusCode, body: answer.json() };
 }
 const scan = async () => (await call('GET', '/v1/scan')).body;
-// Where the machine stands still Temporal does not answer in time, and a run that is absent is silent.
-const PATIENCE = { timeout: 20_000 };
 const ORDERS = ['pause', 'resume', 'close-gap'] as const;
 const RANGE = { from: '100', to: '100', reason: 'x' };
 
 test('before the first block there is nothing to tell', async () => {
-  const told = () => call('GET', '/v1/scan');
-  await expect.poll(told, PATIENCE).toEqual({
+  expect(await call('GET', '/v1/scan')).toEqual({
     status: 200,
     body: {
       state: 'absent',
@@ -44,41 +42,55 @@ test('before the first block there is nothing to tell', async () => {
   await service.ledger.scan.start(START);
 });
 
-test('a pause is on record by name and reason, whether a run is there or not, until it is ended by name', async () => {
+test('a pause is stored with actor and reason, whether a worker scans or not, until it is ended with an actor', async () => {
   const paused = { state: 'paused', actor: 'tests', reason: 'a node is suspected' };
   for (const reason of [paused.reason, 'again'])
     expect((await call('POST', '/v1/scan/pause', { reason })).body).toMatchObject(paused);
   expect(await scan()).toMatchObject({ ...paused, since: expect.stringMatching(/Z$/) });
   const resumed = await call('POST', '/v1/scan/resume', { reason: 'seen' });
-  expect(['absent', 'silent']).toContain(resumed.body.state);
-  await expect.poll(scan, PATIENCE).toMatchObject({ state: 'absent' });
+  expect(resumed.body.state).toBe('absent');
   const rows = await service.ledger.db.selectFrom('scanPause').selectAll().execute();
   expect(rows).toMatchObject([{ actor: 'tests', endedBy: 'tests', endedReason: 'seen' }]);
 });
 
-test('a run that no worker answers for is silent, and the record is shown; after a minute the API raises an alert', async () => {
-  const run = await service.temporal.workflow.start('depositScan', {
-    workflowId: depositScanWorkflowId(EXPLORER.cluster),
-    taskQueue: WORKFLOW_TASK_QUEUE,
-  });
-  const record = { cursor: { slot: '100', blockhash: 'b100', height: '90' }, tip: null, lag: null };
-  expect(await scan()).toMatchObject({ state: 'silent', ...record });
-  const { ledger, temporal } = service;
-  const silence = new SilentScanGauge({ ledger, temporal, cluster: EXPLORER.cluster });
-  const alerts = async () =>
-    (await ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
-  const now = Date.now();
-  for (const [seconds, told] of [
-    [0, []],
-    [59, []],
-    [60, ['scan_silent']],
-  ] as const) {
-    await silence.look(new Date(now + 1_000 * seconds));
-    expect(await alerts()).toEqual(told);
-  }
-  await run.terminate();
-  await expect.poll(scan, PATIENCE).toMatchObject({ state: 'absent' });
-  await expect.poll(() => silence.look().then(alerts), PATIENCE).toEqual([]);
+test('a scan without a report for a minute is silent, and the API raises an alert', async () => {
+  const { ledger } = service;
+  const alerts = async () => {
+    await keepSilenceAlarm(ledger);
+    return (await ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
+  };
+  const lastReport = (seconds: number) =>
+    ledger.db
+      .updateTable('scanStatus')
+      .set({ at: new Date(Date.now() - 1_000 * seconds) })
+      .execute();
+  const cursor = { slot: '100', blockhash: 'b100', height: '90' };
+  expect([await scan(), await alerts()]).toMatchObject([{ state: 'absent' }, []]);
+  await ledger.scanStatus.report({ state: 'tail', tip: 103n, reason: null });
+  await lastReport(30);
+  expect([await scan(), await alerts()]).toMatchObject([{ state: 'tail', cursor, tip: '103', lag: '3' }, []]);
+  await lastReport(90);
+  const silent = { state: 'silent', cursor, tip: null, lag: null };
+  expect([await scan(), await alerts()]).toMatchObject([silent, ['scan_silent']]);
+  await ledger.scanStatus.touch(false);
+  expect([await scan(), await alerts()]).toMatchObject([{ state: 'tail' }, []]);
+});
+
+test('gauges show the position of the scan; a value that is not known is NaN', async () => {
+  const metrics = createRegistry();
+  const update = meterScan(metrics, () => service.ledger.scanStatus.read());
+  const values = async () => {
+    await update();
+    return (await metrics.metrics()).split('\n').filter((line) => line.startsWith('sluice_scan_'));
+  };
+  const lines = (tip: string, lag: string) => [
+    'sluice_scan_cursor_slot 100',
+    `sluice_scan_tip_slot ${tip}`,
+    `sluice_scan_lag_slots ${lag}`,
+  ];
+  expect(await values()).toEqual(lines('103', '3'));
+  await service.ledger.scanStatus.report({ state: 'waiting', tip: null, reason: 'no node answers' });
+  expect(await values()).toEqual(lines('Nan', 'Nan'));
 });
 
 test('a gap is shown, and closed by name and reason, once it is exactly the open one', async () => {

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { meterAlerts } from '../../../src/platform/alert-metrics.ts';
+import { meterAlerts } from '../../../src/platform/metrics.ts';
 import { authorization, openService, type Service } from '../service.ts';
 
 let service: Service;

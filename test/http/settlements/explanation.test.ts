@@ -2,11 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Explanation, SettlementExplanation } from '../../../src/client/client.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
-import { NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
+import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import { buildApp } from '../../../src/http/app.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
 import { acceptedIn, adoptedLife } from '../../../src/solana/proof/adopted.ts';
+import { attemptEvidence } from '../../../src/solana/proof/attempt-evidence.ts';
 import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
@@ -136,7 +137,7 @@ test('a message of a buyer: its death is its end, with the evidence on record', 
   const row = { signature, blockhash, ...life };
   const { verdict, evidence, times } = await examineNow(room.chain, row, blockCache());
   expect(verdict.kind).toBe('dead');
-  await ledger.attempts.settle(id, 1, { state: 'dead', proof: { ...times, ...evidence } });
+  await ledger.attempts.settle(id, 1, { state: 'dead', proof: attemptEvidence(row, evidence, times) });
   const ended = await explainIt();
   expect(ended).toMatchObject({
     kind: 'x402',
@@ -172,7 +173,7 @@ test('a withdrawal that has ended: the evidence on record, with slot and nodes, 
   const landing = room.watcher.watch(attempt, ears().hooks);
   const { evidence, times, verdict } = await room.withBlocks(landing);
   if (verdict.kind !== 'landed') throw new Error(`it is ${verdict.kind}`);
-  const proof = { ...times, ...evidence };
+  const proof = attemptEvidence(attempt, evidence, times);
   await service.ledger.attempts.settle('paid', 1, { state: 'landed', slot: verdict.slot, proof });
   const asked: string[] = [];
   const stop = listen(room.pool, asked);
@@ -233,7 +234,8 @@ test('the proof of a dead attempt is shown with the withdrawal, in the shape tha
   room.swallow();
   room.localnet.controls.produceSlots(170);
   const { evidence, times } = await room.watcher.watch(attempt, ears().hooks);
-  await service.ledger.attempts.settle('dead', 1, { state: 'dead', proof: { ...times, ...evidence } });
+  const proof = attemptEvidence(attempt, evidence, times);
+  await service.ledger.attempts.settle('dead', 1, { state: 'dead', proof });
   const [shown] = (await get('/v1/withdrawals/dead')).attempts;
   expect(shown.proof).toEqual({
     askedAt: times.askedAt.toISOString(),

@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SettlementExplanation, SettlementPage } from '../../../src/client/client.ts';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
-import { meterSettlements } from '../../../src/platform/settlement-metrics.ts';
-import { deathEvidence } from '../../domain/evidence.ts';
+import { meterSettlements } from '../../../src/platform/metrics.ts';
+import { deathProof } from '../../domain/evidence.ts';
 import { attempt, PLENTY } from '../../ledger/support.ts';
 import { authorization, openService, type Service } from '../service.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await requestSettlements(db, NONCE_ADVANCE, [ADVANCE]);
   await attempts.prepare(attempt(CREATE_ID), PLENTY);
   await attempts.storeSignature(CREATE_ID, 1, 'sig-1');
-  await attempts.settle(CREATE_ID, 1, { state: 'dead', proof: deathEvidence() });
+  await attempts.settle(CREATE_ID, 1, { state: 'dead', proof: deathProof() });
   await attempts.prepare(attempt(CREATE_ID, 2), PLENTY);
   await attempts.storeSignature(CREATE_ID, 2, 'sig-2');
 });

@@ -1,12 +1,12 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { failureInterceptor } from '../../../src/activities/failures.ts';
+import { createAdmission } from '../../../src/activities/withdrawals.ts';
 import { WORKFLOW_TASK_QUEUE } from '../../../src/domain/ids.ts';
 import type { Preparation } from '../../../src/domain/steps.ts';
 import { cancel, confirm } from '../../../src/http/withdrawals/confirm-cancel.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
-import { startWithdrawal } from '../../../src/platform/temporal/start-withdrawal.ts';
-import { createAdmission } from '../../../src/withdrawals/admission.ts';
+import { startWithdrawal } from '../../../src/platform/temporal/starts.ts';
 import { settlementStatus } from '../../../src/workflows/messages.ts';
 import { testWorkflows } from '../../support/workflows.ts';
 import { authorization, openService, type Service } from '../service.ts';

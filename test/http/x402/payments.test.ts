@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { Payment, PaymentPage } from '../../../src/client/payments.ts';
+import type { Payment, PaymentPage } from '../../../src/client/client.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { attempt, PLENTY } from '../../ledger/support.ts';
 import { authorization, openService, type Service } from '../service.ts';

@@ -2,11 +2,9 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { address } from '../chain-of-blocks.ts';
-import { lockWaits } from '../deposit-ledger.ts';
-import { codeOf, useLedger } from '../support.ts';
+import { useLedger } from '../support.ts';
 
 const use = useLedger();
-/** More than are released at once. */
 const MANY = 45_000;
 let client: pg.Client;
 
@@ -29,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => client?.end());
 
-describe('in a restored record, all the addresses that nobody has', () => {
+describe('the unassigned addresses of a restored database', () => {
   let before: string;
   beforeEach(async () => {
     before = await places();
@@ -39,49 +37,11 @@ describe('in a restored record, all the addresses that nobody has', () => {
     await use.ledger.continuity.heal(1n);
   });
 
-  it('are kept back, and released, at one stroke each, however many they are', async () => {
+  it('are withheld without a write to their rows, however many they are', async () => {
     const { addresses } = use.ledger;
     expect(await addresses.freeCount()).toBe(0);
     await addresses.import([{ address: address('fresh'), path: 'm' }]);
     expect(await addresses.freeCount()).toBe(1);
-    expect(await addresses.release('ops', 'nobody signed up that day')).toBe(MANY);
-    expect(await addresses.freeCount()).toBe(MANY + 1);
     expect(await places()).toBe(before);
-  });
-
-  it('are released along with those that were imported to be kept back, some at once', async () => {
-    await client.query(`update deposit_address set state = 'doubtful' where position > 100`);
-    expect(await use.ledger.addresses.freeCount()).toBe(0);
-    expect(await use.ledger.addresses.release('ops', 'nobody signed up that day')).toBe(MANY + 1);
-  });
-
-  it('stay kept back where the record was restored once more while an operator released them', async () => {
-    const { addresses, continuity, db } = use.ledger;
-    await addresses.import([{ address: address('kept'), path: 'm/kept' }], null, { keptBack: true });
-    const holder = new pg.Client({ connectionString: use.url });
-    await holder.connect();
-    try {
-      await holder.query('begin');
-      await holder.query(`select from deposit_address where address = $1 for update`, [address('kept')]);
-      const released = codeOf(addresses.release('ops', 'nobody signed up that day'));
-      await lockWaits(db);
-      await sql`update continuity set identity = 'the old primary'`.execute(db);
-      await continuity.quarantine(2n, null);
-      await continuity.heal(2n);
-      await holder.query('commit');
-      expect(await released).toBe('RecordInDoubt');
-      expect(await sql`select doubtful_up_to > 0 as kept from continuity`.execute(db)).toMatchObject({
-        rows: [{ kept: true }],
-      });
-    } finally {
-      await holder.end();
-    }
-  });
-
-  it('end their alert also where none of them can be given out any more', async () => {
-    const { addresses, alerts, db } = use.ledger;
-    await sql`update deposit_address set state = 'used' where state in ('free', 'doubtful')`.execute(db);
-    expect(await addresses.release('ops', 'all of them were paid')).toBe(0);
-    expect((await alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
   });
 });

@@ -12,7 +12,6 @@ import {
   forgetDeposits,
   imported,
   lockWaits,
-  mustNotRematch,
   useDepositLedgers,
 } from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
@@ -191,7 +190,7 @@ describe('a deposit address', () => {
       finding: { inflows: [inflow(ANN)], outflows: [], spends: [] },
     };
     const watchVersion = await use.ledger.watched.version();
-    await use.ledger.scan.upsert({ blocks: [old], watchVersion, rematch: mustNotRematch });
+    await use.ledger.scan.upsert({ blocks: [old], watchVersion });
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 30n, to: 200n },

@@ -170,7 +170,7 @@ describe('a deposit', () => {
     await commit(use.ledger, blocks.slice(1), blocks[0]?.header);
     const second = await use.ledger.deposits.list({ limit: 2, cursor: first.nextCursor ?? '' });
     const watchVersion = await use.ledger.watched.version();
-    await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
+    await use.ledger.scan.upsert({ blocks, watchVersion });
     const last = await use.ledger.deposits.list({ limit: 2, cursor: second.nextCursor ?? '' });
     const amounts = [first, second, last].map(({ rows }) => rows.map(({ amount }) => amount));
     expect(amounts).toEqual([[5n, 4n], [3n, 2n], [1n]]);
@@ -235,7 +235,7 @@ describe('a deposit', () => {
     await use.ledger.addresses.assign('user-1');
     const missed = { ...block, finding: { ...NOTHING, inflows: [inflow(ANN, 1n)] } };
     const watchVersion = await use.ledger.watched.version();
-    await use.ledger.scan.upsert({ blocks: [missed], watchVersion, rematch: () => [] });
+    await use.ledger.scan.upsert({ blocks: [missed], watchVersion });
     await commit(use.ledger, chain(block.header, [inflow(ANN, 2n)]), block.header);
     await confirmAll(use.ledger);
     const { rows: deposits } = await use.ledger.deposits.list({ limit: 9 });
@@ -275,8 +275,7 @@ describe('a deposit that is rejected', () => {
     const right = { ...inflow(BEN, 6n, { account: MINT }), signature: `s-${ANN}-5` };
     const blocks = [{ ...block, finding: { ...NOTHING, inflows: [right] } }];
     const watchVersion = await use.ledger.watched.version();
-    for (let times = 0; times < 2; times += 1)
-      await use.ledger.scan.upsert({ blocks, watchVersion, rematch: () => [] });
+    for (let times = 0; times < 2; times += 1) await use.ledger.scan.upsert({ blocks, watchVersion });
     await confirmAll(use.ledger);
     expect(await onlyOne()).toMatchObject({ wallet: BEN, amount: 6n, state: 'final' });
   });

@@ -13,16 +13,16 @@ describe('a record', () => {
     expect(await preparation(use.ledger, await reserved(use.ledger))).toBe('prepared');
 
     await sql`update continuity set seen_at = now() - interval '181 seconds'`.execute(use.ledger.db);
-    await expectQuarantine(/may be an older copy/);
+    await expectQuarantine(/may have been restored/);
     await sql`update continuity set identity = 'another/00000001/5/16384'`.execute(use.ledger.db);
-    await expectQuarantine(/restored copy/);
+    await expectQuarantine(/on another server/);
   });
 
   it('is in doubt when its write-ahead log ends earlier than before: the disk was rolled back', async () => {
     const ends = [7_000n, 7_000n, 6_999n];
     const continuity = new Continuity(use.ledger.db, async () => ends.shift() ?? 0n);
     expect([await continuity.pulse(), await continuity.pulse()]).toEqual([null, null]);
-    expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/restored copy/) });
+    expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/on another server/) });
     // Another process, which has not seen the longer log, does not forget it.
     expect(await use.ledger.continuity.pulse()).not.toBeNull();
     await continuity.quarantine(1_000n, null);
@@ -35,7 +35,7 @@ describe('a record', () => {
     expect(await continuity.pulse()).toBeNull();
     await sql`alter table attempt rename to attempt_before`.execute(db);
     await sql`create table attempt (like attempt_before)`.execute(db);
-    expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/restored copy/) });
+    expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/on another server/) });
     await sql`drop table attempt`.execute(db);
     await sql`alter table attempt_before rename to attempt`.execute(db);
     expect(await continuity.pulse()).toBeNull();

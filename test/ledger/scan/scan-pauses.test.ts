@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { lockCursor } from '../../../src/ledger/scan/scan-cursor.ts';
 import { holdUnpaused } from '../../../src/ledger/scan/scan-pauses.ts';
 import { address, chain, childOf, inflow, NOTHING, START } from '../chain-of-blocks.ts';
-import { commit, imported, lockWaits, mustNotRematch, shown, useDepositLedgers } from '../deposit-ledger.ts';
+import { commit, imported, lockWaits, shown, useDepositLedgers } from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
 
 const use = useDepositLedgers();
@@ -11,7 +11,7 @@ const blocks = chain(START, [], []);
 
 async function stage() {
   const watchVersion = await use.ledger.watched.version();
-  const range = { from: 101n, to: 102n, blocks, watchVersion, rematch: mustNotRematch };
+  const range = { from: 101n, to: 102n, blocks, watchVersion };
   return use.other.stagedRanges.stage(range);
 }
 

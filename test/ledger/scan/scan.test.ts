@@ -1,18 +1,11 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import type { MatchedBlock } from '../../../src/ledger/scan/blocks.ts';
+import type { Outflow } from '../../../src/domain/deposit.ts';
+import type { MatchedBlock } from '../../../src/ledger/scan/scan.ts';
 import { Scan } from '../../../src/ledger/scan/scan.ts';
-import type { Matched, WatchedWallet } from '../../../src/ledger/scan/watched.ts';
+import type { WatchedWallet } from '../../../src/ledger/scan/watched.ts';
 import { address, chain, childOf, inflow, NOTHING, outflow, START } from '../chain-of-blocks.ts';
-import {
-  Crash,
-  commit,
-  imported,
-  lockWaits,
-  mustNotRematch,
-  shown,
-  useDepositLedgers,
-} from '../deposit-ledger.ts';
+import { Crash, commit, imported, lockWaits, shown, useDepositLedgers } from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
 
 const use = useDepositLedgers();
@@ -119,7 +112,7 @@ describe('the scan', () => {
     const watchVersion = await use.ledger.watched.version();
     for (let at = 1; ; at += 1) {
       const scan = new Scan(use.ledger.db.withPlugin(new Crash(at)));
-      const work = scan.commit({ expected: START, blocks, watchVersion, rematch: mustNotRematch });
+      const work = scan.commit({ expected: START, blocks, watchVersion });
       if ((await work.catch((error: unknown) => error)) === 'committed') {
         expect(at).toBeGreaterThan(8);
         break;
@@ -140,8 +133,18 @@ describe('an address that comes in while blocks are scanned', () => {
       added.map(({ address }) => inflow(address)),
     );
 
-  async function commitMatchedWith(watchVersion: bigint, rematch: Matched<MatchedBlock>['rematch'] = found) {
-    return use.other.scan.commit({ expected: START, blocks, watchVersion, rematch });
+  /** Commits blocks that were matched with this version, and matches them again if wallets were added since. */
+  async function commitMatchedWith(
+    watchVersion: bigint,
+    rematch: (added: readonly WatchedWallet[]) => MatchedBlock[] | Promise<MatchedBlock[]> = found,
+  ) {
+    const { scan, watched } = use.other;
+    const result = await scan.commit({ expected: START, blocks, watchVersion });
+    if (result !== 'watch_set_changed') return result;
+    return watched.hold(async () => {
+      const { version, wallets } = await watched.since(watchVersion);
+      return scan.commit({ expected: START, blocks: await rematch(wallets), watchVersion: version });
+    });
   }
 
   it('is looked for in what was matched without it', async () => {
@@ -207,7 +210,7 @@ describe('reading old blocks again', () => {
 
   async function upsert(...blocks: readonly Parameters<Scan['upsert']>[0]['blocks'][number][]) {
     const watchVersion = await use.ledger.watched.version();
-    return use.ledger.scan.upsert({ blocks, watchVersion, rematch: mustNotRematch });
+    return use.ledger.scan.upsert({ blocks, watchVersion });
   }
 
   it('adds what was missed, nothing twice, and leaves the cursor where it is (private-channels #181)', async () => {
@@ -218,6 +221,32 @@ describe('reading old blocks again', () => {
     expect(await amounts()).toEqual([1n, 2n, 3n]);
     expect((await use.ledger.depositFeed.events(0n, 9)).events).toHaveLength(3);
     expect(await use.ledger.scan.cursor()).toEqual(cursorAt(third.header));
+  });
+
+  it('replaces the outflows of a complete block, and adds those of single transactions', async () => {
+    await imported(use.ledger, ANN, BEN);
+    const withOutflows = (...outflows: readonly Outflow[]) => ({
+      header: first.header,
+      finding: { ...NOTHING, outflows },
+    });
+    const at = async () =>
+      (await use.ledger.movements.balancesOf([ANN, BEN], 200n)).map(({ wallet, amount }) => [wallet, amount]);
+    await commit(use.ledger, [withOutflows(outflow(ANN, 5n), outflow(BEN, 6n)), second]);
+    expect(await at()).toEqual([
+      [ANN, -3n],
+      [BEN, -6n],
+    ]);
+    const alone = { ...withOutflows(outflow(BEN, 1n)), header: { ...first.header, blockhash: null } };
+    await upsert(alone);
+    expect(await at()).toEqual([
+      [ANN, -3n],
+      [BEN, -7n],
+    ]);
+    for (let times = 0; times < 2; times += 1) await upsert(withOutflows(outflow(BEN, 6n)));
+    expect(await at()).toEqual([
+      [ANN, 2n],
+      [BEN, -6n],
+    ]);
   });
 
   it('keeps a final amount and raises the alarm; one that is not confirmed is put right', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
+import { NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import { requestSettlements } from '../../../src/ledger/settlements/settlement-row.ts';
 import { attempt, DEAD, PLENTY, REASON, reserved, signed, useLedger } from '../support.ts';
 

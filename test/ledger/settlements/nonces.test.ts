@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/nonce-settlements.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
+import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE } from '../../../src/domain/settlement-kinds.ts';
 import type { NewAttempt } from '../../../src/ledger/settlements/attempts.ts';
 import { attempt, DEAD, newId, PLENTY, resume, sol, useLedger } from '../support.ts';
 import { terms } from '../terms.ts';

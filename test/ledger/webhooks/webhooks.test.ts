@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { DeliveryKey } from '../../../src/domain/webhook.ts';
 import { writeEvent } from '../../../src/ledger/webhooks/outbox.ts';
 import { Webhooks } from '../../../src/ledger/webhooks/webhooks.ts';
-import { sealOf } from '../../../src/platform/seal.ts';
+import { sealOf } from '../../../src/platform/encryption.ts';
 import { codeOf, newId, useLedger } from '../support.ts';
 
 const use = useLedger();
@@ -35,7 +35,7 @@ async function isAlarmed(endpoint: string): Promise<boolean> {
 
 /** The open alerts about those that wait for long, after a look. */
 async function behind() {
-  await use.ledger.deliveries.tellOfLate();
+  await use.ledger.deliveries.raiseLateAlerts();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 99 });
   return rows.filter(({ kind }) => kind === 'webhook_behind');
 }
@@ -286,7 +286,7 @@ describe('the deliveries', () => {
       .where('delivery.endpoint', '=', other.row.id)
       .execute();
     expect(heard).toHaveLength(1);
-    expect(heard[0]?.body).toContain(`the webhook ${row.id} at hooks.example is told nothing any more`);
+    expect(heard[0]?.body).toContain(`the webhook ${row.id} at hooks.example is disabled`);
     expect(heard[0]?.body).not.toContain('secret');
   });
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { SettlementStatus } from '../../../src/domain/settlement.ts';
-import { KINDS } from '../../../src/ledger/settlements/kinds.ts';
-import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
+import { EVENTS } from '../../../src/ledger/ledger.ts';
+import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { Obligations } from '../../../src/ledger/x402/obligations.ts';
 import { Payments } from '../../../src/ledger/x402/payments.ts';
-import { sealOf } from '../../../src/platform/seal.ts';
+import { sealOf } from '../../../src/platform/encryption.ts';
 import { hex, NOBODY, newPayment } from '../new-payment.ts';
 import { attempt, PLENTY, useLedger } from '../support.ts';
 
@@ -15,7 +15,7 @@ const answer = { status: 200, headers: { 'content-type': 'text/plain' }, body: '
 /** Moves the settlement as the core does. */
 async function enter(id: string, ...statuses: readonly SettlementStatus[]): Promise<void> {
   for (const status of statuses)
-    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, KINDS, id, status));
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS, id, status));
 }
 
 async function owed(change: Parameters<typeof newPayment>[0] = {}) {
@@ -127,9 +127,9 @@ describe('a payment on record', () => {
     const [feePayer, payer] = [hex(), hex()];
     for (const _ of [1, 2]) await use.ledger.payments.open(newPayment({ feePayer, payer }));
     const since = new Date(Date.now() - 60_000);
-    expect(await use.ledger.payments.spentSince(since, { feePayer })).toBe(20_000n);
-    expect(await use.ledger.payments.spentSince(since, { payer })).toBe(20_000n);
-    expect(await use.ledger.payments.spentSince(since, { payer: hex() })).toBe(0n);
+    expect(await use.ledger.payments.spentSince(since, 'feePayer', feePayer)).toBe(20_000n);
+    expect(await use.ledger.payments.spentSince(since, 'payer', payer)).toBe(20_000n);
+    expect(await use.ledger.payments.spentSince(since, 'payer', hex())).toBe(0n);
   });
 });
 

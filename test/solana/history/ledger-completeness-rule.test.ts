@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../../src/domain/slots.ts';
-import { hasAllOf, type ShownLedger } from '../../../src/solana/history/ledger-completeness-rule.ts';
+import { hasAllOf, type ShownLedger } from '../../../src/solana/history/ledger-completeness.ts';
 
 interface Block {
   readonly slot: bigint;

@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  agreedNonce,
-  isGone,
-  mayBeLost,
-  type ShownNonce,
-} from '../../../src/solana/nonces/restored-nonces.ts';
+import { agreedNonce, isGone, mayBeLost, type ShownNonce } from '../../../src/solana/nonces/survey.ts';
 
 const END = 1_000n;
 const value = fc.constantFrom('a', 'b', 'c', null);

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
-import { secondOutcome } from '../../../src/solana/proof/confirm-outcome.ts';
+import { proveLanded, secondOutcome } from '../../../src/solana/proof/confirm-outcome.ts';
 import { askHeights } from '../../../src/solana/proof/heights.ts';
+import { NodeFault } from '../../../src/solana/rpc/errors.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { quickChain } from '../../support/quick-chain.ts';
 
@@ -94,5 +95,20 @@ describe('one node of three is not believed alone', () => {
     const result = { absoluteSlot: 9, blockHeight: 9, epoch: 9_000, slotIndex: 0, slotsInEpoch: 432_000 };
     localnet.controls.setFault(0, 'getEpochInfo', { kind: 'result', result });
     expect(await quickChain(pool).epoch()).toBe(honest);
+  });
+});
+
+describe('a landing is not proved', () => {
+  const failing = (error: Error) =>
+    ({ quorum: 2, all: async () => [], agreed: () => Promise.reject(error) }) as unknown as NodePool;
+
+  it('if nodes fail', async () => {
+    expect(await proveLanded(failing(new NodeFault('a', 'hangs up')), 'signature', 1n)).toBeNull();
+  });
+
+  it('and not refused either, if our own code fails', async () => {
+    await expect(proveLanded(failing(new TypeError('a defect')), 'signature', 1n)).rejects.toThrow(
+      'a defect',
+    );
   });
 });

@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  judgeUnsigned,
-  observationOfMessage,
-  type WalletEntry,
-} from '../../../src/solana/proof/judge-unsigned.ts';
+import { observationOfMessage, type WalletEntry } from '../../../src/solana/proof/investigate-unsigned.ts';
+import { judgeUnsigned } from '../../../src/solana/proof/judge.ts';
 import {
   ABSENT,
   ATTEMPT,

@@ -3,9 +3,8 @@ import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { Chain } from '../../../src/solana/chain.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { deriveAta } from '../../../src/solana/tokens/ata.ts';
-import { readMint } from '../../../src/solana/tokens/mint.ts';
+import { readMint, transferFee } from '../../../src/solana/tokens/mint.ts';
 import { readTokenAccount } from '../../../src/solana/tokens/token-account.ts';
-import { transferFee } from '../../../src/solana/tokens/transfer-fee.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../../src/solana/tx/transfer.ts';
 import { ears, LandingRoom, until, wallet } from '../landing-fixture.ts';
 import { listen } from '../rpc-calls.ts';
@@ -266,5 +265,11 @@ describe('an attempt that another worker watched before', () => {
     await until(() => heard.at(-1) === 'sending');
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('dead');
+  });
+
+  it('ends the wait if the caller fails to answer whether it may be sent', async () => {
+    const sent = await room.attempt(wallet(), 5_000_000n);
+    const maySend = () => Promise.reject(new TypeError('a defect'));
+    await expect(room.watcher.watch(sent, { ...ears().hooks, maySend })).rejects.toThrow('a defect');
   });
 });

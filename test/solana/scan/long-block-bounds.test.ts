@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { NameFilter } from '../../../src/solana/scan/bytes/name-filter.ts';
-import { searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
-import { inTurn } from '../../../src/solana/scan/bytes/oversized-turns.ts';
+import { inTurn, searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
 import { cutBlock } from '../../../src/solana/scan/bytes/splitter.ts';
 import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { ADDRESSES } from './block-text.ts';

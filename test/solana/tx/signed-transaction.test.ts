@@ -7,7 +7,7 @@ import {
 } from '@solana/web3.js';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { verifySignature } from '../../../src/signing/verify.ts';
+import { verifySignature } from '../../../src/signing/ed25519.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
 import { signVersion1 } from '../../conformance/version-1.ts';
 

@@ -1,15 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readHeaderJson, writeHeaderJson } from '../../../src/x402/formats/header-json.ts';
-import { readPayment } from '../../../src/x402/formats/read-payment.ts';
-import { paymentResponseV1 } from '../../../src/x402/formats/v1.ts';
+import { readHeaderJson, writeHeaderJson } from '../../../src/x402/formats/json.ts';
+import { requirementsV2 } from '../../../src/x402/formats/payment-required.ts';
+import { paymentResponse } from '../../../src/x402/formats/payment-response.ts';
 import {
   acceptsTerms,
   echoesExtensions,
   isPaymentIdentifier,
-  paymentResponseV2,
-  requirementsV2,
-} from '../../../src/x402/formats/v2.ts';
+  readPayment,
+} from '../../../src/x402/formats/read-payment.ts';
 import { TERMS } from '../rules/buyer.ts';
 
 const HINT = { blockhash: 'a hash', lastValidBlockHeight: 150n };
@@ -216,11 +215,11 @@ describe('extensions that a buyer sends back', () => {
 describe('payment responses', () => {
   it('name the network as their version does', () => {
     const result = { success: true, transaction: 'sig', payer: 'me', amount: '2500' };
-    expect(readHeaderJson(paymentResponseV2(result, TERMS.network))).toEqual({
+    expect(readHeaderJson(paymentResponse('v2', result, TERMS.network)['payment-response'] ?? '')).toEqual({
       ...result,
       network: TERMS.network.caip2,
     });
-    expect(readHeaderJson(paymentResponseV1(result, TERMS.network))).toEqual({
+    expect(readHeaderJson(paymentResponse('v1', result, TERMS.network)['x-payment-response'] ?? '')).toEqual({
       ...result,
       network: 'solana-devnet',
     });

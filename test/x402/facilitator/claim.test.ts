@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { KINDS } from '../../../src/ledger/settlements/kinds.ts';
-import { enterStatus } from '../../../src/ledger/settlements/settlement-status.ts';
-import type { Claimed } from '../../../src/ledger/x402/obligations.ts';
+import { EVENTS } from '../../../src/ledger/ledger.ts';
+import { enterStatus } from '../../../src/ledger/settlements/settlement-row.ts';
 import { newPayment } from '../../ledger/new-payment.ts';
 import { useLedger } from '../../ledger/support.ts';
 
@@ -15,12 +14,12 @@ async function owed(): Promise<string> {
   const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease });
   await use.ledger.payments.open({ ...rest, id });
   for (const status of ['preparing', 'sending', 'confirmed'] as const)
-    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, KINDS, id, status));
+    await use.ledger.db.transaction().execute((trx) => enterStatus(trx, EVENTS, id, status));
   return id;
 }
 
-const claim = (id: string, holder: string, key: string | null = null): Promise<Claimed> =>
-  use.ledger.obligations.claim(id, { holder, key, ms: MS });
+const claim = (id: string, holder: string, key: string | null = null): Promise<boolean> =>
+  use.ledger.obligations.claim(id, key, { holder, ms: MS });
 
 async function endLease(id: string): Promise<void> {
   const leaseUntil = sql<Date>`now() - interval '1 second'`;
@@ -31,54 +30,53 @@ describe('the claim of a success', () => {
   it('is for one of many at once, and the others wait', async () => {
     const id = await owed();
     const claims = await Promise.all(Array.from({ length: 10 }, (_, n) => claim(id, `caller ${n}`)));
-    expect(claims.filter((claimed) => claimed === 'yours')).toHaveLength(1);
-    expect(claims.filter((claimed) => claimed === 'wait')).toHaveLength(9);
+    expect(claims.filter(Boolean)).toHaveLength(1);
   });
 
   it('is taken once it is delivered', async () => {
     const id = await owed();
     await claim(id, 'a');
     await use.ledger.obligations.served(id, 200, null);
-    for (const holder of ['a', 'b']) expect(await claim(id, holder)).toBe('taken');
+    for (const holder of ['a', 'b']) expect(await claim(id, holder)).toBe(false);
   });
 
   it('is free again when it is given back, or its lease has ended', async () => {
     const id = await owed();
     await claim(id, 'a');
     await use.ledger.obligations.giveBack(id, 'b');
-    expect(await claim(id, 'b')).toBe('wait');
+    expect(await claim(id, 'b')).toBe(false);
     await use.ledger.obligations.giveBack(id, 'a');
-    expect(await claim(id, 'b')).toBe('yours');
+    expect(await claim(id, 'b')).toBe(true);
     await endLease(id);
-    expect(await claim(id, 'c')).toBe('yours');
+    expect(await claim(id, 'c')).toBe(true);
   });
 
   it('with a key is for that key before and after the delivery', async () => {
     const id = await owed();
-    expect(await claim(id, 'a', 'k1')).toBe('yours');
-    expect(await claim(id, 'b', 'k1')).toBe('yours');
-    expect(await claim(id, 'c', 'k2')).toBe('wait');
+    expect(await claim(id, 'a', 'k1')).toBe(true);
+    expect(await claim(id, 'b', 'k1')).toBe(true);
+    expect(await claim(id, 'c', 'k2')).toBe(false);
     await use.ledger.obligations.served(id, 200, null);
-    expect(await claim(id, 'd', 'k1')).toBe('yours');
-    expect(await claim(id, 'e', 'k2')).toBe('taken');
-    expect(await claim(id, 'f')).toBe('taken');
+    expect(await claim(id, 'd', 'k1')).toBe(true);
+    expect(await claim(id, 'e', 'k2')).toBe(false);
+    expect(await claim(id, 'f')).toBe(false);
   });
 
   it('by another key, once the lease has ended, leaves nothing to the first', async () => {
     const id = await owed();
     await claim(id, 'a', 'k1');
     await endLease(id);
-    expect(await claim(id, 'b', 'k2')).toBe('yours');
+    expect(await claim(id, 'b', 'k2')).toBe(true);
     await use.ledger.obligations.served(id, 200, null);
-    expect(await claim(id, 'a', 'k1')).toBe('taken');
-    expect(await claim(id, 'b', 'k2')).toBe('yours');
+    expect(await claim(id, 'a', 'k1')).toBe(false);
+    expect(await claim(id, 'b', 'k2')).toBe(true);
   });
 
   it('needs a payment of the facilitator that is paid', async () => {
     const unpaid = newPayment({ seller: 'facilitator', request: null });
     await use.ledger.payments.open(unpaid);
-    for (const id of [unpaid.id, 'x402/none']) expect(await claim(id, 'a', 'k1')).toBe('taken');
+    for (const id of [unpaid.id, 'x402/none']) expect(await claim(id, 'a', 'k1')).toBe(false);
     await use.ledger.obligations.served(unpaid.id, 200, null);
-    expect(await claim(unpaid.id, 'a', 'k1')).toBe('taken');
+    expect(await claim(unpaid.id, 'a', 'k1')).toBe(false);
   });
 });

@@ -223,11 +223,11 @@ describe('what may not be sold', () => {
 
   it('is what costs more than the budget of the fee payer or the buyer', async () => {
     const body = use.selling.version2(await use.selling.transaction());
-    for (const budgets of [
-      { feePayer: 0n, buyer: 1n },
-      { feePayer: 1_000_000n, buyer: 0n },
-    ]) {
-      const poor = await server(use.selling.deps({ budgets }));
+    for (const [feePayer, buyer] of [
+      [0n, 1n],
+      [1_000_000n, 0n],
+    ] as const) {
+      const poor = await server(use.selling.deps({ budgets: use.selling.budgets(feePayer, buyer) }));
       expect((await post(poor, 'settle', body)).body).toMatchObject({
         errorReason: 'unexpected_settle_error',
         errorMessage: expect.stringContaining('budget'),

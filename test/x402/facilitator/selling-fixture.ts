@@ -24,11 +24,12 @@ import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import { latestBlockhash } from '../../../src/solana/tx/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts';
-import type { FacilitatorDeps } from '../../../src/x402/facilitator/deps.ts';
+import { Budgets } from '../../../src/x402/budgets.ts';
+import type { FacilitatorDeps } from '../../../src/x402/facilitator/facilitator.ts';
 import { x402Kind } from '../../../src/x402/kind.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
-import type { Reached } from '../../../src/x402/record.ts';
-import { x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
+import type { Reached } from '../../../src/x402/purchase.ts';
+import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
 import { LandingRoom, PACE } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
@@ -109,15 +110,19 @@ export class SellingRoom {
       runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), late(withinMs)]) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
-      retiredFeePayers: this.feePayers.slice(1).map(({ address }) => address),
+      managed: this.feePayers.map(({ address }) => address),
       limits: LIMITS,
-      budgets: { feePayer: 10_000_000n, buyer: 10_000_000n },
+      budgets: this.budgets(10_000_000n, 10_000_000n),
       tokenPolicy: {},
       apiKeys: null,
       rateLimit: null,
       warn: () => undefined,
       ...change,
     };
+  }
+
+  budgets(feePayer: bigint, buyer: bigint): Budgets {
+    return new Budgets({ ledger: this.#ledger, budgets: { feePayer, buyer } });
   }
 
   /** Base64 of what the official client makes: two limits, the transfer, a memo; signed by the buyer alone. */
@@ -221,7 +226,7 @@ export class SellingRoom {
     const deps = { ledger: this.#ledger, chain, kinds: { [X402]: kind }, watcher, restMs: 50 };
     const bounds = { priceCapMicroLamports: 5_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
     const keys = feePayerKeys(this.feePayers);
-    const signer = createSignerActivities({ keys, bounds, rules: x402SigningRules });
+    const signer = createSignerActivities({ keys, bounds, rules: { [X402]: paymentRule } });
     return { quick: createQuickActivities({ ...deps, signer }), landing: createLanding(deps) };
   }
 }

@@ -128,8 +128,8 @@ describe('the success of a payment', () => {
     const port = Number(new URL(await listening.listen({ host: '127.0.0.1', port: 0 })).port);
     const transaction = await use.selling.transaction();
     const text = JSON.stringify(use.selling.version2(transaction));
-    const claim = vi.spyOn(use.ledger.obligations, 'claim').mockImplementationOnce(async (id, asked) => {
-      const claimed = await use.ledger.obligations.claim(id, asked);
+    const claim = vi.spyOn(use.ledger.obligations, 'claim').mockImplementationOnce(async (...asked) => {
+      const claimed = await use.ledger.obligations.claim(...asked);
       socket.destroy();
       await once(socket, 'close');
       // The server learns of it in its next turn.
@@ -243,7 +243,7 @@ describe('a payment without success', () => {
       .execute();
     const { body } = await settle(use.selling.version2(transaction));
     expect(body).toMatchObject({ errorReason: 'duplicate_settlement' });
-    expect(await use.ledger.obligations.claim(id, { holder: 'x', key: null, ms: 1 })).toBe('taken');
+    expect(await use.ledger.obligations.claim(id, null, { holder: 'x', ms: 1 })).toBe(false);
   });
 
   it('that was on the chain before is a duplicate, and listed as unmatched', async () => {

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
-import type { FacilitatorDeps } from '../../../src/x402/facilitator/deps.ts';
+import type { FacilitatorDeps } from '../../../src/x402/facilitator/facilitator.ts';
 import { facilitatorRoutes } from '../../../src/x402/facilitator/routes.ts';
 import { useLedger } from '../../ledger/support.ts';
 import { SellingRoom } from './selling-fixture.ts';

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { LosslessNumber, parse } from 'lossless-json';
 import { describe, expect, it } from 'vitest';
 import { U64_MAX } from '../../../src/domain/amount.ts';
-import { exactJson } from '../../../src/x402/formats/exact-json.ts';
 import { EXAMPLE_NETWORKS, paidResponse, quoteOf } from '../../../src/x402/formats/example.ts';
+import { exactJson } from '../../../src/x402/formats/json.ts';
 import { TERMS } from '../rules/buyer.ts';
 
 describe('the answers of the interface', () => {

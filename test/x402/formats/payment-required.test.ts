@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { U64_MAX } from '../../../src/domain/amount.ts';
-import { exactJson } from '../../../src/x402/formats/exact-json.ts';
-import { at, readHeaderJson } from '../../../src/x402/formats/header-json.ts';
-import { paymentRequired } from '../../../src/x402/formats/payment-required.ts';
-import { requirementsV2 } from '../../../src/x402/formats/v2.ts';
+import { at, exactJson, readHeaderJson } from '../../../src/x402/formats/json.ts';
+import { paymentRequired, requirementsV2 } from '../../../src/x402/formats/payment-required.ts';
 import type { Resource, Terms } from '../../../src/x402/terms.ts';
 import { TERMS } from '../rules/buyer.ts';
 

@@ -66,7 +66,7 @@ describe('a routes file', () => {
   it.each([
     ['{', /must be JSON/],
     ['[]', /the file: must be an object/],
-    ['{"routes": []}', /routes: must have at least 1 in the list/],
+    ['{"routes": []}', /routes: must not be empty/],
     ['{"routes": [{"path": "/a", "price": "1", "price": "2"}]}', /the key price is there twice/],
   ])('that is %s is refused', (text, message) => {
     expect(() => readRoutes(text, DEVNET, 'x')).toThrow(message);
@@ -143,8 +143,8 @@ describe('an entry', () => {
       priced('/a', { method: 'GET', methods: ['GET'] }),
       '.methods: must not be set together with method',
     ],
-    ['HEAD', priced('/a', { method: 'HEAD' }), '.method: must be GET or POST or PUT or PATCH or DELETE'],
-    ['no path', { ...priced('/a'), path: undefined }, '.path: must be set'],
+    ['HEAD', priced('/a', { method: 'HEAD' }), '.method: must be one of GET, POST, PUT, PATCH, DELETE'],
+    ['no path', { ...priced('/a'), path: undefined }, '.path: is missing'],
     ['a wrong wallet', priced('/a', { payTo: 'me' }), '.payTo: must be a base58 address of 32 bytes'],
     ['a price and free', free('/a', { price: '1' }), '.price: must not be set, because the route is free'],
     [
@@ -170,7 +170,7 @@ describe('an entry', () => {
       '.maxAnswerBytes: must be at most 16777216',
     ],
     ['a long memo', priced('/a', { memo: 'é'.repeat(129) }), '.memo: must have at most 256 bytes'],
-    ['a wrong flow', priced('/a', { flow: 'later' }), '.flow: must be settle-first or serve-first'],
+    ['a wrong flow', priced('/a', { flow: 'later' }), '.flow: must be one of settle-first, serve-first'],
     [
       'a path of the gateway',
       free('/X402/payments'),

@@ -147,16 +147,6 @@ describe('a route', () => {
     expect(match('/names/ANNA')).toBe('GET /names/:name');
   });
 
-  it('has the parameters of its pattern, as they are spelled', () => {
-    const params = (target: string) => {
-      const matched = matchRoute(ROUTES, 'GET', target);
-      return matched.kind === 'route' ? matched.params : null;
-    };
-    expect(params('/reports/a%20b')).toEqual({ id: 'a%20b' });
-    expect(params('/files/a/b')).toEqual({ '*': 'a/b' });
-    expect(params('/')).toEqual({});
-  });
-
   it('for all paths also has the root', () => {
     const routes = read([free('/*')]);
     for (const path of ['/', '/a', '/a/b/'])

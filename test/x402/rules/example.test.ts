@@ -15,8 +15,7 @@ import {
   TOKEN_PROGRAM,
 } from '../../../src/solana/tx/programs.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
-import { checkExample, exampleError } from '../../../src/x402/rules/example.ts';
-import { checkSubmitted } from '../../../src/x402/rules/submitted.ts';
+import { checkExample, checkSubmitted, exampleError } from '../../../src/x402/rules/example.ts';
 import * as buyer from './buyer.ts';
 import { memo, plainTransfer, transferChecked } from './buyer.ts';
 
@@ -56,7 +55,6 @@ describe('a payment of the example', () => {
     expect(payment).toMatchObject({
       payer: buyer.BUYER,
       feePayer: buyer.BUYER,
-      signers: [buyer.BUYER],
       signature: base58.encode(signature),
       asset: buyer.MINT,
       amount: buyer.PRICE,

@@ -2,8 +2,7 @@ import { ed25519 } from '@noble/curves/ed25519.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkExact } from '../../../src/x402/rules/exact.ts';
-import { checkExample } from '../../../src/x402/rules/example.ts';
-import { checkSubmitted } from '../../../src/x402/rules/submitted.ts';
+import { checkExample, checkSubmitted } from '../../../src/x402/rules/example.ts';
 import type { Checked } from '../../../src/x402/terms.ts';
 import * as buyer from './buyer.ts';
 

@@ -1,9 +1,9 @@
 import { SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
 import { isDomainError } from '../../../src/domain/errors.ts';
-import { maySign } from '../../../src/signing/rules.ts';
+import { maySign } from '../../../src/signing/checks.ts';
 import { readSigned } from '../../../src/solana/tx/signed-transaction.ts';
-import { paymentPolicy, x402SigningRules } from '../../../src/x402/rules/signing-policy.ts';
+import { paymentPolicy, paymentRule } from '../../../src/x402/rules/signing-policy.ts';
 import * as buyer from './buyer.ts';
 import { memo, price, transferChecked, units } from './buyer.ts';
 
@@ -106,7 +106,7 @@ describe('a fee payer', () => {
   });
 
   it('alone may sign payments', () => {
-    const rule = x402SigningRules['x402'];
+    const rule = paymentRule;
     expect(rule !== undefined && maySign(rule, 'fee-payer/0')).toBe(true);
     expect(rule !== undefined && maySign(rule, 'hot')).toBe(false);
   });

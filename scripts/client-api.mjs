@@ -1,0 +1,86 @@
+// `node --import tsx scripts/client-api.mjs` writes src/client/api.ts: the types of the schemas in our OpenAPI document, with their
+// descriptions. With `--check` it fails where that file is not up to date.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { buildApp } from '../src/http/app.ts';
+
+const FILE = fileURLToPath(new URL('../src/client/api.ts', import.meta.url));
+const HEAD = `// Generated from the OpenAPI document by scripts/client-api.mjs: edit the schemas in src/http.
+
+`;
+/** Keywords that change a type, and that no schema of ours has. */
+const UNSUPPORTED = ['allOf', 'not', 'prefixItems', 'patternProperties', '$defs'];
+
+/**
+ * @typedef {{ $ref?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], oneOf?: Schema[],
+ *   items?: Schema, properties?: Record<string, Schema>, required?: string[], additionalProperties?: boolean | Schema,
+ *   description?: string, default?: unknown }} Schema
+ */
+
+/** @param {Schema} schema @param {string} indent @returns {string} */
+function typeOf(schema, indent) {
+  const unsupported = UNSUPPORTED.filter((keyword) => keyword in schema);
+  if (unsupported.length > 0)
+    throw new Error(`scripts/client-api.mjs does not support ${unsupported.join(', ')}`);
+  const { $ref, type, const: only, enum: values, anyOf, oneOf, items } = schema;
+  if ($ref !== undefined) return $ref.replace('#/components/schemas/', '');
+  if (only !== undefined) return JSON.stringify(only);
+  if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(' | ');
+  const parts =
+    anyOf ?? oneOf ?? (Array.isArray(type) ? type.map((each) => ({ ...schema, type: each })) : undefined);
+  if (parts !== undefined) return parts.map((part) => typeOf(part, indent)).join(' | ');
+  if (type === 'array') return `readonly ${inList(typeOf(items ?? {}, indent))}[]`;
+  if (type === 'object') return objectOf(schema, indent);
+  if (type === 'integer') return 'number';
+  return type === undefined ? 'unknown' : String(type);
+}
+
+/** @param {Schema} schema @param {string} indent */
+function objectOf({ properties = {}, required = [], additionalProperties = false }, indent) {
+  const inner = `${indent}  `;
+  const fields = Object.entries(properties).flatMap(([name, field]) => [
+    ...comment(field, inner),
+    `${inner}readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(field, inner)};`,
+  ]);
+  const others =
+    typeof additionalProperties === 'object'
+      ? [`${inner}readonly [field: string]: ${typeOf(additionalProperties, inner)};`]
+      : [];
+  return ['{', ...fields, ...others, `${indent}}`].join('\n');
+}
+
+/** @param {string} type */
+const inList = (type) => (type.includes(' | ') ? `(${type})` : type);
+
+/** @param {Schema} schema @param {string} indent @returns {string[]} */
+function comment({ description, default: fallback }, indent) {
+  const texts = [description, fallback === undefined ? undefined : `@default ${JSON.stringify(fallback)}`];
+  const text = texts.filter((part) => part !== undefined).join(' ');
+  return text === '' ? [] : [`${indent}/** ${text.replaceAll('*/', '*\\/')} */`];
+}
+
+/** Every schema of the document, as an exported type. No route is called: nothing behind the routes is needed. */
+async function generated() {
+  const explorer = { explorerUrl: 'http://localhost', cluster: 'devnet', rpcUrls: [] };
+  const app = await buildApp(/** @type {never} */ ({ ledger: {}, temporal: {}, explorer }));
+  const { components } = /** @type {{ components: { schemas: Record<string, Schema> } }} */ (app.swagger());
+  await app.close();
+  const types = Object.entries(components.schemas).map(([name, schema]) => {
+    const type = typeOf(schema, '');
+    const declared =
+      type.startsWith('{') && schema.type === 'object'
+        ? `interface ${name} ${type}`
+        : `type ${name} = ${type};`;
+    return [...comment(schema, ''), `export ${declared}`].join('\n');
+  });
+  return `${HEAD}${types.join('\n\n')}\n`;
+}
+
+const text = await generated();
+if (!process.argv.includes('--check')) writeFileSync(FILE, text);
+else if (readFileSync(FILE, 'utf8') !== text) {
+  process.stderr.write(
+    'src/client/api.ts differs from the OpenAPI document: node --import tsx scripts/client-api.mjs\n',
+  );
+  process.exit(1);
+}

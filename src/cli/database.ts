@@ -1,0 +1,62 @@
+import { userInfo } from 'node:os';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import type { SluiceClient } from '../client/client.ts';
+import type { OperatorNote } from '../domain/operator-note.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Connection, connect } from './connection.ts';
+import { notSet, readDevFile } from './dev-file.ts';
+import { UsageError } from './exit.ts';
+import { asJson } from './output.ts';
+
+/** Runs `work` on the database, for commands that work without the API. Throws DomainError Unavailable. */
+export async function withDatabase<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
+  const url = databaseUrl();
+  if (url === undefined) throw notSet('DATABASE_URL');
+  // Imported here, so that other commands start without a database client.
+  const [{ openLedger }, { databaseFault }] = await Promise.all([
+    import('../ledger/ledger.ts'),
+    import('../ledger/connection.ts'),
+  ]);
+  const ledger = await openLedger(url);
+  try {
+    return await work(ledger);
+  } catch (error) {
+    throw databaseFault(error) ?? error;
+  } finally {
+    await ledger.close();
+  }
+}
+
+export function databaseUrl(): string | undefined {
+  return process.env.DATABASE_URL || readDevFile().databaseUrl;
+}
+
+export const DATABASE_OPTION = [
+  '--database',
+  'Emergency: use PostgreSQL (DATABASE_URL) directly while the API is down',
+] as const;
+
+/** Calls the API or, with `--database`, the ledger, whose rows are converted to the API's format. */
+export async function byApiOrDatabase<Answer>(
+  options: Connection & { readonly database?: true | undefined },
+  calls: {
+    readonly api: (sluice: SluiceClient) => Promise<Answer>;
+    readonly database: (ledger: Ledger) => Promise<unknown>;
+  },
+): Promise<Answer> {
+  if (options.database !== true) return calls.api(connect(options));
+  return asJson(await withDatabase(calls.database)) as Answer;
+}
+
+/** The note of an order that goes directly to the database: the reason, and the user of this machine as actor. */
+export function operatorNote(reason: string): OperatorNote {
+  if (reason.trim() === '') throw new UsageError('--reason must not be empty');
+  return { actor: userInfo().username, reason: reason.trim() };
+}
+
+export function positions(text: string): readonly string[] {
+  const all = text.split(',').map((one) => one.trim());
+  if (!all.every((one) => /^[0-9]{1,18}$/.test(one)))
+    throw new InvalidArgumentError('It must be whole numbers with commas between them.');
+  return all;
+}

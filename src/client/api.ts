@@ -1,0 +1,1141 @@
+// Generated from the OpenAPI document by scripts/client-api.mjs: edit the schemas in src/http.
+
+export interface AddressImport {
+  /** Number of new addresses */
+  readonly imported: number;
+  /** Number of addresses that were imported before */
+  readonly known: number;
+  /** Number of free addresses; counted up to 10,000 */
+  readonly free: number;
+  /** Conditions that need attention but block nothing */
+  readonly warnings: readonly Warning[];
+}
+
+/** A list of wallets, written and signed by `sluice addresses generate` */
+export interface AddressManifest {
+  /** Version of the format */
+  readonly version: 1;
+  /** Public key of the signer in base58. This key signs only manifests */
+  readonly publicKey: string;
+  /** Wallets, each listed once */
+  readonly entries: readonly {
+    /** Derivation path of its key */
+    readonly path: string;
+    /** Address of the wallet in base58 */
+    readonly address: string;
+  }[];
+  /** Ed25519 signature over version, key and entries, in base58 */
+  readonly signature: string;
+}
+
+export interface Alert {
+  /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
+  readonly position: string;
+  /** Kind of alert */
+  readonly kind: "unknown_spend" | "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "record_restored" | "fee_payer_unread" | "listing_unproved" | "fee_payer_low" | "payment_short" | "workflow_failed" | "hot_account_frozen" | "mint_paused" | "default_frozen" | "account_frozen" | "confidential_only" | "asset_changed" | "mint_changed" | "cannot_prepare" | "fee_above_bound" | "tokens_seized" | "scan_gap" | "scan_stopped" | "scan_silent" | "scan_behind" | "deposit_unconfirmed" | "deposit_mismatch" | "deposit_unowned" | "deposit_missed" | "audit_incomplete" | "addresses_low" | "addresses_withheld" | "balance_difference" | "reconciliation_behind" | "confidential_pending" | "deposit_account_frozen" | "nested_tokens" | "webhook_behind" | "webhook_dead_letter" | "webhook_unsent" | "webhook_disabled" | "too_few_nodes" | "nodes_of_one_provider" | "node_history_off" | "node_ledger_gap" | "node_version_behind" | "node_other_cluster" | "node_twice" | "node_lagging" | "node_false_word" | "node_silent";
+  /** Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service */
+  readonly subject: string;
+  /** Explanation, for display */
+  readonly message: string;
+  /** Path in the repository of the page that says what to do */
+  readonly runbook: string;
+  /** Further fields, depending on `kind` */
+  readonly details: {
+    readonly [field: string]: unknown;
+  };
+  /** Time at which the alert was raised */
+  readonly raisedAt: string;
+  /** Time at which the condition was last observed */
+  readonly lastSeenAt: string;
+  /** Number of observations of the condition */
+  readonly count: number;
+  /** Time at which the alert was closed; null while it is open */
+  readonly closedAt: string | null;
+}
+
+export interface AlertPage {
+  /** Newest first */
+  readonly alerts: readonly Alert[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export interface Asset {
+  /** `SOL` or the address of a mint */
+  readonly asset: string;
+  /** Token program of the mint; null for SOL */
+  readonly program: string | null;
+  /** Number of decimals */
+  readonly decimals: number;
+  /** Names of the Token-2022 extensions of the mint */
+  readonly extensions: readonly string[];
+  /** Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none */
+  readonly freezeAuthority: string | null;
+  /** Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none */
+  readonly permanentDelegate: string | null;
+  /** Minimum in base units. A smaller deposit is recorded as `below_minimum` and not credited */
+  readonly minimumDeposit: string;
+  /** Whether deposits are credited */
+  readonly depositsOn: boolean;
+  /** Powers that the mint gives to its issuer */
+  readonly warnings: readonly Warning[];
+}
+
+export interface AssetChange {
+  /** Minimum in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum */
+  readonly minimumDeposit?: string;
+  /** Whether deposits are credited. Default for a new asset: true */
+  readonly depositsOn?: boolean;
+  /** Accept deposits of a token with a transfer hook, although SLUICE_TOKEN_POLICY refuses its withdrawals. Applies to this request only */
+  readonly acceptTransferHook?: true;
+}
+
+export interface Assets {
+  /** Assets, SOL first */
+  readonly assets: readonly Asset[];
+}
+
+export interface Attempt {
+  /** Number of the attempt, from 1. The next attempt is made only after this one is proved dead or failed */
+  readonly n: number;
+  /** An attempt that is `prepared` or `signed` may still land */
+  readonly state: "prepared" | "signed" | "landed" | "failed" | "dead";
+  /** Transaction signature in base58; null until the attempt is signed */
+  readonly signature: string | null;
+  /** Blockhash of the transaction, or the value of `nonceAccount` */
+  readonly blockhash: string;
+  /** Last block height at which the transaction can land; null for a durable nonce, which has no such height */
+  readonly lastValidBlockHeight: string | null;
+  /** Durable nonce account of the transaction; null if it uses a recent blockhash */
+  readonly nonceAccount: string | null;
+  /** Maximum fee until the attempt has landed, then the fee that was charged */
+  readonly feeLamports: string;
+  /** Rent that the transaction pays for the token account of the receiver */
+  readonly rentLamports: string;
+  /** Slot of the finalized block with the transaction; null until then */
+  readonly slot: string | null;
+  /** Decoded program error of a failed transaction, else null */
+  readonly error: string | null;
+  /** URL of the transaction in a block explorer; null until the attempt is signed */
+  readonly explorer: string | null;
+  /** Evidence for the verdict; null until there is a verdict */
+  readonly proof: AttemptEvidence | null;
+  /** For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature */
+  readonly messageProof: AttemptEvidence | null;
+  /** Time of preparation */
+  readonly createdAt: string;
+}
+
+/** Evidence for the verdict on an attempt: heights or nonces, then blocks, then statuses */
+export interface AttemptEvidence {
+  /** Time of the first question; null for evidence stored without times */
+  readonly askedAt: string | null;
+  /** Time of the verdict; null for evidence stored without times */
+  readonly judgedAt: string | null;
+  /** Number of nodes that must agree */
+  readonly quorum: number;
+  /** Last block height at which the transaction could land; null for a durable nonce */
+  readonly lastHeight: string | null;
+  /** Finalized block height of each node */
+  readonly finalizedHeights: readonly {
+    /** Name of the node */
+    readonly node: string;
+    /** Order of the question: a later question has a greater number */
+    readonly order: number;
+    /** Finalized block height of the node */
+    readonly height: string;
+  }[];
+  /** Nodes that still accept the blockhash in their finalized bank */
+  readonly stillTaking: readonly string[];
+  /** Block of the blockhash; for a message from a buyer, the first block that was searched */
+  readonly blockhashBlock: ShownBlock | null;
+  /** Proof that the block of the blockhash was on a fork that was dropped; else null */
+  readonly displacedBy: {
+    /** Slot of the block that is not in the finalized chain */
+    readonly slot: string;
+    /** Slot of the parent of `block`; lower than `slot` */
+    readonly parentSlot: string;
+    /** Block that the finalized chain has instead */
+    readonly block: ShownBlock;
+    /** Order of the question: a later question has a greater number */
+    readonly order: number;
+  } | null;
+  /** Finalized blocks, each linked to its parent by slot, hash and height; null if they were not read */
+  readonly linkedBlocks: {
+    /** First block */
+    readonly first: ShownBlock;
+    /** Last block */
+    readonly last: ShownBlock;
+    /** Whether one of the blocks contains the transaction */
+    readonly holdsSignature: boolean;
+    /** Minimum number of nodes that return each block with the same transactions */
+    readonly witnesses: number;
+    /** Order of the question: a later question has a greater number */
+    readonly order: number;
+  } | null;
+  /** Value of the durable nonce account in the finalized bank of each node */
+  readonly finalizedNonces: readonly {
+    /** Name of the node */
+    readonly node: string;
+    /** Order of the question: a later question has a greater number */
+    readonly order: number;
+    /** Value of the nonce */
+    readonly nonce: string;
+  }[];
+  /** Finalized transaction that used the nonce, or advanced the account past it; else null */
+  readonly nonceUsedBy: {
+    /** Signature of the transaction in base58 */
+    readonly signature: string;
+    /** Slot of the block */
+    readonly slot: string;
+    /** True if the transaction used this nonce; false if it advanced the account past it */
+    readonly carriedNonce: boolean;
+    /** Names of the nodes that return the transaction */
+    readonly nodes: readonly string[];
+    /** Order of the question: a later question has a greater number */
+    readonly order: number;
+  } | null;
+  /** Status of the signature on each node */
+  readonly statuses: readonly StatusAnswer[];
+  /** Nodes that confirm the outcome that another node reports as finalized */
+  readonly outcomeConfirmedBy: readonly string[];
+  /** Nodes among them that report a charged fee; a transaction without a fee has not run */
+  readonly chargedBy: readonly string[];
+}
+
+export interface AuditDifference {
+  /** Signature of the transaction in base58 */
+  readonly signature: string;
+  /** Slot of the block */
+  readonly slot: string;
+  /** The wallet for SOL, else a token account */
+  readonly account: string;
+  /** `SOL` or the address of a mint */
+  readonly asset: string;
+  /** Base units that arrived on chain; null if none did */
+  readonly chain: string | null;
+  /** Base units in the database; null if it had no such deposit */
+  readonly record: string | null;
+  /** Whether the audit corrected the database */
+  readonly repaired: boolean;
+}
+
+export interface AuditReport {
+  /** Number of transactions examined */
+  readonly transactions: number;
+  /** Deposits that differ between the chain and the database; at most 100 */
+  readonly differences: readonly AuditDifference[];
+  /** Total number of differences */
+  readonly found: number;
+  /** Number of differences that are not repaired */
+  readonly remaining: number;
+  /** Number of transactions that no quorum of nodes returned; 0 for a complete audit */
+  readonly unread: number;
+}
+
+export interface Backfill {
+  /** Number of the backfill */
+  readonly id: string;
+  /** Address whose history is read; null: all wallets, by the blocks */
+  readonly address: string | null;
+  /** First slot */
+  readonly from: string;
+  /** Last slot */
+  readonly to: string;
+  /** Whether missing deposits are recorded */
+  readonly repair: boolean;
+  /** Name of the API key or operator that requested the backfill */
+  readonly actor: string;
+  /** Reason for the backfill */
+  readonly reason: string;
+  /** `waiting`: the last try failed because of `trouble`; Sluice tries again. `given_up`: the backfill ended early because of `trouble`. `incomplete`: the backfill has ended, but nodes did not return the blocks of the slots in `unread`, or all of the history of the address */
+  readonly state: "reading" | "waiting" | "done" | "incomplete" | "given_up";
+  /** Slot up to which blocks are read, apart from gaps; null before the first block */
+  readonly readTo: string | null;
+  /** Number of blocks read */
+  readonly blocks: number;
+  /** Number of deposits found that differ from the database */
+  readonly found: number;
+  /** Slots of closed gaps whose blocks no node returned; empty until they were tried */
+  readonly unread: readonly {
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+  }[];
+  /** Result for an address; null until the backfill has ended */
+  readonly report: AuditReport | null;
+  /** Why the last try failed; null if it did not */
+  readonly trouble: string | null;
+  /** Time of the request */
+  readonly begunAt: string;
+  /** Time at which the backfill ended; null until then */
+  readonly endedAt: string | null;
+}
+
+export interface BackfillPage {
+  /** Newest first */
+  readonly backfills: readonly Backfill[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export interface BackfillRequest {
+  /** First slot */
+  readonly from: string;
+  /** Last slot; the scan must have passed it */
+  readonly to: string;
+  /** Reason for this action; stored for audits */
+  readonly reason: string;
+  /** Address of a watched wallet, to read its history; null: all wallets, by the blocks @default null */
+  readonly address?: string | null;
+  /** With an address: whether missing deposits are recorded; default false. Blocks: always true */
+  readonly repair?: boolean;
+}
+
+export interface ClosedAlert {
+  /** False if there was no such open alert */
+  readonly closed: boolean;
+}
+
+export interface ClosedAlerts {
+  /** Alerts that this request closed */
+  readonly alerts: readonly Alert[];
+}
+
+export interface Deposit {
+  /** Permanent id of the deposit. Use it as the idempotency key of your booking */
+  readonly id: string;
+  /** Signature of the transaction in base58 */
+  readonly signature: string;
+  /** Slot of the block */
+  readonly slot: string;
+  /** Hash of the block; null if no node has the block and only the transaction is known */
+  readonly blockhash: string | null;
+  /** Time of the block as the nodes report it; null if unknown */
+  readonly blockTime: string | null;
+  /** Account that received the deposit: the wallet for SOL, else its token account */
+  readonly account: string;
+  /** Deposit address */
+  readonly wallet: string;
+  /** Your id of the user who had the address when the deposit arrived; null if it had no user */
+  readonly userRef: string | null;
+  /** `SOL` or the address of a mint */
+  readonly asset: string;
+  /** Base units received */
+  readonly amount: string;
+  /** State of the deposit. Book a deposit only when it is `final` */
+  readonly state: DepositState;
+  /** Why the deposit is not credited. For a pending deposit: why it will not be credited, as reported by one node. Else null */
+  readonly reason: "nested_token_account" | "owner_changed" | "not_associated_account" | "asset_changed" | "unknown_mint" | "deposits_off" | "below_minimum" | "internal" | "hot_wallet" | null;
+  /** URL of the transaction in a block explorer */
+  readonly explorerUrl: string;
+}
+
+export interface DepositAddress {
+  /** Address of the wallet in base58 */
+  readonly address: string;
+  /** Derivation path of its key, for the system that holds the keys */
+  readonly path: string;
+  /** State of the address; only a `free` address can be assigned */
+  readonly state: "auditing" | "free" | "assigned" | "used" | "withheld";
+  /** Your id of its user; null until it is assigned */
+  readonly userRef: string | null;
+  /** Slot from which the address was audited before it became free; null if it was new when imported */
+  readonly since: string | null;
+  /** Time of the import */
+  readonly createdAt: string;
+  /** Time of the assignment; null until then */
+  readonly assignedAt: string | null;
+  /** Conditions that need attention but block nothing */
+  readonly warnings: readonly Warning[];
+}
+
+export interface DepositEvent {
+  /** Number of the event, from 1, in the order in which events became visible */
+  readonly sequence: string;
+  /** State that the deposit entered */
+  readonly kind: DepositState;
+  /** Time of the event */
+  readonly at: string;
+  /** The deposit at the time of the event */
+  readonly deposit: Deposit;
+}
+
+export interface DepositFeed {
+  /** Events after `after`, oldest first */
+  readonly events: readonly DepositEvent[];
+  /** Pass it as `after` to get the following events. If it equals the `after` of this request, there are none yet */
+  readonly next: string;
+}
+
+export interface DepositPage {
+  /** Newest first */
+  readonly deposits: readonly Deposit[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export type DepositState = "pending" | "final" | "dropped" | "not_credited";
+
+export interface EndedReconciliation {
+  /** Start of the pass */
+  readonly begunAt: string;
+  /** Number of comparisons; a wallet that was compared again counts again */
+  readonly wallets: number;
+  /** Number of accounts compared, each for SOL or a token */
+  readonly accounts: number;
+  /** Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference` */
+  readonly differences: number;
+  /** End of the pass */
+  readonly endedAt: string;
+}
+
+export interface ExplainedAttempt {
+  /** Number of the attempt, from 1 */
+  readonly n: number;
+  /** An attempt that is `prepared` or `signed` may still land */
+  readonly state: "prepared" | "signed" | "landed" | "failed" | "dead";
+  /** Transaction signature in base58; null until the attempt is signed */
+  readonly signature: string | null;
+  /** Blockhash of the transaction, or the value of its durable nonce */
+  readonly blockhash: string;
+  /** Slot of the block with the transaction; null until a block is stored */
+  readonly slot: string | null;
+  /** Current verdict. Only `dead` and some `failed` attempts are followed by another */
+  readonly verdict: "landed" | "failed" | "alive" | "dead" | "unknown";
+  /** Why the verdict is `unknown`, or the error of a `failed` transaction; else null */
+  readonly reason: string | null;
+  /** Evidence that a final verdict still needs */
+  readonly missing: readonly ({
+    /** Name of the node; null if it does not depend on one node */
+    readonly node: string | null;
+    /** Missing evidence, for display */
+    readonly what: string;
+  })[];
+  /** Node answers now, or those stored with the final verdict; null if no node could be asked, or none are stored */
+  readonly evidence: AttemptEvidence | null;
+}
+
+export interface Explanation {
+  /** Your id of the withdrawal */
+  readonly id: string;
+  /** Current status */
+  readonly status: WithdrawalStatus;
+  /** Reason for the current status; null if the status needs none */
+  readonly reason: StatusReason | null;
+  /** What the settlement waits for, for display */
+  readonly waitsFor: string;
+  /** Next step, for display */
+  readonly nextStep: string;
+  /** Attempt that may still land, else the last attempt; null if there is none */
+  readonly attempt: ExplainedAttempt | null;
+}
+
+export interface Health {
+  /** `ok` if every check below is true */
+  readonly status: "ok" | "unavailable";
+  /** Whether PostgreSQL responds */
+  readonly database: boolean;
+  /** Whether Temporal responds */
+  readonly temporal: boolean;
+}
+
+export interface HotWallet {
+  /** Address of the wallet in base58 */
+  readonly address: string;
+  /** Balances from which reconciliation starts; null until they are read */
+  readonly baseline: WalletBaseline | null;
+}
+
+export interface HotWallets {
+  /** Current and former hot wallets */
+  readonly hotWallets: readonly HotWallet[];
+}
+
+export interface NewWebhook {
+  /** https URL of a public host. Plain http and private hosts only with SLUICE_WEBHOOK_ALLOW_PRIVATE */
+  readonly url: string;
+  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+}
+
+export interface OpenReconciliation {
+  /** Start of the pass */
+  readonly begunAt: string;
+  /** Number of comparisons; a wallet that was compared again counts again */
+  readonly wallets: number;
+  /** Number of accounts compared, each for SOL or a token */
+  readonly accounts: number;
+  /** Number of accounts whose balance did not match the recorded changes; each raised the alert `balance_difference` */
+  readonly differences: number;
+  /** Last wallet of the previous round; the next round starts after it. Null before the first round */
+  readonly after: string | null;
+  /** Why the last round stopped early; null if it did not */
+  readonly haltedBecause: string | null;
+}
+
+export interface Pause {
+  /** `operator`, or the kind of the alert that began the pause */
+  readonly cause: string;
+  /** Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>` */
+  readonly scope: string;
+  /** Reason for the pause */
+  readonly reason: string;
+  /** Name of the API key, operator or process that paused */
+  readonly actor: string;
+  /** Start of the pause */
+  readonly since: string;
+}
+
+export interface Pauses {
+  /** Pauses; empty while no payment is paused */
+  readonly pauses: readonly Pause[];
+}
+
+export interface Payment {
+  /** `x402/<network>/<SHA-256 of the message>`; also the id of the Temporal workflow */
+  readonly id: string;
+  /** State of the sale: whether the payment has settled and the resource was served */
+  readonly state: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void";
+  /** Why the payment is `refundable` or `unmatched`; null in every other state */
+  readonly reason: string | null;
+  /** Transaction signature in base58; null until signed */
+  readonly signature: string | null;
+  /** The part of Sluice that settled the payment */
+  readonly seller: "gateway" | "facilitator";
+  /** Protocol of the payment: x402 version 2 or 1, or one of the two forms of the exchange interface */
+  readonly dialect: "v2" | "v1" | "example" | "submitted";
+  /** Wallet of the buyer */
+  readonly payer: string;
+  /** Network as a CAIP-2 id */
+  readonly network: string;
+  /** Address of the mint */
+  readonly asset: string;
+  /** Price in base units */
+  readonly amount: string;
+  /** Base units that the landed transaction transferred; null until it has landed */
+  readonly received: string | null;
+  /** Wallet of the seller */
+  readonly payTo: string;
+  /** Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled */
+  readonly route: string;
+  /** HTTP status of the upstream response; null until there is one */
+  readonly answerStatus: number | null;
+  /** Time at which a node first reported the transaction as confirmed; null until then */
+  readonly paidAt: string | null;
+  /** Time at which the response was stored, or the success was delivered; null until then */
+  readonly servedAt: string | null;
+  /** Time at which Sluice first received the payment */
+  readonly createdAt: string;
+}
+
+export interface PaymentPage {
+  /** Newest first */
+  readonly payments: readonly Payment[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export interface Problem {
+  /** A URN that ends in `code` */
+  readonly type: string;
+  /** Summary of this kind of error, for display */
+  readonly title: string;
+  /** HTTP status */
+  readonly status: number;
+  /** Explanation of this occurrence, for display */
+  readonly detail: string;
+  /** Stable identifier of the error, for programs */
+  readonly code: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Reconciliation {
+  /** Last complete pass; null until there is one */
+  readonly last: EndedReconciliation | null;
+  /** Current pass, which runs in hourly rounds; null between passes */
+  readonly open: OpenReconciliation | null;
+  /** Number of watched wallets: hot wallets and deposit addresses. An estimate above 100,000 */
+  readonly watched: number;
+  /** Number of wallets whose last comparison failed */
+  readonly unread: number;
+  /** Up to 100 of these wallets, longest first */
+  readonly longestUnread: readonly UnreadWallet[];
+}
+
+export type Scan = {
+  /** Last block that was linked, scanned and committed; null before the first */
+  readonly cursor: {
+    /** Slot */
+    readonly slot: string;
+    /** Blockhash */
+    readonly blockhash: string;
+    /** Block height */
+    readonly height: string;
+  } | null;
+  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  readonly tip: string | null;
+  /** Number of slots from the cursor to the tip */
+  readonly lag: string | null;
+  /** Speed in the newest report; null without a report and while paused */
+  readonly blocksPerSecond: number | null;
+  /** Time of the newest report; null without a report */
+  readonly at: string | null;
+  /** Ranges of blocks that no node returned, newest first */
+  readonly gaps: readonly ({
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    readonly state: "open" | "filled" | "closed";
+    /** Time at which the gap was found */
+    readonly openedAt: string;
+    /** Time at which the gap was closed or filled; null until then */
+    readonly endedAt: string | null;
+    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    readonly actor: string | null;
+    /** Reason for closing it; null if it was not closed */
+    readonly reason: string | null;
+    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    readonly readAt: string | null;
+  })[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
+  /** The scan makes progress */
+  readonly state: "starting" | "tail" | "catch-up";
+} | {
+  /** Last block that was linked, scanned and committed; null before the first */
+  readonly cursor: {
+    /** Slot */
+    readonly slot: string;
+    /** Blockhash */
+    readonly blockhash: string;
+    /** Block height */
+    readonly height: string;
+  } | null;
+  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  readonly tip: string | null;
+  /** Number of slots from the cursor to the tip */
+  readonly lag: string | null;
+  /** Speed in the newest report; null without a report and while paused */
+  readonly blocksPerSecond: number | null;
+  /** Time of the newest report; null without a report */
+  readonly at: string | null;
+  /** Ranges of blocks that no node returned, newest first */
+  readonly gaps: readonly ({
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    readonly state: "open" | "filled" | "closed";
+    /** Time at which the gap was found */
+    readonly openedAt: string;
+    /** Time at which the gap was closed or filled; null until then */
+    readonly endedAt: string | null;
+    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    readonly actor: string | null;
+    /** Reason for closing it; null if it was not closed */
+    readonly reason: string | null;
+    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    readonly readAt: string | null;
+  })[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
+  /** Why the scan is stopped, for display */
+  readonly reason: string;
+  /** Time since which the scan is stopped */
+  readonly since: string;
+  /** The scan is stopped until nodes recover or an operator acts */
+  readonly state: "waiting" | "stopped";
+} | {
+  /** Last block that was linked, scanned and committed; null before the first */
+  readonly cursor: {
+    /** Slot */
+    readonly slot: string;
+    /** Blockhash */
+    readonly blockhash: string;
+    /** Block height */
+    readonly height: string;
+  } | null;
+  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  readonly tip: string | null;
+  /** Number of slots from the cursor to the tip */
+  readonly lag: string | null;
+  /** Speed in the newest report; null without a report and while paused */
+  readonly blocksPerSecond: number | null;
+  /** Time of the newest report; null without a report */
+  readonly at: string | null;
+  /** Ranges of blocks that no node returned, newest first */
+  readonly gaps: readonly ({
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    readonly state: "open" | "filled" | "closed";
+    /** Time at which the gap was found */
+    readonly openedAt: string;
+    /** Time at which the gap was closed or filled; null until then */
+    readonly endedAt: string | null;
+    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    readonly actor: string | null;
+    /** Reason for closing it; null if it was not closed */
+    readonly reason: string | null;
+    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    readonly readAt: string | null;
+  })[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
+  /** Why the scan is stopped, for display */
+  readonly reason: string;
+  /** Time since which the scan is stopped */
+  readonly since: string;
+  /** An operator paused the scan */
+  readonly state: "paused";
+  /** Name of the API key or operator that paused the scan */
+  readonly actor: string;
+} | {
+  /** Last block that was linked, scanned and committed; null before the first */
+  readonly cursor: {
+    /** Slot */
+    readonly slot: string;
+    /** Blockhash */
+    readonly blockhash: string;
+    /** Block height */
+    readonly height: string;
+  } | null;
+  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  readonly tip: string | null;
+  /** Number of slots from the cursor to the tip */
+  readonly lag: string | null;
+  /** Speed in the newest report; null without a report and while paused */
+  readonly blocksPerSecond: number | null;
+  /** Time of the newest report; null without a report */
+  readonly at: string | null;
+  /** Ranges of blocks that no node returned, newest first */
+  readonly gaps: readonly ({
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    readonly state: "open" | "filled" | "closed";
+    /** Time at which the gap was found */
+    readonly openedAt: string;
+    /** Time at which the gap was closed or filled; null until then */
+    readonly endedAt: string | null;
+    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    readonly actor: string | null;
+    /** Reason for closing it; null if it was not closed */
+    readonly reason: string | null;
+    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    readonly readAt: string | null;
+  })[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
+  /** Why the scan is stopped, for display */
+  readonly reason: string;
+  /** Time since which the scan is stopped */
+  readonly since: string;
+  /** No node returns blocks that exist, or nodes return blocks that are not linked */
+  readonly state: "gap";
+  /** Slots of the missing blocks */
+  readonly gap: {
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+  };
+} | {
+  /** Last block that was linked, scanned and committed; null before the first */
+  readonly cursor: {
+    /** Slot */
+    readonly slot: string;
+    /** Blockhash */
+    readonly blockhash: string;
+    /** Block height */
+    readonly height: string;
+  } | null;
+  /** Newest slot that a quorum of nodes has finalized, from the last report of a worker; null without a report */
+  readonly tip: string | null;
+  /** Number of slots from the cursor to the tip */
+  readonly lag: string | null;
+  /** Speed in the newest report; null without a report and while paused */
+  readonly blocksPerSecond: number | null;
+  /** Time of the newest report; null without a report */
+  readonly at: string | null;
+  /** Ranges of blocks that no node returned, newest first */
+  readonly gaps: readonly ({
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+    /** `open`: the gap stops the scan. `closed`: an operator let the scan continue without these blocks */
+    readonly state: "open" | "filled" | "closed";
+    /** Time at which the gap was found */
+    readonly openedAt: string;
+    /** Time at which the gap was closed or filled; null until then */
+    readonly endedAt: string | null;
+    /** Name of the API key or operator that closed the gap; null if it was not closed */
+    readonly actor: string | null;
+    /** Reason for closing it; null if it was not closed */
+    readonly reason: string | null;
+    /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
+    readonly readAt: string | null;
+  })[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
+  /** No worker reports, or no worker has started the scan */
+  readonly state: "silent" | "absent";
+};
+
+export interface SettlementExplanation {
+  /** Asset, amount and destination of a withdrawal; null for other kinds */
+  readonly terms: {
+    /** `SOL` or the address of a mint */
+    readonly asset: string;
+    /** Base units that the hot wallet sends */
+    readonly amount: string;
+    /** Wallet of the receiver */
+    readonly destination: string;
+  } | null;
+  /** Id of the withdrawal; for every other kind `<kind>/<subject>` */
+  readonly id: string;
+  /** Kind of settlement, such as `withdrawal` or `nonce-create` */
+  readonly kind: string;
+  /** Subject of the settlement; unique within its kind */
+  readonly subject: string;
+  /** Current status */
+  readonly status: SettlementStatus;
+  /** Reason for the current status; null if the status needs none */
+  readonly reason: StatusReason | null;
+  /** Signature of the newest signed attempt in base58; null until one is signed */
+  readonly signature: string | null;
+  /** Id of the Temporal workflow of the settlement */
+  readonly workflowId: string;
+  /** Time of creation */
+  readonly createdAt: string;
+  /** Time of the last change */
+  readonly updatedAt: string;
+  /** What the settlement waits for, for display */
+  readonly waitsFor: string;
+  /** Next step, for display */
+  readonly nextStep: string;
+  /** Attempt that may still land, else the last attempt; null if there is none */
+  readonly attempt: ExplainedAttempt | null;
+  /** All attempts, oldest first */
+  readonly attempts: readonly Attempt[];
+  /** Open alerts about this settlement, newest first */
+  readonly alerts: readonly ({
+    /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
+    readonly position: string;
+    /** Kind of alert */
+    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
+    /** Explanation, for display */
+    readonly message: string;
+    /** Time at which the alert was raised */
+    readonly raisedAt: string;
+  })[];
+}
+
+export interface SettlementPage {
+  /** Newest first */
+  readonly settlements: readonly SettlementView[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export type SettlementStatus = "requested" | "awaiting_confirmation" | "awaiting_funds" | "preparing" | "sending" | "confirmed" | "finalized" | "rejected" | "cancelled" | "failed" | "dead" | "held";
+
+export interface SettlementView {
+  /** Id of the withdrawal; for every other kind `<kind>/<subject>` */
+  readonly id: string;
+  /** Kind of settlement, such as `withdrawal` or `nonce-create` */
+  readonly kind: string;
+  /** Subject of the settlement; unique within its kind */
+  readonly subject: string;
+  /** Current status */
+  readonly status: SettlementStatus;
+  /** Reason for the current status; null if the status needs none */
+  readonly reason: StatusReason | null;
+  /** Signature of the newest signed attempt in base58; null until one is signed */
+  readonly signature: string | null;
+  /** Id of the Temporal workflow of the settlement */
+  readonly workflowId: string;
+  /** Time of creation */
+  readonly createdAt: string;
+  /** Time of the last change */
+  readonly updatedAt: string;
+}
+
+/** A finalized block, and the nodes that return it with this slot, hash and height */
+export interface ShownBlock {
+  /** Slot */
+  readonly slot: string;
+  /** Blockhash */
+  readonly blockhash: string;
+  /** Block height */
+  readonly height: string;
+  /** Names of the nodes that return this block */
+  readonly nodes: readonly string[];
+}
+
+export interface StatusAnswer {
+  /** Name of the node */
+  readonly node: string;
+  /** Order of the question: a later question has a greater number */
+  readonly order: number;
+  /** Status of the signature on the node */
+  readonly seen: "absent" | "processed" | "confirmed" | "finalized" | "unreadable";
+  /** Slot of the block with the transaction; null if there is none */
+  readonly slot: string | null;
+  /** Error of the transaction, or why the answer cannot be read; else null */
+  readonly error: string | null;
+  /** Slot of the node when it answered; null if unknown */
+  readonly atSlot: string | null;
+  /** First block of the history in which the node did not find the transaction; else null */
+  readonly historyFrom: string | null;
+}
+
+export interface StatusReason {
+  /** Stable identifier of the reason, for programs */
+  readonly code: string;
+  /** Explanation, for display */
+  readonly message: string;
+}
+
+export interface TokenAccount {
+  /** Deposit address */
+  readonly address: string;
+  /** `SOL` or the address of the mint */
+  readonly mint: string;
+  /** Token program of the mint; null for SOL */
+  readonly program: string | null;
+  /** Associated token account that receives the token; null for SOL, which the address itself receives */
+  readonly tokenAccount: string | null;
+  /** Whether deposits of the asset are credited */
+  readonly depositsOn: boolean;
+}
+
+export interface UnreadWallet {
+  /** Address of the wallet */
+  readonly wallet: string;
+  /** Why it could not be compared */
+  readonly reason: string;
+  /** Time since which the wallet could not be compared */
+  readonly since: string;
+  /** Time of the last try */
+  readonly askedAt: string;
+}
+
+export interface WalletBaseline {
+  /** Finalized slot of these balances */
+  readonly slot: string;
+  /** Time at which the baseline was stored */
+  readonly takenAt: string;
+  /** Balances of the wallet; SOL is always included */
+  readonly balances: readonly {
+    /** The wallet for SOL, else a token account */
+    readonly account: string;
+    /** `SOL` or the address of a mint */
+    readonly asset: string;
+    /** Base units */
+    readonly amount: string;
+  }[];
+}
+
+export interface Warning {
+  /** Stable identifier of the warning, for programs */
+  readonly code: string;
+  /** Explanation, for display */
+  readonly message: string;
+}
+
+export interface Webhook {
+  /** Id of the endpoint, `wh_…` */
+  readonly id: string;
+  /** URL that receives the events */
+  readonly url: string;
+  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  /** Why the endpoint is disabled; null if it is enabled */
+  readonly disabledBecause: string | null;
+  /** Time until which the previous secret also signs; null if it does not */
+  readonly previousSecretUntil: string | null;
+  /** Time of creation */
+  readonly createdAt: string;
+}
+
+export interface WebhookDelivery {
+  /** Id of the event, sent as `webhook-id` with each try */
+  readonly event: string;
+  /** Event type */
+  readonly type: "deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed";
+  /** Subject of the event; events of one subject are delivered in order */
+  readonly entity: string;
+  /** State of the delivery; a `dead` delivery is tried again only after a replay */
+  readonly state: "waiting" | "delivered" | "dead";
+  /** Number of tries */
+  readonly attempts: number;
+  /** Error of the last failed try; null if there is none */
+  readonly lastError: string | null;
+  /** Time of the event */
+  readonly createdAt: string;
+  /** Time of the delivery, or of the last try of a `dead` delivery; null while it waits */
+  readonly settledAt: string | null;
+}
+
+export interface WebhookDeliveryPage {
+  /** Newest first */
+  readonly deliveries: readonly WebhookDelivery[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export interface WebhookWithBacklog {
+  /** Id of the endpoint, `wh_…` */
+  readonly id: string;
+  /** URL that receives the events */
+  readonly url: string;
+  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  /** Why the endpoint is disabled; null if it is enabled */
+  readonly disabledBecause: string | null;
+  /** Time until which the previous secret also signs; null if it does not */
+  readonly previousSecretUntil: string | null;
+  /** Time of creation */
+  readonly createdAt: string;
+  /** Number of undelivered events; counted up to 100,000 */
+  readonly waiting: number;
+  /** Number of deliveries in state `dead` */
+  readonly dead: number;
+  /** Error of the newest failed try of an undelivered event; null if there is none */
+  readonly lastError: string | null;
+}
+
+export interface WebhookWithSecret {
+  /** Id of the endpoint, `wh_…` */
+  readonly id: string;
+  /** URL that receives the events */
+  readonly url: string;
+  /** Event types, groups such as `withdrawal.*`, or `*` for all */
+  readonly events: readonly ("deposit.pending" | "deposit.final" | "deposit.dropped" | "deposit.not_credited" | "withdrawal.awaiting_confirmation" | "withdrawal.awaiting_funds" | "withdrawal.sending" | "withdrawal.confirmed" | "withdrawal.finalized" | "withdrawal.rejected" | "withdrawal.cancelled" | "withdrawal.failed" | "withdrawal.held" | "alert.raised" | "alert.closed" | "deposit.*" | "withdrawal.*" | "alert.*" | "*")[];
+  /** Why the endpoint is disabled; null if it is enabled */
+  readonly disabledBecause: string | null;
+  /** Time until which the previous secret also signs; null if it does not */
+  readonly previousSecretUntil: string | null;
+  /** Time of creation */
+  readonly createdAt: string;
+  /** Signing secret, only in this response; null if no new secret was created */
+  readonly secret: string | null;
+}
+
+export interface Webhooks {
+  /** Oldest first */
+  readonly webhooks: readonly WebhookWithBacklog[];
+}
+
+export interface Withdrawal {
+  /** Your id of the withdrawal */
+  readonly id: string;
+  /** Current status */
+  readonly status: WithdrawalStatus;
+  /** Reason for the current status; null if the status needs none */
+  readonly reason: StatusReason | null;
+  /** `SOL` or the address of a mint */
+  readonly asset: string;
+  /** Base units that the hot wallet sends */
+  readonly amount: string;
+  /** Wallet of the receiver */
+  readonly destination: string;
+  /** Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized */
+  readonly amountReceived: string | null;
+  /** Whether a wallet without funds is paid without a confirmation */
+  readonly acceptEmptyWallet: boolean;
+  /** Memo of the transaction; null if there is none */
+  readonly memo: string | null;
+  /** Whether the customer has confirmed the destination */
+  readonly confirmedByCustomer: boolean;
+  /** Id of the Temporal workflow that pays the withdrawal */
+  readonly workflowId: string;
+  /** Time of creation */
+  readonly createdAt: string;
+  /** Time of the last change */
+  readonly updatedAt: string;
+  /** Paths on this API */
+  readonly links: {
+    /** The withdrawal */
+    readonly self: string;
+    /** POST: confirm the destination */
+    readonly confirm: string;
+    /** POST: cancel the withdrawal */
+    readonly cancel: string;
+  };
+  /** Oldest first */
+  readonly attempts: readonly Attempt[];
+}
+
+export interface WithdrawalPage {
+  /** Newest first */
+  readonly withdrawals: readonly WithdrawalSummary[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export type WithdrawalStatus = "requested" | "awaiting_confirmation" | "awaiting_funds" | "preparing" | "sending" | "confirmed" | "finalized" | "rejected" | "cancelled" | "failed" | "held";
+
+export interface WithdrawalSummary {
+  /** Your id of the withdrawal */
+  readonly id: string;
+  /** Current status */
+  readonly status: WithdrawalStatus;
+  /** Reason for the current status; null if the status needs none */
+  readonly reason: StatusReason | null;
+  /** `SOL` or the address of a mint */
+  readonly asset: string;
+  /** Base units that the hot wallet sends */
+  readonly amount: string;
+  /** Wallet of the receiver */
+  readonly destination: string;
+  /** Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized */
+  readonly amountReceived: string | null;
+  /** Whether a wallet without funds is paid without a confirmation */
+  readonly acceptEmptyWallet: boolean;
+  /** Memo of the transaction; null if there is none */
+  readonly memo: string | null;
+  /** Whether the customer has confirmed the destination */
+  readonly confirmedByCustomer: boolean;
+  /** Id of the Temporal workflow that pays the withdrawal */
+  readonly workflowId: string;
+  /** Time of creation */
+  readonly createdAt: string;
+  /** Time of the last change */
+  readonly updatedAt: string;
+  /** Paths on this API */
+  readonly links: {
+    /** The withdrawal */
+    readonly self: string;
+    /** POST: confirm the destination */
+    readonly confirm: string;
+    /** POST: cancel the withdrawal */
+    readonly cancel: string;
+  };
+}
+
+export interface WithdrawalTerms {
+  /** Your id of this withdrawal. It is permanent: one id is paid at most once */
+  readonly id: string;
+  /** `SOL` or the address of a mint */
+  readonly asset: string;
+  /** Base units (lamports, or the token’s smallest unit) as a decimal string, 1 to 2^64-1 */
+  readonly amount: string;
+  /** Wallet of the receiver, 32 bytes in base58; never a token account */
+  readonly destination: string;
+  /** Pay a wallet without funds without waiting for a confirmation @default false */
+  readonly acceptEmptyWallet?: boolean;
+  /** Memo of the transaction, 1 to 200 bytes of UTF-8; public on chain */
+  readonly memo?: string;
+}

@@ -1,0 +1,65 @@
+import type { ScanReport } from '../../domain/scan.ts';
+import type { NodePool } from '../../solana/rpc/pool.ts';
+import type { BrokenLink } from '../../solana/scan/chain-reader.ts';
+import { finalizedTip } from '../../solana/scan/frontier.ts';
+import { describeVersions } from '../../solana/scan/header-quorum.ts';
+import type { Step } from './scanner.ts';
+
+export interface SlowRead {
+  /** Milliseconds after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
+  readonly slowMs?: number;
+}
+
+/** Milliseconds between two reports of the same state. */
+export const REPORT_EVERY_MS = 2_000;
+
+const COMPARE =
+  'One of these hashes is false: compare both slots with another provider, and replace the nodes that return the false hash';
+
+function describeParent({ child, nodes }: BrokenLink): string {
+  const { slot, blockhash, parentSlot, previousBlockhash, height } = child;
+  return `block ${blockhash} of slot ${slot} (from ${nodes.join(', ')}) names block ${previousBlockhash} (height ${height - 1n}) in slot ${parentSlot} as its parent`;
+}
+
+export function reportOf(step: Step): ScanReport {
+  const { cursor, tip } = step;
+  switch (step.stand) {
+    case 'goes on':
+      return { state: 'tail', tip, reason: null };
+    case 'idle':
+      return tip <= cursor.slot
+        ? { state: 'tail', tip, reason: null }
+        : { state: 'waiting', tip, reason: `no quorum of nodes agrees on a block above slot ${cursor.slot}` };
+    case 'gap': {
+      const { from, to } = step.gap;
+      const reason =
+        step.link.shown.length === 0
+          ? `no node shows the blocks from slot ${from} to ${to}`
+          : `${describeParent(step.link)}; in slot ${to} nodes show another block (${describeVersions(step.link.shown)}). ${COMPARE}`;
+      return { state: 'gap', tip, reason };
+    }
+    case 'lost':
+      return {
+        state: 'stopped',
+        tip,
+        reason: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has read: ${describeParent(step.link)}. ${COMPARE}`,
+      };
+  }
+}
+
+/** Shows failed side tasks as a waiting scan, although blocks are still read. */
+export function withDefects(report: ScanReport, defects: ReadonlyMap<string, string>): ScanReport {
+  const [first] = defects;
+  if (first === undefined || report.reason !== null) return report;
+  return { state: 'waiting', tip: report.tip, reason: first.join(': ') };
+}
+
+export function slowReport(tip: bigint | null, waitedMs: number): ScanReport {
+  const reason = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
+  return { state: 'waiting', tip, reason };
+}
+
+/** Finalized slot of a quorum, or null. An earlier tip would give a wrong lag. */
+export function tipOrNull(pool: NodePool): Promise<bigint | null> {
+  return finalizedTip(pool).catch(() => null);
+}

@@ -1,0 +1,88 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Page, PageRequest } from '../ledger/page.ts';
+import { nextCursor, pageQuery, problems } from './schemas.ts';
+
+type Given<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+interface Description {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+}
+
+interface Route<Result, Params, Query, Body> extends Description {
+  readonly params?: Params;
+  readonly querystring?: Query;
+  readonly body?: Body;
+  readonly bodyLimit?: number;
+  readonly response: Result;
+  /** `caller` is the name of the API key. */
+  readonly handler: (request: {
+    readonly params: Given<Params>;
+    readonly query: Given<Query>;
+    readonly body: Given<Body>;
+    readonly caller: string;
+  }) => Promise<z.input<Result>> | z.input<Result>;
+}
+
+/**
+ * Adds a route. `response` picks the fields of the handler's result, and converts bigint and Date: a handler may return
+ * rows of the database.
+ */
+export function route<
+  Result extends z.ZodType,
+  Params extends z.ZodType | undefined = undefined,
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(
+  app: FastifyInstance,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  url: string,
+  { response, bodyLimit, handler, ...schema }: Route<Result, Params, Query, Body>,
+): void {
+  app.route({
+    method,
+    url,
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    schema: { ...schema, response: { 200: response, ...problems } },
+    handler: async ({ params, query, body, caller }) =>
+      handler({
+        params: params as Given<Params>,
+        query: query as Given<Query>,
+        body: body as Given<Body>,
+        caller,
+      }),
+  });
+}
+
+/** The schema of a page, with its items in the field `name`. */
+export function pageOf<Item extends z.ZodType>(id: string, name: string, item: Item) {
+  return z.object({ [name]: z.array(item).readonly().describe('Newest first'), nextCursor }).meta({ id });
+}
+
+interface List<Item extends z.ZodType, Filter extends z.ZodRawShape> extends Description {
+  /** Id of the schema of a page. */
+  readonly page: string;
+  /** Field of the items. */
+  readonly name: string;
+  readonly item: Item;
+  readonly filter: Filter;
+  readonly find: (query: z.output<z.ZodObject<Filter>> & PageRequest) => Promise<Page<z.input<Item>>>;
+}
+
+/** Adds the route of a list in pages, newest first. */
+export function listRoute<Item extends z.ZodType, Filter extends z.ZodRawShape>(
+  app: FastifyInstance,
+  url: string,
+  { page, name, item, filter, find, ...description }: List<Item, Filter>,
+): void {
+  const querystring = z.strictObject({ ...filter, ...pageQuery });
+  const response: z.ZodType = pageOf(page, name, item);
+  const handler = async ({ query }: { readonly query: unknown }) => {
+    const { rows, nextCursor: next } = await find(query as Parameters<typeof find>[0]);
+    return { [name]: rows, nextCursor: next };
+  };
+  route(app, 'GET', url, { ...description, querystring, response, handler });
+}

@@ -1,0 +1,78 @@
+import { base58, base64 } from '@scure/base';
+import { DomainError } from '../domain/errors.ts';
+import type { SigningTask } from '../domain/steps.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { AttemptRow, NewAttempt } from '../ledger/settlements/attempts.ts';
+import type { SettlementRow } from '../ledger/settlements/settlements.ts';
+import { verifySignature } from '../signing/ed25519.ts';
+import type { Kind } from './kind.ts';
+
+/** The attempt with this fee payer's signature, or with the signature that was stored first. */
+export async function signedAttempt(
+  ledger: Ledger,
+  id: string,
+  n: number,
+  signature: string,
+): Promise<AttemptRow> {
+  const stored = await ledger.attempts.get(id, n);
+  if (stored.signature !== null && stored.signature !== signature && !isSigned(stored, signature))
+    throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`, {
+      settlementId: id,
+      n,
+    });
+  const attempt = stored.state === 'prepared' ? await storeBytes(ledger, stored, signature) : stored;
+  if (attempt.state === 'prepared' && attempt.signature !== null)
+    throw new DomainError('IllegalTransition', `attempt ${id}/${n} is not signed by all of its signers`);
+  return attempt;
+}
+
+async function storeBytes(ledger: Ledger, attempt: AttemptRow, signature: string): Promise<AttemptRow> {
+  const { settlementId, n, signers } = attempt;
+  if (!isSigned(attempt, signature)) {
+    throw new DomainError(
+      'SigningRefused',
+      `the signature for ${settlementId}/${n} is not one of ${signers[0]}`,
+    );
+  }
+  return ledger.attempts.storeSignature(settlementId, n, signature);
+}
+
+/** Accepts any valid signature of the fee payer: it may differ at each signing, and the stored one counts. */
+function isSigned(attempt: AttemptRow, signature: string): boolean {
+  return signerOf(attempt, signature) === attempt.signers[0];
+}
+
+/** The signer of the attempt whose signature (base58) this is, or undefined. */
+export function signerOf(
+  { message, signers }: Pick<AttemptRow, 'message' | 'signers'>,
+  signature: string,
+): string | undefined {
+  const [bytes, signed] = [base64.decode(message), base58.decode(signature)];
+  return signers.find((signer) => verifySignature(signer, bytes, signed));
+}
+
+/** Signs with a key of this process. Throws SigningRefused. */
+export type SignHere = (task: SigningTask) => Promise<{ readonly signature: string }>;
+
+/**
+ * Adds the signatures of this process to the attempt, so that it is stored signed, which saves a database transaction.
+ * If PostgreSQL refuses the attempt, for example during a pause, the signatures are dropped and no node receives them.
+ */
+export async function signedHere(
+  kind: Pick<Kind, 'tasks'>,
+  settlement: SettlementRow,
+  attempt: NewAttempt,
+  sign: SignHere,
+): Promise<NewAttempt> {
+  let { signatures = attempt.signers.map(() => null) } = attempt;
+  if (!signatures.includes(null)) return attempt;
+  const [signature = null] = signatures;
+  const tasks = (await kind.tasks?.(settlement, { ...attempt, signatures, signature })) ?? [];
+  for (const task of tasks) {
+    const { signature: made } = await sign(task);
+    const place = attempt.signers.indexOf(signerOf(attempt, made) ?? '');
+    if (place < 0) throw new DomainError('SigningRefused', `key ${task.key} is not one of its signers`);
+    signatures = signatures.with(place, made);
+  }
+  return { ...attempt, signatures, isSignedHere: true };
+}

@@ -1,0 +1,55 @@
+import { DomainError } from '../../domain/errors.ts';
+import { isLoopback } from '../../domain/loopback.ts';
+
+/** Throws NoHealthyNode for URLs that cannot form a pool: none, duplicates, or a single one not on loopback. */
+export function checkUrls(urls: readonly string[]): void {
+  if (urls.length === 0) throw new DomainError('NoHealthyNode', 'no RPC node is configured');
+  if (urls.length === 1 && !urls.every(isLoopback)) {
+    throw new DomainError('NoHealthyNode', 'one RPC node serves only on loopback: configure at least two');
+  }
+  // One node must not confirm its own answers.
+  const distinct = new Set(urls.map((url) => new URL(url).href));
+  if (distinct.size < urls.length) {
+    throw new DomainError('NoHealthyNode', 'the same RPC node is configured twice');
+  }
+}
+
+/** Node names: the host only, because paths and queries contain API keys; numbered if several URLs share a host. */
+export function nodeNames(urls: readonly string[]): string[] {
+  const hosts = urls.map((url) => new URL(url).host);
+  return hosts.map((host, index) =>
+    hosts.indexOf(host) === hosts.lastIndexOf(host) ? host : `${host}#${index + 1}`,
+  );
+}
+
+/** Second levels of country domains, as `co` in `co.uk`. No public suffix list: a wrong guess costs one warning. */
+const SECOND_LEVELS: ReadonlySet<string> = new Set([
+  'ac',
+  'co',
+  'com',
+  'edu',
+  'go',
+  'gov',
+  'ne',
+  'net',
+  'or',
+  'org',
+]);
+
+/** The registered domain of a node name (`host:port#2`); null for an IP address and a name without a dot. */
+function registrableDomain(node: string): string | null {
+  const host = node.replace(/#\d+$/, '').replace(/:\d+$/, '').toLowerCase();
+  const labels = host.split('.').filter((label) => label !== '');
+  const [top = '', second = ''] = labels.toReversed();
+  if (labels.length < 2 || !/^[a-z]/.test(top) || host.startsWith('[')) return null;
+  return labels.slice(top.length === 2 && SECOND_LEVELS.has(second) ? -3 : -2).join('.');
+}
+
+export function sharedDomains(nodes: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const by = new Map<string, string[]>();
+  for (const node of nodes) {
+    const domain = registrableDomain(node);
+    if (domain !== null) by.set(domain, [...(by.get(domain) ?? []), node]);
+  }
+  return new Map([...by].filter(([, group]) => group.length > 1));
+}

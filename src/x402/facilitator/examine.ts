@@ -1,0 +1,137 @@
+import { base64 } from '@scure/base';
+import { isAddress } from '../../domain/address.ts';
+import { parseAmount } from '../../domain/amount.ts';
+import { isDomainError, messageOf } from '../../domain/errors.ts';
+import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
+import { TOKEN_PROGRAM } from '../../solana/tx/programs.ts';
+import { readSigned } from '../../solana/tx/signed-transaction.ts';
+import type { Network } from '../networks.ts';
+import type { CheckedPayment } from '../purchase.ts';
+import { ataOf, checkExact } from '../rules/exact.ts';
+import { mintRefusal } from '../rules/mint-policy.ts';
+import { BrokenRule, REASONS, refuse } from '../rules/reasons.ts';
+import type { Refused, Terms } from '../terms.ts';
+import type { FacilitatorDeps } from './facilitator.ts';
+import type { FacilitatorRequest, Requirements } from './request.ts';
+
+export type RefusedPayment = { readonly kind: 'refused' } & Refused;
+
+type ExaminerDeps = Pick<FacilitatorDeps, 'chain' | 'network' | 'limits' | 'tokenPolicy' | 'managed'>;
+
+/** Becomes `unexpected_verify_error` or `unexpected_settle_error`: nothing was done, and the caller may retry. */
+export const UNAVAILABLE = 'unavailable';
+const INVALID = 'invalid_payment_requirements';
+
+/** Mint extensions can change. The check of the received amount does not depend on this cache. */
+const MINT_KEPT_MS = 180_000;
+/** 1232 bytes in base64. */
+const LONGEST_TRANSACTION = 1_644;
+
+/** The local rules of scheme `exact`. Reads only the mint from the chain, at most once in three minutes. */
+export class Examiner {
+  readonly #deps: ExaminerDeps;
+  readonly #mints = new TtlCache<MintInfo>(MINT_KEPT_MS);
+
+  constructor(deps: ExaminerDeps) {
+    this.#deps = deps;
+  }
+
+  async examine(
+    request: FacilitatorRequest,
+  ): Promise<{ readonly kind: 'checked'; readonly order: CheckedPayment } | RefusedPayment> {
+    const { network, managed } = this.#deps;
+    try {
+      checkScheme(request, network);
+      const asked = readTerms(request.requirements, network, managed);
+      const wire = readTransaction(request.transaction);
+      const { program, decimals } = await this.#mintOf(asked.asset, wire);
+      const tokenAccount =
+        ataOf(asked.payTo, asked.asset, program) ??
+        refuse(INVALID, `${asked.payTo} cannot own an associated token account`);
+      const terms = { ...asked, tokenProgram: program, decimals, tokenAccount };
+      const checked = checkExact(wire, terms, this.#deps);
+      if (!checked.ok) return { ...checked, kind: 'refused' };
+      const { dialect } = request;
+      return { kind: 'checked', order: { dialect, wire, terms, payment: checked.payment } };
+    } catch (error) {
+      if (!(error instanceof BrokenRule)) throw error;
+      return { kind: 'refused', reason: error.reason, message: error.message, payer: null };
+    }
+  }
+
+  /** A transaction without the mint's address breaks the rules for any mint, so no node is called. */
+  async #mintOf(asset: string, wire: Uint8Array): Promise<Pick<MintInfo, 'program' | 'decimals'>> {
+    if (readSigned(wire)?.accounts.includes(asset) !== true) return { program: TOKEN_PROGRAM, decimals: 0 };
+    const { chain, tokenPolicy } = this.#deps;
+    const reading = this.#mints.get(asset, async () => {
+      const { accounts } = await chain.accounts([asset]);
+      return readMint(asset, accounts[0] ?? null);
+    });
+    const mint = await reading.catch((error: unknown) => {
+      if (isDomainError(error, 'AssetRejected')) refuse(INVALID, error.message);
+      return refuse(UNAVAILABLE, `the mint ${asset} cannot be read now: ${messageOf(error)}`);
+    });
+    const refusal = mintRefusal(mint, tokenPolicy);
+    return refusal === null ? mint : refuse(INVALID, `${asset}: ${refusal.message}`);
+  }
+}
+
+/** The requirements are of this facilitator, and those that the payment accepts. @throws BrokenRule */
+function checkScheme({ requirements, accepted, dialect }: FacilitatorRequest, network: Network): void {
+  if (requirements.scheme !== 'exact' || accepted.scheme !== 'exact')
+    refuse('unsupported_scheme', 'this facilitator supports the scheme "exact"');
+  const name = dialect === 'v1' ? network.v1 : network.caip2;
+  if (requirements.network !== name) refuse('invalid_network', `this facilitator settles on ${name}`);
+  if (accepted.network !== name)
+    refuse('invalid_exact_svm_network_mismatch', `the payment is for ${accepted.network}, not ${name}`);
+  if (dialect === 'v1') return;
+  for (const field of ['asset', 'amount', 'payTo'] as const)
+    if (accepted[field] !== requirements[field])
+      refuse(INVALID, `paymentPayload.accepted.${field} differs from paymentRequirements.${field}`);
+}
+
+/** The terms, without what is read from the chain. @throws BrokenRule */
+function readTerms(
+  { asset, amount, payTo, maxTimeoutSeconds, extra }: Requirements,
+  network: Network,
+  managed: readonly string[],
+): Omit<Terms, 'tokenProgram' | 'decimals' | 'tokenAccount'> {
+  const { feePayer, memo = null } = extra;
+  const wrong = [asset, payTo].find((address) => !isAddress(address));
+  if (wrong !== undefined) refuse(INVALID, `${JSON.stringify(wrong)} is not an address`);
+  const units = readAmount(amount);
+  if (typeof feePayer !== 'string')
+    refuse('invalid_exact_svm_payload_missing_fee_payer', 'extra.feePayer is missing');
+  if (!managed.includes(feePayer))
+    refuse(REASONS.feePayerNotManaged, `this facilitator does not sign for ${feePayer.slice(0, 44)}`);
+  if (memo !== null && !isMemo(memo)) refuse(INVALID, 'extra.memo must be a text that a memo can hold');
+  return { network, asset, amount: units, payTo, feePayer, maxTimeoutSeconds, memo };
+}
+
+function readAmount(text: string): bigint {
+  try {
+    return parseAmount(text, 'amount');
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+    refuse(INVALID, 'the amount must be base units, from 1 to 2^64-1, in decimal');
+  }
+}
+
+/** PostgreSQL JSON stores neither NUL nor lone surrogates. No transaction has room for a longer memo. */
+function isMemo(memo: unknown): memo is string {
+  return typeof memo === 'string' && memo.length <= 1_232 && memo.isWellFormed() && !memo.includes('\0');
+}
+
+/** @throws BrokenRule */
+function readTransaction(transaction: unknown): Uint8Array {
+  if (typeof transaction !== 'string')
+    refuse('invalid_exact_svm_payload_transaction', 'payload.transaction is missing');
+  if (transaction.length > LONGEST_TRANSACTION)
+    refuse(REASONS.undecodable, `payload.transaction has ${transaction.length} characters`);
+  try {
+    return base64.decode(transaction);
+  } catch {
+    refuse(REASONS.undecodable, 'payload.transaction is not standard base64');
+  }
+}

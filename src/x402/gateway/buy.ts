@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDomainError } from '../../domain/errors.ts';
+import type { PaymentRow } from '../../ledger/x402/payments.ts';
+import { getSignatureStatuses } from '../../solana/rpc/methods.ts';
+import { upstreamRequest } from '../obligation.ts';
+import { type Admission, admit, paymentRow, type Reached, signatureOf, simulate } from '../purchase.ts';
+import { storable } from '../upstream.ts';
+import { isSameCaller } from './callers.ts';
+import type { Flaw } from './check-proof.ts';
+import { boundsOf, deliver, LOOK_MS, settling, voided } from './deliver.ts';
+import type { Order, OutcomeOf, Sale, SaleDeps, SaleOutcome } from './sale.ts';
+
+/** Lease of the request that opens the payment. It covers the settlement and the upstream request. */
+const FIRST_LEASE_MS = 90_000;
+
+/** Settles a payment once and serves its resource once, however often it is presented. */
+export async function buy(deps: SaleDeps, order: Order): Promise<SaleOutcome> {
+  const { route, request, landedSlot, dialect } = order;
+  const admission = await admit(deps, order, route.id, async () =>
+    landedSlot === null ? simulateUnsent(deps, order) : { kind: 'admitted', slot: landedSlot },
+  );
+  // Another gateway may have settled it. Otherwise it may be copied from the chain: nothing binds it to this request.
+  if (admission.kind === 'landed')
+    return recordUnmatched(deps, order, 'it was on the chain before it was shown to this server');
+  if (admission.kind !== 'admitted') return admission;
+  const holder = randomUUID();
+  const row = paymentRow(order, admission.slot, saleRow(order));
+  const lease = { holder, ms: FIRST_LEASE_MS };
+  const opened = await deps.ledger.payments.open({ ...row, request, answer: route.answer, lease });
+  switch (opened.kind) {
+    case 'opened':
+      return buyFirst(deps, order, opened.payment, holder);
+    case 'known':
+      return buyAgain(deps, order, opened.payment);
+    case 'busy':
+      return settling(deps, opened.payment);
+    case 'identifier-taken':
+      if (dialect === 'submitted')
+        return recordUnmatched(deps, order, 'its quote has bought the request by another transaction');
+      return { kind: 'conflict', message: 'this payment identifier was used for another payment' };
+  }
+}
+
+/** A node may have the fully signed transaction although the simulation does not know it yet: it may be a copy. */
+async function simulateUnsent(deps: SaleDeps, order: Order): Promise<Admission> {
+  const simulated = await simulate(deps, order);
+  const { signature } = order.payment;
+  if (simulated.kind !== 'admitted' || signature === null) return simulated;
+  const answers = await deps.chain.pool.all((node) => getSignatureStatuses(node, [signature], false));
+  const isSent = answers.some(
+    ({ result }) => result.status === 'fulfilled' && (result.value.value[0] ?? null) !== null,
+  );
+  return isSent ? { kind: 'landed' } : simulated;
+}
+
+function saleRow({ route, requestHash, caller }: Order) {
+  return { seller: 'gateway' as const, route: route.id, requestHash, caller };
+}
+
+/** Records a payment of the buyer's own transaction that buys nothing. */
+export async function buyNothing(deps: SaleDeps, order: Order, flaw: Flaw): Promise<SaleOutcome> {
+  if (flaw.kind === 'late') return recordUnmatched(deps, order, 'it was shown after its quote had expired');
+  const { received, refusal } = flaw;
+  const { amount } = order.terms;
+  const reason = `${received} of ${amount} base units arrived: ${refusal.message}`;
+  const { payment, signature } = await recordUnmatched(deps, order, reason);
+  return received < amount && signature !== null
+    ? { kind: 'unmatched', payment, signature, received }
+    : refusal;
+}
+
+async function recordUnmatched(
+  { ledger }: SaleDeps,
+  order: Order,
+  reason: string,
+): Promise<OutcomeOf<'duplicate'>> {
+  const caller = { ...order.caller, identifier: null };
+  const row = paymentRow(order, order.landedSlot ?? 0n, saleRow({ ...order, caller }));
+  const payment = await ledger.payments.listUnmatched({ ...row, reason });
+  return { kind: 'duplicate', payment, signature: order.payment.signature };
+}
+
+/** Serves a recorded payment: only for the same request, and only to a caller with proof that is not on chain. */
+export async function buyAgain(deps: SaleDeps, sale: Sale, known: PaymentRow): Promise<SaleOutcome> {
+  const isForThis = known.seller === 'gateway' && known.requestHash === sale.requestHash;
+  if (!isForThis || !isSameCaller(known, sale.caller, Date.now()))
+    return { kind: 'duplicate', payment: known, signature: await signatureOf(deps.ledger, known) };
+  if (sale.route.flow === 'serve-first' && !(await isUpstreamDone(deps, known))) return settling(deps, known);
+  return settle(deps, sale, known, randomUUID());
+}
+
+async function buyFirst(
+  deps: SaleDeps,
+  order: Order,
+  payment: PaymentRow,
+  holder: string,
+): Promise<SaleOutcome> {
+  const cancelled = order.route.flow === 'serve-first' ? await callUpstream(deps, order, payment.id) : null;
+  const outcome = cancelled ?? (await settle(deps, order, payment, holder));
+  // The next request with this payment may serve it without waiting for the lease.
+  if (outcome.kind === 'settling' || outcome.kind === 'owed')
+    await deps.ledger.obligations.giveBack(payment.id, holder);
+  return outcome;
+}
+
+/** Calls the upstream before settlement, and stores its response. Null, or the outcome if nothing can be sold. */
+async function callUpstream(
+  { upstream, ledger }: SaleDeps,
+  { route, request }: Order,
+  id: string,
+): Promise<SaleOutcome | null> {
+  if (request === null) return null;
+  const answer = await upstream(upstreamRequest(request, id), boundsOf(route));
+  if (answer.kind === 'large') answer.discard();
+  const stored = answer.kind === 'none' ? null : storable(answer);
+  if (stored !== null && stored.status < 400) {
+    await ledger.obligations.hold(id, stored);
+    return null;
+  }
+  const reason =
+    answer.kind === 'large'
+      ? 'its answer is too large to be held back'
+      : 'the upstream has no answer to sell';
+  try {
+    await ledger.settlements.cancel(id, { code: 'not_served', message: reason });
+  } catch (error) {
+    // Settlement has begun: the buyer is served as on any other route.
+    if (isDomainError(error, 'NotCancellable')) return null;
+    throw error;
+  }
+  return { kind: 'cancelled', reason, answer: answer.kind === 'whole' ? answer : null };
+}
+
+/**
+ * Waits for the request that calls the upstream first. False if it is still running at the end. If it stopped,
+ * the payment is settled before the upstream is called.
+ */
+async function isUpstreamDone({ ledger, answerWithinMs }: SaleDeps, known: PaymentRow): Promise<boolean> {
+  const end = performance.now() + answerWithinMs;
+  for (let payment = known; ; payment = await ledger.payments.get(known.id)) {
+    const isHeld = payment.leaseUntil !== null && payment.leaseUntil.getTime() > Date.now();
+    if (payment.isAnswered || payment.state !== 'settling' || !isHeld) return true;
+    if (performance.now() > end) return false;
+    await sleep(LOOK_MS);
+  }
+}
+
+/** Waits for the settlement, at most `answerWithinMs`, and serves the payment. */
+async function settle(deps: SaleDeps, sale: Sale, opened: PaymentRow, holder: string): Promise<SaleOutcome> {
+  const { ledger, runs, answerWithinMs, warn } = deps;
+  const { id } = opened;
+  const { finalizedAbove, flow } = sale.route;
+  const isLarge = finalizedAbove !== null && BigInt(opened.terms.amount) > finalizedAbove;
+  if (opened.state === 'settling' || (isLarge && opened.state === 'owed')) {
+    const { status, signature } = await runs
+      .reach(id, isLarge ? 'finalized' : 'confirmed', answerWithinMs)
+      .catch((error: unknown): Reached => {
+        warn(error, `payment ${id} is not seen to settle yet`);
+        return { status: 'requested', signature: null };
+      });
+    const isPaid = status === 'finalized' || (status === 'confirmed' && !isLarge);
+    // The update that takes the obligation also checks that it is owed.
+    if (signature !== null && isPaid && flow === 'settle-first')
+      return deliver(deps, sale, { ...opened, state: 'owed' }, signature, holder);
+  }
+  const payment = await ledger.payments.get(id);
+  if (payment.state === 'void') return voided(deps, payment);
+  const signature = await signatureOf(ledger, payment);
+  if (signature === null || payment.state === 'settling') return settling(deps, payment);
+  if (isLarge && (await ledger.settlements.get(id)).status !== 'finalized') return settling(deps, payment);
+  return deliver(deps, sale, payment, signature, holder);
+}

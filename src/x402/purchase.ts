@@ -1,0 +1,139 @@
+import { base64 } from '@scure/base';
+import { messageOf } from '../domain/errors.ts';
+import { paymentId } from '../domain/payment.ts';
+import type { AwaitedCommitment, SettlementStatus } from '../domain/settlement.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { PaymentRow, Unmatched } from '../ledger/x402/payments.ts';
+import type { Chain } from '../solana/chain.ts';
+import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
+import type { Budgets } from './budgets.ts';
+import type { Network } from './networks.ts';
+import type { ExactPayment, Limits, Proof, Refused, Terms } from './terms.ts';
+
+/** What gateway and facilitator need to settle a payment. */
+export interface PurchaseDeps {
+  readonly ledger: Pick<Ledger, 'payments' | 'obligations' | 'attempts' | 'settlements'>;
+  readonly chain: Chain;
+  readonly network: Network;
+  readonly blockhashes: Pick<RecentBlockhashes, 'blocksLeft'>;
+  readonly runs: SettlementRuns;
+  readonly budgets: Pick<Budgets, 'refusal'>;
+  /** Addresses of all fee payer keys, including those that new quotes no longer name. */
+  readonly managed: readonly string[];
+  readonly limits: Limits;
+  /** Logs failures that responses do not describe. */
+  readonly warn: (error: unknown, message: string) => void;
+}
+
+/** Workflows of payments; `withinMs` is the timeout of each call. See `PaymentRuns`. */
+export interface SettlementRuns {
+  reach(id: string, commitment: AwaitedCommitment, withinMs: number): Promise<Reached>;
+}
+
+export interface Reached {
+  readonly status: SettlementStatus;
+  readonly signature: string | null;
+}
+
+/** A payment that passed every check except the simulation. */
+export interface CheckedPayment {
+  readonly dialect: Proof['dialect'];
+  readonly wire: Uint8Array;
+  readonly terms: Terms;
+  readonly payment: ExactPayment;
+}
+
+/**
+ * Whether a payment may be settled. `slot`: slot in which a node accepted it. `landed`: it is already on chain.
+ * `untried`: no node could simulate it. `unavailable`: a budget is spent. Only `admitted` has an effect.
+ */
+export type Admission =
+  | { readonly kind: 'admitted'; readonly slot: bigint }
+  | { readonly kind: 'landed' }
+  | ({ readonly kind: 'refused'; readonly logs?: readonly string[] } & Refused)
+  | { readonly kind: 'untried' | 'unavailable'; readonly reason: string };
+
+/** About eight seconds: for a serve-first upstream, for our signature, and for the leader. */
+const FEWEST_BLOCKS_LEFT = 20;
+
+/** Checks the budgets, and then simulates once. */
+export async function admit<Payment extends CheckedPayment>(
+  { budgets }: Pick<PurchaseDeps, 'budgets'>,
+  checked: Payment,
+  route: string,
+  simulation: (checked: Payment) => Promise<Admission>,
+): Promise<Admission> {
+  const over = checked.dialect === 'submitted' ? null : await budgets.refusal(checked.payment, route);
+  return over === null ? simulation(checked) : { kind: 'unavailable', reason: over };
+}
+
+/**
+ * Simulates the transaction unchanged, on a node at the newest known blockhash. Its own blockhash must live long enough
+ * for the settlement. If no node returns its remaining life, the simulation alone decides.
+ */
+export async function simulate(
+  { chain, blockhashes }: Pick<PurchaseDeps, 'chain' | 'blockhashes'>,
+  { wire, payment: { blockhash, payer } }: CheckedPayment,
+): Promise<Admission> {
+  const expired = (message: string): Admission => ({
+    kind: 'refused',
+    reason: 'payment_expired',
+    message: `the blockhash of the transaction ${message}`,
+    payer,
+  });
+  try {
+    const { slot: known } = await chain.latestBlockhash();
+    const [{ error, logs, slot }, left] = await Promise.all([
+      chain.simulateAsIs(base64.encode(wire), known),
+      blockhashes.blocksLeft(blockhash),
+    ]);
+    if (error?.text === 'AlreadyProcessed') return { kind: 'landed' };
+    if (error?.text === 'BlockhashNotFound') return expired('is expired, or no node knows it yet');
+    if (error !== null) {
+      const reason = 'invalid_exact_svm_transaction_simulation_failed';
+      return { kind: 'refused', reason, message: error.text, payer, logs };
+    }
+    if (left === null || left >= FEWEST_BLOCKS_LEFT) return { kind: 'admitted', slot };
+    return expired(`expires after ${left} blocks; ${FEWEST_BLOCKS_LEFT} are needed: sign with a newer one`);
+  } catch (error) {
+    return { kind: 'untried', reason: messageOf(error) };
+  }
+}
+
+export function idOf({ terms, payment }: Pick<CheckedPayment, 'terms' | 'payment'>): string {
+  return paymentId(terms.network.caip2, payment.messageHash);
+}
+
+/** The row of a payment. `acceptedSlot`: slot in which a node accepted or returned the transaction. */
+export function paymentRow(
+  checked: CheckedPayment,
+  acceptedSlot: bigint,
+  sale: Pick<Unmatched, 'seller' | 'route' | 'requestHash' | 'caller'>,
+): Omit<Unmatched, 'reason'> {
+  const { payment, terms, dialect, wire } = checked;
+  const { network, amount, feePayer: _key, maxTimeoutSeconds: _seconds, ...rest } = terms;
+  const { payer, feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports, signature } =
+    payment;
+  const costs = { feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports };
+  const asked = { ...rest, network: network.caip2, amount: amount.toString() };
+  const transaction = { wire: base64.encode(wire), signature, acceptedSlot };
+  return { id: idOf(checked), ...sale, dialect, payer, ...costs, terms: asked, ...transaction };
+}
+
+/** Transaction signature (base58); null until the fee payer has signed. */
+export async function signatureOf(
+  { attempts }: Pick<Ledger, 'attempts'>,
+  { id, signature }: PaymentRow,
+): Promise<string | null> {
+  return signature ?? (await attempts.of(id)).at(-1)?.signature ?? null;
+}
+
+/** Why a payment moved no money: a reason code of version 2, and a sentence. */
+export async function voidReason(
+  { settlements }: Pick<Ledger, 'settlements'>,
+  id: string,
+): Promise<{ readonly reason: string; readonly message: string }> {
+  const { status, reason } = await settlements.get(id);
+  const code = status === 'dead' ? 'payment_expired' : 'invalid_exact_svm_transaction_failed';
+  return { reason: code, message: reason?.message ?? `the payment is ${status}` };
+}

@@ -1,0 +1,155 @@
+import { base58 } from '@scure/base';
+import { isDomainError } from '../../domain/errors.ts';
+import { verifySignature } from '../../signing/ed25519.ts';
+import {
+  type DecodedInstruction,
+  type DecodedMessage,
+  decodeMessage,
+  hasNonceLifetime,
+  messageHashOf,
+} from '../../solana/tx/message.ts';
+import { isTokenProgram } from '../../solana/tx/programs.ts';
+import { readSigned, type SignedTransaction } from '../../solana/tx/signed-transaction.ts';
+import type { Checked, ExactPayment } from '../terms.ts';
+import type { Fees } from './exact-fees.ts';
+import { BrokenRule, REASONS, refuse } from './reasons.ts';
+
+export interface WireTransaction {
+  readonly signed: SignedTransaction;
+  readonly message: DecodedMessage;
+}
+
+/** Size limit of a legacy or version 0 transaction. */
+const MAX_WIRE_BYTES = 1232;
+const SIGNATURE_BYTES = 64;
+
+/** Reads the wire bytes and runs `check`. Converts a broken rule to a refusal, with the payer if known. */
+export function checkWire(wire: Uint8Array, check: (read: WireTransaction) => ExactPayment): Checked {
+  let payer: string | null = null;
+  try {
+    const read = readWire(wire);
+    payer = payerOf(read.message);
+    checkLifetime(read.message);
+    return { ok: true, payment: check(read) };
+  } catch (error) {
+    if (!(error instanceof BrokenRule)) throw error;
+    return { ok: false, reason: error.reason, message: error.message, payer };
+  }
+}
+
+/** @throws BrokenRule */
+export function readWire(wire: Uint8Array): WireTransaction {
+  if (wire.length > MAX_WIRE_BYTES) undecodable(`it has ${wire.length} bytes; ${MAX_WIRE_BYTES} are allowed`);
+  const signed = readSigned(wire);
+  if (signed === null) undecodable('the bytes are no transaction of version legacy or 0');
+  // A signature count in two bytes is a second encoding of the same transaction. Nodes refuse it.
+  if (wire.length !== 1 + SIGNATURE_BYTES * signed.signatures.length + signed.message.length)
+    undecodable('the number of signatures is not in its canonical form');
+  return { signed, message: readPaymentMessage(signed.message) };
+}
+
+/** @throws BrokenRule */
+export function readPaymentMessage(bytes: Uint8Array): DecodedMessage {
+  const message = decoded(bytes);
+  if (message.lookupTables > 0) undecodable('it uses an address lookup table');
+  if (new Set(message.accounts).size < message.accounts.length) undecodable('it names an account twice');
+  if (!message.writable.includes(message.feePayer)) undecodable('its fee payer is not writable');
+  return message;
+}
+
+function decoded(bytes: Uint8Array): DecodedMessage {
+  try {
+    return decodeMessage(bytes);
+  } catch (error) {
+    if (isDomainError(error)) undecodable(error.message);
+    throw error;
+  }
+}
+
+/** A durable nonce never expires, so an unpaid message could not be proved dead. @throws BrokenRule */
+function checkLifetime(message: DecodedMessage): void {
+  if (hasNonceLifetime(message))
+    refuse(REASONS.computeLimit, 'the transaction uses a durable nonce: use a recent blockhash');
+}
+
+/**
+ * Verifies each signature over the message. With `may-be-missing`, 64 zero bytes are a placeholder for the fee
+ * payer's later signature. Returns the fee payer's signature in base58, or null if it is missing.
+ * @throws BrokenRule
+ */
+export function checkSignatures(
+  { message, signers, signatures }: SignedTransaction,
+  feePayer: 'must-sign' | 'may-be-missing',
+): string | null {
+  const encoded = signatures.map((signature, index) => {
+    const signer = signers[index] ?? '';
+    const isMissing = signature.every((byte) => byte === 0);
+    if (isMissing && index === 0 && feePayer === 'may-be-missing') return null;
+    if (isMissing) refuse(REASONS.signature, `the signature of ${signer} is missing`);
+    if (!verifySignature(signer, message, signature))
+      refuse(REASONS.signature, `signature ${index + 1} is not a signature of ${signer} over the message`);
+    return base58.encode(signature);
+  });
+  return encoded[0] ?? null;
+}
+
+function undecodable(reason: string): never {
+  refuse(REASONS.undecodable, `the transaction could not be decoded: ${reason}`);
+}
+
+export function paymentOf(
+  { signed, message }: WireTransaction,
+  asset: string,
+  { authority, amount, destination }: Pick<TransferInstruction, 'authority' | 'amount' | 'destination'>,
+  fees: Fees,
+  signature: string | null,
+): ExactPayment {
+  return {
+    messageHash: messageHashOf(signed.message),
+    payer: authority,
+    feePayer: message.feePayer,
+    signature,
+    blockhash: message.blockhash,
+    asset,
+    amount,
+    destination,
+    ...fees,
+  };
+}
+
+/** A decoded token transfer. Plain Transfer contains neither mint nor decimals. */
+export interface TransferInstruction {
+  readonly source: string;
+  readonly mint: string | null;
+  readonly destination: string;
+  readonly authority: string;
+  readonly amount: bigint;
+  readonly decimals: number | null;
+}
+
+const TRANSFER = 3;
+const TRANSFER_CHECKED = 12;
+
+/** Decodes Transfer (3) or TransferChecked (12), otherwise null. Token programs ignore trailing bytes. */
+export function readTransfer({ program, accounts, data }: DecodedInstruction): TransferInstruction | null {
+  const isChecked = data[0] === TRANSFER_CHECKED;
+  if (!isTokenProgram(program) || !(isChecked || data[0] === TRANSFER)) return null;
+  if (data.length < (isChecked ? 10 : 9)) return null;
+  const addresses = accounts.map(({ address }) => address);
+  const [source, mint] = isChecked ? addresses : [addresses[0], null];
+  const [destination, authority] = addresses.slice(isChecked ? 2 : 1);
+  if (source === undefined || mint === undefined) return null;
+  if (destination === undefined || authority === undefined) return null;
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const amount = view.getBigUint64(1, true);
+  return { source, mint, destination, authority, amount, decimals: isChecked ? view.getUint8(9) : null };
+}
+
+/** The authority of the first token transfer of a message; null without one. */
+export function payerOf({ instructions }: DecodedMessage): string | null {
+  for (const instruction of instructions) {
+    const transfer = readTransfer(instruction);
+    if (transfer !== null) return transfer.authority;
+  }
+  return null;
+}

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { AgreedBlock, AttemptFacts, NodeAnswer } from '../../src/domain/attempt.ts';
+import {
+  type Address,
+  type BlockHeight,
+  isAbove,
+  type Signature,
+  type Slot,
+} from '../../src/domain/units.ts';
+import { deathHeight, isDue, judgeAttempt } from '../../src/solana/proof/judge.ts';
+import { isWholeNull } from '../../src/solana/proof/status-observations.ts';
+import { ATTEMPT, deathEvidence } from './evidence.ts';
+
+const slot: Slot = 2_500n;
+const height: BlockHeight = 1_151n;
+const absent = { kind: 'absent', atSlot: null, historyFrom: null } as const;
+
+// The compiler is the test: each line below an expected error fails `npm run check` once it compiles.
+test('the judge and its inputs take no slot for a height, and no height for a slot', () => {
+  // @ts-expect-error
+  const bySlot: AttemptFacts = { ...ATTEMPT, blockhashHeight: slot };
+  // @ts-expect-error
+  const byHeight: AttemptFacts = { ...ATTEMPT, blockhashSlot: height };
+  // @ts-expect-error
+  const block: AgreedBlock = { slot: height, height, blockhash: 'b', agreeingNodes: [] };
+  const slots: readonly NodeAnswer<Slot>[] = [{ node: 'a', sequence: 1, answer: slot }];
+  // @ts-expect-error
+  const evidence = deathEvidence({ finalizedHeights: slots });
+  for (const attempt of [bySlot, byHeight]) expect(judgeAttempt(attempt, evidence).kind).not.toBe('dead');
+  // @ts-expect-error
+  expect(deathHeight(ATTEMPT, slot)).toBeTypeOf('bigint');
+  // @ts-expect-error
+  expect(isDue(ATTEMPT, slots)).toBe(true);
+  // @ts-expect-error
+  expect(isWholeNull(absent, slot, height)).toBe(false);
+  // @ts-expect-error
+  expect(isAbove(block.slot, height)).toBe(false);
+});
+
+test('an address is no signature', () => {
+  const address: Address = 'a';
+  // @ts-expect-error
+  const signature: Signature = address;
+  expect(signature).toBe(address);
+});

@@ -20,7 +20,7 @@ export interface DevFacts extends DevSetUp {
   readonly apiKeyName: string;
   /** The Web UI at the list of all withdrawals, without the workflows that keep house. */
   readonly temporalUi: string | null;
-  /** The same at what deposits go through: the scan, rescans, audits, reconciliations, webhooks. */
+  /** The same at what deposits go through: the scan, backfills, reconciliations, webhooks. */
   readonly temporalUiDeposits: string | null;
   /** What to know of `temporalUi`; null where it is sure. */
   readonly temporalUiNote: string | null;

@@ -44,9 +44,9 @@ export function withdrawalsInUi(ui: Ui): string | null {
   return listInUi(ui, ['withdrawal']);
 }
 
-/** Where it lists what deposits come from and go through: the scan, rescans, audits, the comparison of balances, and webhooks. */
+/** Where it lists what deposits come from and go through: the scan, backfills, the comparison of balances, and webhooks. */
 export function depositsInUi(ui: Ui): string | null {
-  return listInUi(ui, ['depositScan', 'depositRescan', 'addressAudit', 'reconciliation', 'webhookDelivery']);
+  return listInUi(ui, ['depositScan', 'backfill', 'reconciliation', 'webhookDelivery']);
 }
 
 function listInUi({ uiUrl, namespace }: Ui, types: readonly string[]): string | null {

@@ -832,12 +832,12 @@ export interface SettlementExplanation {
   readonly alerts: readonly ({
     /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
     readonly position: string;
-    /** Kind of alert */
-    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
     /** Explanation, for display */
     readonly message: string;
     /** Time at which the alert was raised */
     readonly raisedAt: string;
+    /** Kind of alert */
+    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
   })[];
 }
 

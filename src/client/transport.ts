@@ -97,7 +97,7 @@ type CallOutcome<T> =
 /** Encodes a path segment. Throws SluiceError InvalidRequest for `.` and `..`, which no encoding can carry in a URL. */
 export function pathPart(text: string): string {
   if (text === '.' || text === '..')
-    throw new SluiceError('InvalidRequest', 400, `nothing has the name ${text}`);
+    throw new SluiceError('InvalidRequest', 400, `there is no resource named ${text}`);
   return encodeURIComponent(text);
 }
 

@@ -38,11 +38,11 @@ describe('the card of an audit', () => {
     const report = { ...NOTHING_AUDITED, addresses: 1, transactions: 3 };
     expect(auditCard(ofImport, report, 'done').split('  \n')).toEqual([
       'imported with a past: done',
-      '1 address and 3 transactions read: chain and record agree',
+      '1 address and 3 transactions read: chain and database agree',
     ]);
     const found = { ...report, found: 2, remaining: 0 };
     expect(auditCard(ofImport, found, 'done').split('  \n').at(-1)).toBe(
-      '1 address and 3 transactions read: 2 arrivals were not on record so, and are now',
+      '1 address and 3 transactions read: 2 differences found and repaired',
     );
   });
 
@@ -50,7 +50,7 @@ describe('the card of an audit', () => {
     const report = { ...NOTHING_AUDITED, addresses: 1, transactions: 1, found: 2, remaining: 1, unread: 1 };
     const lines = auditCard(ofImport, report, 'done').split('  \n');
     expect(lines.slice(1)).toEqual([
-      '1 address and 1 transaction read: **1 arrival is not on record so**',
+      '1 address and 1 transaction read: **1 difference not repaired**',
       '**not whole**, nodes did not show all (1 unread): asked again by itself; alert `audit_incomplete`',
     ]);
     const asked = { ...slots, cause: 'operator', address: 'a', repair: false } as const;

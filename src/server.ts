@@ -89,7 +89,7 @@ function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
     'silence of the scan': () => keepSilenceAlarm(ledger),
   };
   for (const [what, look] of Object.entries(looks)) {
-    const unlooked = (err: unknown) => log.warn({ err }, `${what}: cannot be looked at now`);
+    const unlooked = (err: unknown) => log.warn({ err }, `${what}: cannot be checked now`);
     open.add(what, keepDoing(LOOKED_EVERY_MS, look, unlooked));
   }
 }

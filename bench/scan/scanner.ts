@@ -79,8 +79,8 @@ async function readAll(scanner: DepositScanner): Promise<number> {
   for (let blocks = 0; ; ) {
     const step = await scanner.step();
     blocks += step.blocks;
-    if (step.stand === 'idle') return blocks;
-    if (step.stand !== 'goes on') throw new Error(`the scan is ${step.stand}`);
+    if (step.state === 'idle') return blocks;
+    if (step.state !== 'continues') throw new Error(`the scan is ${step.state}`);
   }
 }
 

@@ -89,14 +89,17 @@ function arrivalFault(
   outcomes: readonly DepositEvent[],
 ): readonly string[] {
   const { signature, amount, asset } = arrival;
-  if (gift === undefined) return [`${amount} ${asset} came by ${signature}, which nobody in the demo sent`];
-  const told = outcomes.filter(({ deposit }) => isOf(arrival, deposit));
-  const right = told.filter(
+  if (gift === undefined)
+    return [`transaction ${signature} brought ${amount} ${asset}, but the demo did not send it`];
+  const reported = outcomes.filter(({ deposit }) => isOf(arrival, deposit));
+  const right = reported.filter(
     ({ deposit }) => BigInt(deposit.amount) === amount && deposit.reason === gift.reason,
   );
-  if (told.length === 1 && right.length === 1) return [];
-  const seen = told.map(({ kind, deposit }) => `${kind} ${deposit.amount} ${deposit.reason ?? ''}`.trimEnd());
-  return [`${gift.what}: ${amount} came, the feed shows ${seen.join(', ') || 'nothing'}`];
+  if (reported.length === 1 && right.length === 1) return [];
+  const seen = reported.map(({ kind, deposit }) =>
+    `${kind} ${deposit.amount} ${deposit.reason ?? ''}`.trimEnd(),
+  );
+  return [`${gift.what}: ${amount} arrived, the feed has ${seen.join(', ') || 'no event'}`];
 }
 
 function isOf(arrival: ChainArrival, deposit: DepositEvent['deposit']): boolean {

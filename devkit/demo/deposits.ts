@@ -27,14 +27,14 @@ export async function make({ say }: Stage, { from, steps, gifts }: Payment): Pro
   return gifts.map((gift) => ({ ...gift, signature }));
 }
 
-/** Resolves when the cursor on record moves: some worker scans now. */
+/** Resolves when the recorded cursor moves, so a worker scans now. */
 export async function scanning({ sluice, signal }: Stage): Promise<void> {
   const slot = async () => (await sluice.scan.status()).cursor?.slot;
   const before = await slot();
   while ((await slot()) === before) await sleep(PAUSE_MS, undefined, { signal });
 }
 
-/** Waits for the scan, and holds the feed against the blocks. `wallets` are all that users have. */
+/** Waits for the scan, then compares the feed with the blocks. `wallets`: those of all users. */
 export async function auditDeposits(
   stage: Stage,
   wallets: ReadonlySet<string>,

@@ -21,7 +21,7 @@ export function holdFolder(directory: string = process.cwd()): () => void {
   try {
     writeFileSync(file, `${process.pid}\n`, { flag: 'wx' });
   } catch (error) {
-    // Another one has begun at this very moment.
+    // Another process created the file at the same time.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     throw taken(directory, holderOf(file));
   }
@@ -31,7 +31,7 @@ export function holdFolder(directory: string = process.cwd()): () => void {
   };
 }
 
-/** Null where nobody has written a process id. */
+/** Null if the file has no process id. */
 function holderOf(file: string): number | null {
   try {
     const pid = Number(readFileSync(file, 'utf8'));
@@ -41,9 +41,9 @@ function holderOf(file: string): number | null {
   }
 }
 
-/** Whether another process has that id. One of another user answers that it may not be signalled. */
+/** True if another process has this id. A process of another user refuses the signal. */
 function isAlive(pid: number): boolean {
-  // In a container the same ids come again.
+  // A restarted container reuses process ids.
   if (pid === process.pid) return false;
   try {
     return process.kill(pid, 0);

@@ -74,7 +74,7 @@ async function runStack(
       import('./development-pool.ts'),
     ]);
   const say = (line: string): void => output.progress(line);
-  // Somebody's own Temporal may have the usual port of the Web UI.
+  // Another Temporal server may use the usual port of the Web UI.
   const uiPort = (await isFree(UI_PORT)) ? { uiPort: UI_PORT } : {};
   const deposits = bringsAddresses(process.env) ? null : await development.developmentPool(KEYS, say);
   const env = settingsWith(deposits, process.env);
@@ -111,7 +111,7 @@ async function salesOptions({ SLUICE_X402_PORT }: NodeJS.ProcessEnv): Promise<Sa
   return { routesOf: developmentRoutes, ...((await isFree(port)) ? { port } : {}) };
 }
 
-/** A static answer, one of an upstream (the API itself, so that no other process is needed), and a free one. */
+/** A static answer, a free one, and one from an upstream: the API itself, so that no other process is needed. */
 const developmentRoutes: RoutesOf = ({ seller, asset, apiUrl }) => {
   const price = { amount: '1000', asset };
   return {
@@ -128,7 +128,7 @@ function forgetTemporal(): void {
   rmSync(TEMPORAL_DATA, { recursive: true, force: true });
 }
 
-/** Whether the chain, or the key of the manifests, is somebody's own: then their deposit addresses are, too. */
+/** True if the settings name a chain or a manifest key: then the developer also imports the deposit addresses. */
 function bringsAddresses({ SLUICE_RPC_URLS, SLUICE_ADDRESS_MANIFEST_KEY }: NodeJS.ProcessEnv): boolean {
   return Boolean(SLUICE_RPC_URLS || SLUICE_ADDRESS_MANIFEST_KEY);
 }

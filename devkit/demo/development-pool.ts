@@ -13,13 +13,13 @@ export interface DevelopmentPool {
   readonly mnemonicFile: string;
 }
 
-/** More than SLUICE_ADDRESS_LOW_WATER, so that some can be given out before the alert. */
+/** More than SLUICE_ADDRESS_LOW_WATER, so that some can be assigned before the alert. */
 const COUNT = 150;
-/** Where somebody's own settings have no scan, it never begins. */
+/** The developer's settings may have no scan: then the wait ends. */
 const SCAN_BEGINS_MS = 30_000;
 const LOOK_EVERY_MS = 200;
 
-/** The pool of `directory`, made there by the offline tool where it does not exist: words, readable by the owner only, and manifest. */
+/** The manifest and the mnemonic (readable by the owner only) in `directory`. The offline tool creates them if they are missing. */
 export async function developmentPool(
   directory: string,
   say: (line: string) => void,

@@ -13,9 +13,9 @@ import type { Stage } from './stage.ts';
 export interface Kill {
   /** The transaction that was under way. */
   readonly signature: string;
-  /** How far a node had it just before. */
+  /** The node's commitment just before. */
   readonly seenOnChain: string;
-  /** The withdrawal's status just after, when no worker was left to change it. */
+  /** The withdrawal's status just after, while no worker ran. */
   readonly status: WithdrawalStatus;
 }
 
@@ -23,10 +23,10 @@ const TRIES = 5;
 const LOOK_MS = 5;
 
 /**
- * Pays until one withdrawal has lost its worker between send and confirmation: a node has seen the bytes, and the record does not
- * know of it. A withdrawal that was confirmed sooner is an ordinary one, and a fresh one is asked for. Never leaves without a worker.
+ * Requests withdrawals until one loses its worker between send and confirmation: a node has the transaction, and the database still
+ * says `sending`. If a withdrawal is confirmed too soon, the next one is requested. A worker runs when this returns.
  *
- * @returns all withdrawals that were asked for, the killed one last, and what was seen; null after five that were too quick.
+ * @returns all withdrawals, the interrupted one last, and its observed state; null if five in a row were confirmed too soon.
  */
 export async function killBetweenSendAndConfirmation(
   stage: Stage,
@@ -43,7 +43,7 @@ export async function killBetweenSendAndConfirmation(
   return { cases, kill: null };
 }
 
-/** Null where the withdrawal had passed `sending` before a node was seen to have it, so that nothing was killed. */
+/** Null, without a kill, if the withdrawal left `sending` before a node returned its status. */
 async function payAndKill({ stack, sluice, node, say, signal }: Stage, { what, terms }: Case) {
   say(`requested: ${what}`);
   let seen = await sluice.withdraw(terms);
@@ -71,20 +71,20 @@ async function payAndKill({ stack, sluice, node, say, signal }: Stage, { what, t
   return { signature, seenOnChain, status } satisfies Kill;
 }
 
-/** What was seen around the death of the worker that scans. Slots are decimal strings. */
+/** State at the kill of the worker that scans. Slots are decimal strings. */
 export interface ScannerKill {
-  /** The deposit that was in a block, and not yet credited. */
+  /** The deposit that was in a block and not yet credited. */
   readonly signature: string;
   readonly slot: string;
-  /** The scan's cursor when no worker was left to move it. */
+  /** The scan's cursor while no worker ran. */
   readonly cursor: string;
 }
 
 /**
- * Pays until one deposit has lost the scanner between its block and its credit: a worker was scanning, the chain has the block, and
- * the cursor on record, which no worker can move any more, is below it. Never leaves without a worker.
+ * Makes deposits until one loses the scanner between block and credit: a worker scanned, the chain has the block, and the recorded
+ * cursor is below it while no worker runs. A worker runs when this returns.
  *
- * @returns all deposits that were made, and what was seen; null after five that the scan was too quick for.
+ * @returns all deposits, and the state at the kill; null if the scan was faster five times in a row.
  */
 export async function killBetweenBlockAndCredit(
   stage: Stage,

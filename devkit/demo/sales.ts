@@ -80,7 +80,7 @@ export async function auditSales(stage: Stage, selling: Selling): Promise<SalesR
     faults: [
       ...purchases.flatMap(({ what, status }) => (status === 200 ? [] : [`${what}: answered ${status}`])),
       ...recorded.flatMap((payment) => recordFault(payment, payments, stage.upstream.answered)),
-      ...countFault('payments on record', recorded.length, purchases.length),
+      ...countFault('recorded payments', recorded.length, purchases.length),
       ...countFault('transfers to the seller', payments.length, purchases.length),
       ...countFault('answers of the upstream', stage.upstream.answered.length, purchases.length),
       ...(isReplayed ? [] : ['a repeated request did not get the stored answer']),
@@ -96,7 +96,7 @@ async function recordOf({ sluice, signal }: Stage): Promise<readonly Payment[]> 
   return payments.reverse();
 }
 
-/** Resolves when the node shows every payment on record as finalized. */
+/** Resolves when the node returns `finalized` for every recorded payment. */
 async function whenFinal({ node, signal }: Stage, payments: readonly Payment[]): Promise<void> {
   const signatures = payments.flatMap(({ signature }) => signature ?? []);
   const isFinal = async () =>
@@ -104,7 +104,7 @@ async function whenFinal({ node, signal }: Stage, payments: readonly Payment[]):
   while (!(await isFinal())) await sleep(LOOK_MS, undefined, { signal });
 }
 
-/** A payment on record is one transfer of its amount, and one answer. */
+/** A recorded payment must have one transfer of its amount and one answer. */
 function recordFault(
   { id, state, signature, amount }: Payment,
   payments: readonly ChainPayment[],

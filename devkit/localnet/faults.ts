@@ -4,17 +4,19 @@ import { ALL_LIES, falseAccountSchema, STATUS_LIES } from './rpc/false-answers.t
 const count = z.int().min(0);
 
 /**
- * What a node does wrong. The first group changes the chain that it shows: `lag` shows it some blocks late; `stuck-finality` never
- * finalizes beyond a slot; `history-from` forgets what came before a slot, `hole` what lies between two; `height-offset` lies about
- * block heights; `blockhash-age` holds blockhashes for expired early (heights -1: all of them); `false-block` tells
- * of blocks what is not so ({@link ALL_LIES}); `list-limit` lists the blocks of no more slots at once, as providers do; `drop-send` answers
- * a send and throws it away.
- * `false-account` shows accounts falsely, `false-price` reports this priority fee for every block, and `false-units` these compute units for
- * every simulation that succeeds. `false-status` reports signatures that are not finalized as landed or failed, and those that have failed as successful;
- * `false-history` lists every signature that was sent, landed or not.
- * The second changes the answer: `delay` gives it later; `no-answer` keeps the connection open in silence; `drop` cuts it before any
- * work and `lost-answer` after the work is done; `http` refuses; `null`, `result` and `error` say something else; `malformed` says what
- * no client can read.
+ * Faults of a node. The first group changes the chain that the node returns:
+ * - `lag`: some blocks behind. `stuck-finality`: no finality above a slot.
+ * - `history-from`: no blocks before a slot. `hole`: no blocks between two slots. `list-limit`: at most so many slots in one list.
+ * - `height-offset`: false block heights. `blockhash-age`: blockhashes expire early (heights -1: all of them).
+ * - `false-block`: false transactions ({@link ALL_LIES}). `false-account`: false accounts. `false-history`: lists every sent signature, landed or not.
+ * - `false-price`: this priority fee for every block. `false-units`: these compute units for every successful simulation.
+ * - `false-status`: signatures that are not finalized are landed or failed, and failed ones are successful.
+ * - `drop-send`: accepts a transaction and drops it.
+ *
+ * The second group changes the answer:
+ * - `delay`: answers late. `no-answer`: keeps the connection open without an answer.
+ * - `drop`: closes the connection before the work. `lost-answer`: closes it after the work.
+ * - `http`: answers with an HTTP error. `null`, `result`, `error`: another answer. `malformed`: an answer that no client can parse.
  */
 export const faultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('lag'), blocks: count }),
@@ -48,7 +50,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
 
 export type Fault = Readonly<z.infer<typeof faultSchema>>;
 
-/** How often a fault is met: at most `times`, each call with a `probability` from 0 to 1 drawn from `seed`. Default: by every call. */
+/** Applies a fault at most `times`, to each call with this `probability` (0 to 1, drawn from `seed`). Default: to every call. */
 export const faultTermsSchema = z.object({
   times: z.int().min(1).optional(),
   probability: z.number().min(0).max(1).optional(),
@@ -57,7 +59,7 @@ export const faultTermsSchema = z.object({
 
 export type FaultTerms = Readonly<z.infer<typeof faultTermsSchema>>;
 
-/** A call meets one of these only where the answer differs for it: the node counts it then. */
+/** The node counts these itself, and only if they change the answer. */
 const COUNTED_BY_NODE: ReadonlySet<Fault['kind']> = new Set([
   'false-account',
   'false-price',
@@ -66,10 +68,10 @@ const COUNTED_BY_NODE: ReadonlySet<Fault['kind']> = new Set([
   'false-history',
 ]);
 
-/** Prefix of the controls, which must answer on a node with any fault. */
+/** Prefix of the controls, which answer in spite of any fault. */
 const CONTROL_PREFIX = 'localnet_';
 
-/** A generator of numbers from 0 to below 1; the same seed gives the same ones (mulberry32). */
+/** Random numbers from 0 to below 1. The same seed gives the same numbers (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -88,7 +90,7 @@ interface Scripted {
   left: number;
 }
 
-/** The faults of one node by method; `*` stands for every method but the controls. */
+/** The faults of one node by method; `*` is every method except the controls. */
 export class Faults {
   readonly #met = new Map<Fault['kind'], number>();
   #scripted: Scripted[] = [];
@@ -111,7 +113,7 @@ export class Faults {
     this.#met.set(kind, (this.#met.get(kind) ?? 0) + 1);
   }
 
-  /** The faults that a call of this method meets now, each counted once; those of the method come before those of `*`. */
+  /** The faults of this call, each counted once; those of the method come before those of `*`. */
   take(method: string): Fault[] {
     const met = this.#of(method).filter((item) => item.random() < item.probability);
     for (const item of met) {

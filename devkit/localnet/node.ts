@@ -50,7 +50,7 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** One node: an HTTP server that shows the chain as this node sees it, with the faults it was told to have. */
+/** One node: an HTTP server that returns its view of the chain, with its configured faults. */
 export class RpcNode {
   readonly faults = new Faults();
   readonly server: Server;

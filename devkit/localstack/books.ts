@@ -7,24 +7,24 @@ import type { Stack } from './stack.ts';
 /** Lamports that left the hot wallet by signature: amounts in SOL, fees and rents. */
 export type Spent = Readonly<Record<string, bigint>>;
 
-/** The same money as the finalized blocks show it and as Postgres has it. */
+/** The same money by the finalized blocks and by PostgreSQL. */
 export interface Books {
   readonly chain: Spent;
-  /** What the hot wallet paid as fee for each of these. */
+  /** The fee that the hot wallet paid for each of these. */
   readonly fees: Spent;
-  /** Every attempt that landed or failed and that the hot wallet signed, at what the record says it cost. */
+  /** The recorded cost of every attempt that landed or failed and that the hot wallet signed. */
   readonly record: Spent;
   readonly live: number;
   readonly dead: number;
-  /** Base units of all assets that are still promised. */
+  /** Base units of all assets that are still reserved. */
   readonly openReservations: bigint;
 }
 
-/** Reads both sides after the last moment at which any attempt on record could land. */
+/** Reads both sides once no recorded attempt can land any more. */
 export async function readBooks(stack: Pick<Stack, 'databaseUrl' | 'rpcUrls' | 'hotWallet'>): Promise<Books> {
   const [url = ''] = stack.rpcUrls;
   const client = new pg.Client({ connectionString: stack.databaseUrl });
-  // Where the connection ends, the next query fails.
+  // If the connection ends, the next query fails.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -58,7 +58,7 @@ interface BlockTransaction {
   };
 }
 
-/** A finalized block with what each account of its transactions held before and after. */
+/** A finalized block with the balances of each account before and after its transactions. */
 export interface Block {
   readonly slot: number;
   readonly blockhash: string;
@@ -67,9 +67,9 @@ export interface Block {
 }
 
 /**
- * Counts what really left `payer`, whoever paid the fee, from the finalized blocks of one node and from nothing of ours: the judge
- * of the demo, of the crash tests and of the benchmarks. Small amounts only: balances are read as JSON numbers.
- * Throws where a block is missing between genesis and the tip.
+ * All transfers from `payer`, with the fee paid by any account. Reads only the finalized blocks of one node, and uses no code of the
+ * product: demo, crash tests and benchmarks are judged by it. Small amounts only: balances are read as JSON numbers.
+ * Throws if a block is missing between genesis and the tip.
  */
 export function paymentsOnChain(rpcUrl: string, payer: string): Promise<readonly ChainPayment[]> {
   return collect(rpcUrl, ({ slot, transactions }) =>
@@ -77,7 +77,7 @@ export function paymentsOnChain(rpcUrl: string, payer: string): Promise<readonly
   );
 }
 
-/** All that the finalized blocks of one node brought to `wallets`, as {@link arrivalsIn} counts it. Throws as {@link paymentsOnChain}. */
+/** All arrivals at `wallets` in the finalized blocks of one node, counted by {@link arrivalsIn}. Throws like {@link paymentsOnChain}. */
 export function arrivalsOnChain(
   rpcUrl: string,
   wallets: ReadonlySet<string>,

@@ -84,8 +84,8 @@ export async function startChain(
   });
   await chain.start(options.signal);
   const info = readInfo(readyFile);
-  if (info === null) throw new Error('localnet took its ready file back');
-  // It tells of this chain alone.
+  if (info === null) throw new Error('localnet removed its ready file');
+  // The file is valid for this chain only.
   rmSync(readyFile);
   const [url = ''] = info.rpcUrls;
   return {

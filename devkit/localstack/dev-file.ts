@@ -5,24 +5,24 @@ import type { Stack } from './stack.ts';
 import { depositsInUi, withdrawalsInUi } from './temporal.ts';
 
 export interface DevSetUp {
-  /** Paths of the imported pool of deposit addresses, and of the words of their keys; null where none was imported. */
+  /** Paths of the manifest of the imported deposit addresses and of its mnemonic; null if none was imported. */
   readonly deposits: { readonly manifestFile: string; readonly mnemonicFile: string } | null;
   /** Whether webhooks may go to loopback and private addresses. */
   readonly webhooksToPrivate: boolean;
 }
 
-/** What `npm run dev` tells people and leaves for other programs. Paths, never contents, of key files. */
+/** Facts that `npm run dev` prints, and writes to a file for other programs. It has paths of key files, never their contents. */
 export interface DevFacts extends DevSetUp {
   readonly apiUrl: string;
   readonly openapiUrl: string;
   readonly apiKey: string;
-  /** What `actor` says of orders by that key. */
+  /** The `actor` of orders made with this key. */
   readonly apiKeyName: string;
-  /** The Web UI at the list of all withdrawals, without the workflows that keep house. */
+  /** The Web UI at the list of withdrawals, without other workflows. */
   readonly temporalUi: string | null;
-  /** The same at what deposits go through: the scan, backfills, reconciliations, webhooks. */
+  /** The Web UI at the workflows of deposits: scan, backfills, reconciliations, webhooks. */
   readonly temporalUiDeposits: string | null;
-  /** What to know of `temporalUi`; null where it is sure. */
+  /** Why `temporalUi` may be wrong; null if it is certain. */
   readonly temporalUiNote: string | null;
   readonly temporalAddress: string;
   readonly temporalNamespace: string;
@@ -32,7 +32,7 @@ export interface DevFacts extends DevSetUp {
   readonly signerKeyFile: string;
   /** Addresses by name; empty on a chain of `SLUICE_RPC_URLS`. */
   readonly mints: Readonly<Record<string, string>>;
-  /** What the chain that was started said of itself; null on one of `SLUICE_RPC_URLS`. */
+  /** Facts that the started chain reported; null on a chain of `SLUICE_RPC_URLS`. */
   readonly chain: Stack['chainInfo'];
   /** The gateway that sells on the development chain; null on a chain of `SLUICE_RPC_URLS`. */
   readonly sales: {
@@ -79,7 +79,7 @@ function salesFacts(sales: Stack['sales']): DevFacts['sales'] {
   return { gatewayUrl, routesFile: resolve(routesFile), buyerKeyFile: resolve(buyer.path), seller, asset };
 }
 
-/** Writes `facts` to `path`, readable by the owner only. The answer takes the file away again. */
+/** Writes `facts` to `path`, readable by the owner only. The returned function deletes the file. */
 export function writeDevFile(facts: DevFacts, path: string): () => void {
   mkdirSync(dirname(path), { recursive: true });
   rmSync(path, { force: true });

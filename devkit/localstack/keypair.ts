@@ -20,12 +20,12 @@ function newKeypair() {
   return { address: addressOf(privateKeyOf(seed, seed)), seed };
 }
 
-/** A fresh address on the curve, whose private half nobody keeps. */
+/** A new address on the curve. Its private key is not kept. */
 export function newAddress(): string {
   return newKeypair().address;
 }
 
-/** The keypair of `path`, made (readable by the owner only) where the file does not exist. */
+/** The keypair in `path`, created (readable by the owner only) if the file does not exist. */
 export function keypairFile(path: string): KeypairFile {
   const text = keptFile(path, () => {
     const { seed, address } = newKeypair();
@@ -37,17 +37,17 @@ export function keypairFile(path: string): KeypairFile {
   return { path, address: base58.encode(Uint8Array.from(bytes.slice(SEED_BYTES))) };
 }
 
-/** The API key in the file `path`, which is made where it does not exist: an API key outlives a restart. */
+/** The API key in the file `path`, created if it does not exist, so that the key survives a restart. */
 export function keptApiKey(path: string): string {
   return keptFile(path, () => `${newApiKey()}\n`).trim();
 }
 
-/** Who somebody with this key of a local stack is on record; stacks that share one have names of their own. */
+/** The recorded name of a key of a local stack. Derived from the key, so that stacks that share a database have different names. */
 export function nameOfKey(key: string): string {
   return `dev-${createHash('sha256').update(key).digest('hex').slice(0, 8)}`;
 }
 
-/** The text of the file `path`, made (readable by the owner only) where it does not exist: what is there is never written over. */
+/** The text of the file `path`, created (readable by the owner only) if it does not exist. An existing file is never overwritten. */
 export function keptFile(path: string, make: () => string): string {
   mkdirSync(dirname(path), { recursive: true });
   try {

@@ -54,7 +54,7 @@ const ACCOUNT_BYTES = 165;
 const LOOK_MS = 50;
 const LOOKS_A_SEND = 20;
 
-/** Somebody on the development chain with a wallet of their own: composes, signs and sends as a wallet program does. */
+/** A user with a wallet on the development chain. Composes, signs and sends like a wallet program. */
 export class Payer {
   readonly #url: string;
   readonly #keypair = Keypair.generate();

@@ -25,7 +25,7 @@ function packageDir(): string {
   }
 }
 
-/** The package ships its library links as a list, made into links by an install script that npm may have been told to skip. */
+/** The package has its library links as a list. Its install script creates the links, but npm may be configured to skip scripts. */
 function hydrate(dir: string): void {
   const script = join(dir, 'scripts', 'hydrate-symlinks.js');
   const missing = platform() === 'linux' && !existsSync(join(dir, 'native', 'lib', 'libpq.so.5'));
@@ -39,7 +39,7 @@ function idOf(user: string): { uid: number; gid: number } | null {
   return Number.isNaN(uid) || Number.isNaN(gid) ? null : { uid, gid };
 }
 
-/** The user `postgres`, made where it does not exist, else `nobody`. */
+/** The user `postgres`, created if it does not exist; else the unprivileged system user. */
 function serviceUser(): { uid: number; gid: number } {
   const existing = idOf('postgres');
   if (existing !== null) return existing;

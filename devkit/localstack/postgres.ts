@@ -11,7 +11,7 @@ import { ManagedProcess } from './process.ts';
 
 export interface LocalPostgres {
   readonly url: string;
-  /** The server, to be killed and started again; null where it is somebody else's. */
+  /** The server, which can be killed and restarted; null if this program did not start it. */
   readonly process: ManagedProcess | null;
   stop(): Promise<void>;
 }
@@ -27,8 +27,8 @@ export interface PostgresOptions {
 const USER = 'sluice';
 const DATABASE = 'sluice';
 
-// A development database is thrown away with its directory: it must survive its own crash, not the machine's. So each commit is
-// written before it is answered (synchronous_commit stays on), and nothing waits for the disk.
+// A development database is deleted with its directory: it must survive a crash of PostgreSQL, not of the machine. So each commit is
+// written before its answer (synchronous_commit is on), but no commit waits for the disk.
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

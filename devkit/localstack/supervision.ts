@@ -3,7 +3,7 @@ import { aborted } from '../../src/platform/shutdown.ts';
 import type { ManagedProcess } from './process.ts';
 import type { Stack } from './stack.ts';
 
-/** A process, and what is lost for ever when it ends; null where the next run goes on from where this one ended. */
+/** A process, and the data that is lost when it ends; null if the next run continues from the same state. */
 export interface Supervised {
   readonly process: ManagedProcess;
   readonly loss: string | null;
@@ -11,7 +11,7 @@ export interface Supervised {
 
 const PAUSE_MS = 2_000;
 
-/** Every process that `stack` started. Localnet lives in memory only, and so does its Temporal where it has no `dbFile`. */
+/** Every process that `stack` started. Localnet, and Temporal without a `dbFile`, keep their data in memory only. */
 export function processesOf(stack: Stack): readonly Supervised[] {
   const { temporalServer, dbFile, chain, chainKind, postgres, signer, worker, api, x402 } = stack;
   const all = [
@@ -23,8 +23,8 @@ export function processesOf(stack: Stack): readonly Supervised[] {
 }
 
 /**
- * Says when a process ends that nobody stopped, and starts it again; of one that would come back empty it says only that.
- * Settles when `signal` is aborted, which must come before the processes are stopped.
+ * Reports each process that ends unexpectedly, and restarts it unless its data is lost. Settles when `signal` is aborted: abort it
+ * before you stop the processes.
  */
 export async function supervise(
   processes: readonly Supervised[],
@@ -43,10 +43,10 @@ async function keepUp(
   while (!signal.aborted) {
     await Promise.race([process.exited, stopped]);
     if (signal.aborted) return;
-    const next = loss === null ? 'it is started again; ' : '';
+    const next = loss === null ? 'it is restarted; ' : '';
     say(`${process.name} ended (${process.ending}); ${next}its log is ${process.logFile}`);
     if (loss !== null) {
-      say(`${process.name} is not started again, for ${loss}: Ctrl-C, and run this again`);
+      say(`${process.name} is not restarted, because ${loss}: press Ctrl-C and run this command again`);
       return;
     }
     await revive(process, say, signal);
@@ -61,12 +61,12 @@ async function revive(
   while (!signal.aborted) {
     try {
       await process.start(signal);
-      say(`${process.name} is up again`);
+      say(`${process.name} is running again`);
       return;
     } catch (error) {
       if (signal.aborted) return;
       const [reason = ''] = String(error instanceof Error ? error.message : error).split('\n');
-      say(`${reason} It is tried again`);
+      say(`${reason} The start is retried`);
       await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -12,9 +12,9 @@ export interface LocalTemporal {
   readonly namespace: string;
   /** Address of the Web UI; null when it was not asked for. */
   readonly uiUrl: string | null;
-  /** What to know of that address; null where it is sure. */
+  /** Why that address may be wrong; null if it is certain. */
   readonly uiNote: string | null;
-  /** The server, to be killed and started again; null where it is somebody else's. */
+  /** The server, which can be killed and restarted; null if this program did not start it. */
   readonly process: ManagedProcess | null;
   stop(): Promise<void>;
 }
@@ -33,18 +33,18 @@ export interface TemporalOptions {
   readonly dynamicConfig?: Readonly<Record<string, string>>;
   /** Ends the start of the server early. */
   readonly signal?: AbortSignal;
-  /** Gets one line a step of finding or making the CLI. */
+  /** Receives one line for each step of finding or building the CLI. */
   readonly say?: (line: string) => void;
 }
 
 type Ui = Pick<LocalTemporal, 'uiUrl' | 'namespace'>;
 
-/** Where the Web UI lists all withdrawals and nothing else; null where there is no UI. */
+/** Address of the list of withdrawals in the Web UI; null without a UI. */
 export function withdrawalsInUi(ui: Ui): string | null {
   return listInUi(ui, ['withdrawal']);
 }
 
-/** Where it lists what deposits come from and go through: the scan, backfills, the comparison of balances, and webhooks. */
+/** Address of the list of deposit workflows: scan, backfills, reconciliations and webhooks. */
 export function depositsInUi(ui: Ui): string | null {
   return listInUi(ui, ['depositScan', 'backfill', 'reconciliation', 'webhookDelivery']);
 }
@@ -70,10 +70,10 @@ async function serves(address: string, namespace: string): Promise<boolean> {
   }
 }
 
-/** Port on which Temporal's development server, and the compose file, serve the Web UI. */
+/** Port of the Web UI in Temporal's development server and in the compose file. */
 const USUAL_UI_PORT = 8233;
 
-/** The Web UI beside a server that is somebody else's: no API tells its address, so that it can only be guessed. */
+/** The Web UI of a server that this program did not start. No API returns its address, so it is guessed. */
 function guessedUi(address: string): Pick<LocalTemporal, 'uiUrl' | 'uiNote'> {
   const host = address.slice(0, address.lastIndexOf(':'));
   return {
@@ -98,8 +98,8 @@ function dynamicConfigArgs(values: TemporalOptions['dynamicConfig'] = {}): reado
 }
 
 /**
- * A Temporal server: that of `TEMPORAL_ADDRESS` where it is set (then `stop` leaves it alone), else a development server,
- * by a CLI that is found or made. Its search attributes are registered.
+ * The Temporal server at `TEMPORAL_ADDRESS` if it is set; `stop` does not stop it. Else a development server, by a CLI that is found
+ * or built. Registers the search attributes.
  */
 export async function startTemporal(options: TemporalOptions = {}): Promise<LocalTemporal> {
   const env = options.env ?? process.env;

@@ -1,21 +1,21 @@
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import type { ChainPayment } from './chain-truth.ts';
 
-/** What the record says of one withdrawal at the end. */
+/** A withdrawal by the API, at the end. */
 export interface Claim {
   readonly terms: WithdrawalTerms;
   readonly status: string;
-  /** Base units that arrived, where less than the amount does. */
+  /** Base units that arrived, if fewer than the amount. */
   readonly amountReceived: string | null;
   readonly signatures: readonly string[];
 }
 
-/** What the finalized blocks say to a {@link Claim}. */
+/** A {@link Claim} compared with the finalized blocks. */
 export interface ChainVerdict {
   readonly transfers: readonly ChainPayment[];
-  /** It is finalized, and no transfer has the right asset and amount and went to the right wallet. */
+  /** True if it is finalized, but no transfer has its asset, amount and wallet. */
   readonly lost: boolean;
-  /** One line on how record and blocks differ; null where they agree on exactly one right transfer, or on none. */
+  /** How API and blocks differ; null if both have exactly one correct transfer, or none. */
   readonly fault: string | null;
 }
 
@@ -24,7 +24,7 @@ export function claimOf(terms: WithdrawalTerms, { status, amountReceived, attemp
   return { terms, status, amountReceived, signatures };
 }
 
-/** Holds a claim against `payments`, all that left the hot wallet. */
+/** Compares a claim with `payments`, all transfers from the hot wallet. */
 export function judge(claim: Claim, payments: readonly ChainPayment[]): ChainVerdict {
   const { terms, status, signatures } = claim;
   const transfers = payments.filter(({ signature }) => signatures.includes(signature));

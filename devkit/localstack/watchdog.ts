@@ -5,7 +5,7 @@ const PROGRAM = fileURLToPath(new URL('./watchdog-process.mjs', import.meta.url)
 
 let watchdog: ChildProcess | undefined;
 
-function tell(line: string): void {
+function send(line: string): void {
   if (watchdog === undefined) {
     watchdog = spawn(process.execPath, [PROGRAM], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
     watchdog.unref();
@@ -15,12 +15,12 @@ function tell(line: string): void {
   watchdog.stdin?.write(`${line}\n`);
 }
 
-/** From now on the process group `pid` gets `signal`, and SIGKILL three seconds later, when this process dies in any way. */
+/** From now on, when this process dies, the process group `pid` gets `signal`, and SIGKILL three seconds later. */
 export function guard(pid: number, signal: NodeJS.Signals): void {
-  tell(`+${pid} ${signal}`);
+  send(`+${pid} ${signal}`);
 }
 
-/** The process group `pid` has ended: its number may be given to somebody else. */
+/** Call it when the process group `pid` has ended, because the system may reuse its number. */
 export function unguard(pid: number): void {
-  tell(`-${pid}`);
+  send(`-${pid}`);
 }

@@ -96,7 +96,7 @@ function differenceAlarm(wallet: string, slot: bigint, { account, asset, chain, 
   return {
     kind: 'balance_difference',
     subject: `${account}/${asset}`,
-    message: `${account} holds ${chain} of ${asset} at slot ${slot}; by what came and went it should be ${record}`,
+    message: `account ${account} holds ${chain} of ${asset} at slot ${slot}; recorded deposits and withdrawals add up to ${record}`,
     details: { wallet, slot: slot.toString(), chain: chain.toString(), record: record.toString() },
   };
 }
@@ -114,7 +114,7 @@ function nestedAlarm(wallet: string, { account, mint, amount }: TokenPlace): Ala
   return {
     kind: 'nested_tokens',
     subject: account,
-    message: `${amount} of ${mint} are in ${account}, whose owner is the token account of ${wallet} and not the wallet: nobody is credited. The key of the wallet moves them by RecoverNested`,
+    message: `${account} holds ${amount} of ${mint} and is owned by a token account of ${wallet}, not by the wallet: no user is credited. The wallet can recover them with RecoverNested`,
     details: { wallet, mint, amount: amount.toString() },
   };
 }
@@ -123,7 +123,7 @@ function confidentialAlarm(wallet: string, account: string): Alarm {
   return {
     kind: 'confidential_pending',
     subject: account,
-    message: `confidential transfers wait in ${account}: its owner must apply the pending balance to see them`,
+    message: `${account} has pending confidential transfers: their amounts are hidden until its owner applies the pending balance`,
     details: { wallet },
   };
 }

@@ -9,11 +9,11 @@ export interface WatchDeps extends OrphansDeps, NodeWatchDeps, UnsignedExpiryDep
 }
 
 export function createWatchActivities(deps: WatchDeps) {
-  const burial = createUnsignedExpiry(deps);
+  const expiry = createUnsignedExpiry(deps);
   return {
     ...createOrphans(deps),
     /** Proves unsigned attempts dead, so that the next `restartOrphans` can restart their settlements. */
-    buryRefused: () => burial.buryUnsigned(),
+    buryRefused: () => expiry.expireUnsigned(),
     watchNodes: () => watchNodes(deps),
     startDueAudits: () => startDueAudits(deps),
     /** Judges new signatures of our wallets, and stores a heartbeat that detects a database restore. */

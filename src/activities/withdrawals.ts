@@ -83,7 +83,7 @@ async function readmitted(ledger: Ledger, terms: WithdrawalTerms): Promise<Settl
   const row = await ledger.settlements.find(terms.id);
   if (row !== undefined) return row;
   const message =
-    'the record was restored from before it: end it as paid, or close this alert to have it paid';
+    'the database was restored from a backup without it: end it as paid, or close this alert so that Sluice pays it';
   // The alert comes first: a reserved withdrawal may be prepared.
   await ledger.alerts.raise({ kind: 'maybe_paid', subject: terms.id, message });
   await ledger.withdrawals.reserve(terms);

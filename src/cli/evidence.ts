@@ -31,7 +31,7 @@ export function renderDeath(proof: AttemptEvidence): string {
   const blocks =
     'first' in where
       ? `no linked block from ${where.first.slot} to ${where.last.slot} holds it`
-      : `a fork took the block of its blockhash in slot ${where.slot}`;
+      : `the block of its blockhash was dropped by a fork in slot ${where.slot}`;
   return `${over}; ${blocks}; ${gone}`;
 }
 

@@ -10,7 +10,7 @@ export function registerExplain(parent: Command, what: string, id: string): void
   apiCommand(
     parent,
     'explain',
-    `Ask the nodes now about ${what}: what is known, what is missing, what comes next`,
+    `Query the nodes about ${what} now; show its evidence, missing evidence and next step`,
   )
     .argument('<id>', id)
     .action((settlement, options) =>
@@ -44,7 +44,7 @@ function renderExplained({
   evidence,
 }: ExplainedAttempt): string[] {
   const block = slot === null ? '' : `, in slot ${slot}`;
-  const label = verdict === 'alive' ? 'for its death' : 'missing';
+  const label = verdict === 'alive' ? 'for death' : 'missing';
   return [
     `  attempt ${n}  ${state}  ${signature ?? 'not signed yet'}`,
     `    verdict  ${reason === null ? verdict : `${verdict}: ${reason}`}`,

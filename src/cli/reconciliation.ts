@@ -31,17 +31,17 @@ function render(reconciliation: Reconciliation): string {
 }
 
 function lastLines({ last }: Reconciliation): readonly string[] {
-  if (last === null) return ['no pass has come to its end yet'];
+  if (last === null) return ['no pass has ended yet'];
   return [`last pass ended ${last.endedAt}, begun ${last.begunAt}`, ...comparedLines(last)];
 }
 
 function openLines({ open, watched }: Reconciliation): readonly string[] {
-  if (open === null) return ['no pass is under way: one begins every hour'];
+  if (open === null) return ['no pass is running: one begins every hour'];
   const place = open.after === null ? 'at its beginning' : `behind ${open.after}`;
   return [
-    `pass under way since ${open.begunAt}, ${place}; ${counted(watched, 'wallet')} in all`,
+    `pass running since ${open.begunAt}, ${place}; ${counted(watched, 'wallet')} in all`,
     ...comparedLines(open),
-    ...(open.haltedBecause === null ? [] : [`  halted    ${open.haltedBecause}: the next round goes on`]),
+    ...(open.haltedBecause === null ? [] : [`  halted    ${open.haltedBecause}: the next round continues`]),
   ];
 }
 
@@ -57,12 +57,12 @@ function comparedLines({ wallets, accounts, differences }: Compared): readonly s
 }
 
 function unreadLines({ unread, longestUnread }: Reconciliation): readonly string[] {
-  if (unread === 0) return ['every wallet could be compared when it was its turn'];
+  if (unread === 0) return ['no wallet failed its last comparison'];
   const shown = longestUnread.slice(0, SHOWN).map(({ wallet, since, reason }) => [wallet, since, reason]);
   const more = unread > shown.length ? [`  and ${unread - shown.length} more`] : [];
   const rows = inColumns([['wallet', 'since', 'reason'], ...shown]).map((line) => `  ${line}`);
   return [
-    `${counted(unread, 'wallet')} could not be compared, and will be asked for again each hour:`,
+    `${counted(unread, 'wallet')} could not be compared, and are retried every hour:`,
     ...rows,
     ...more,
   ];

@@ -96,8 +96,7 @@ type CallOutcome<T> =
 
 /** Encodes a path segment. Throws SluiceError InvalidRequest for `.` and `..`, which no encoding can carry in a URL. */
 export function pathPart(text: string): string {
-  if (text === '.' || text === '..')
-    throw new SluiceError('InvalidRequest', 400, `nothing has the name ${text}`);
+  if (text === '.' || text === '..') throw new SluiceError('InvalidRequest', 400, `${text} cannot be an id`);
   return encodeURIComponent(text);
 }
 

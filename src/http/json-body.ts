@@ -9,7 +9,7 @@ export function acceptOnlyJson(app: FastifyInstance): void {
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
     const ambiguous = ambiguousKey(body);
     if (ambiguous === null) return parseStrictly(request, body, done);
-    const message = `${ambiguous} stands twice in the body, with different values`;
+    const message = `${ambiguous} occurs twice in the body, with different values`;
     done(new DomainError('InvalidRequest', message, { field: ambiguous }));
   });
 }

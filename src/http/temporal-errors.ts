@@ -9,10 +9,10 @@ import { DomainError, ERROR_KINDS, type ErrorCode } from '../domain/errors.ts';
 /** Converts a Temporal client error to a domain error; null for any other error. */
 export function temporalFault(error: unknown): DomainError | null {
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-    return new DomainError('Unavailable', 'no worker answered in time; ask again', {}, error);
+    return new DomainError('Unavailable', 'no worker answered in time; repeat the request', {}, error);
   }
   if (error instanceof ServiceError) {
-    return new DomainError('Unavailable', 'Temporal does not answer; ask again', {}, error);
+    return new DomainError('Unavailable', 'Temporal does not answer; repeat the request', {}, error);
   }
   return error instanceof WorkflowUpdateFailedError ? domainFailure(error) : null;
 }
@@ -24,7 +24,7 @@ export function temporalFault(error: unknown): DomainError | null {
 export function refuseAsRecorded(what: string, hint = ''): (error: unknown) => never {
   return (error) => {
     if (temporalFault(error) === null) throw error;
-    const message = `Temporal does not answer; ${what} is on record, and begins by itself once it does${hint}`;
+    const message = `Temporal does not answer; ${what} is stored and starts when Temporal answers again${hint}`;
     throw new DomainError('Unavailable', message, {}, error);
   };
 }

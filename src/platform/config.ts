@@ -51,7 +51,7 @@ function checkTogether(settings: Settings, role: Role): void {
   const clear = settings.rpcUrls?.find(isReadable);
   if (settings.cluster === 'mainnet-beta' && clear !== undefined) {
     throw new ConfigError(
-      `SLUICE_RPC_URLS names ${new URL(clear).host} by http, so anybody on the way can answer for it: on mainnet-beta use https, or the loopback or private IP address of a node of your own`,
+      `SLUICE_RPC_URLS names ${new URL(clear).host} by http, so that third parties can change its answers: on mainnet-beta use https, or the loopback or private IP address of your own node`,
     );
   }
   if (settings.priorityFloorMicroLamports > settings.priorityCapMicroLamports) {

@@ -54,7 +54,7 @@ export function createUnsignedExpiry({
      * Runs one round and returns the number of attempts proved dead. Each round continues where the last one ended,
      * and starts again at the oldest after the last attempt. So attempts without a proof never block younger ones.
      */
-    async buryUnsigned(): Promise<number> {
+    async expireUnsigned(): Promise<number> {
       const end = performance.now() + ROUND_MS;
       const rows = await ledger.attempts.unsigned(rowsARound, left);
       let [examined, ended] = [0, 0];

@@ -5,12 +5,14 @@ import type { LostNonceRow } from '../ledger/settlements/nonces.ts';
 /** Alert about a restored database. `lost`: nonces that must be used up before payments continue. */
 export function restoredAlarm({ reason, quarantineHeight }: Gap, lost: readonly LostNonceRow[]): Alarm {
   const until =
-    quarantineHeight === null ? '' : `; nothing is prepared before block height ${quarantineHeight} is final`;
+    quarantineHeight === null
+      ? ''
+      : `; no attempt is prepared before block height ${quarantineHeight} is final`;
   const addresses = lost.map(({ address }) => address);
   const nonces =
     addresses.length === 0
       ? ''
-      : `, nor before the nonces of ${addresses.length} accounts, ${addresses[0]} the first, are advanced: Sluice does it for those of the present hot wallet`;
+      : `, and before the nonces of ${addresses.length} accounts are advanced (first: ${addresses[0]}). Sluice advances those of the current hot wallet`;
   return {
     kind: 'record_restored',
     subject: WHOLE,
@@ -29,14 +31,14 @@ export function unknownSpendAlarm(
   return {
     kind: 'unknown_spend',
     subject: signature,
-    message: `our wallet ${wallet} signed ${signature}, and no attempt on record is that: a restored record or a leaked key`,
+    message: `wallet ${wallet} signed ${signature}, but no recorded attempt has this signature: the database was restored, or the key leaked`,
     details: { signature, slot: slot.toString(), maybePaid: suspects },
   };
 }
 
 /** Without the fee payer's history, a leak of its key stays undetected. */
 export function unreadAlarm(wallet: string, reason: string): Alarm {
-  const message = `what the fee payer ${wallet} signed cannot be judged now: ${reason}`;
+  const message = `the transactions of fee payer ${wallet} cannot be checked now: ${reason}`;
   return { kind: 'fee_payer_unread', subject: wallet, message };
 }
 
@@ -55,8 +57,8 @@ export function maybePaidAlarm(
   signature: string,
 ): Alarm {
   const message = ended
-    ? `${signature} may have paid it although it has ended unpaid: look before anything is given back, then close this alert`
-    : `${signature} may have paid it already: end it as paid, or close this alert to have it paid`;
+    ? `${signature} may have paid it, although it ended as unpaid: investigate before you refund the customer, then close this alert`
+    : `${signature} may have paid it already: end it as paid, or close this alert so that Sluice pays it`;
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 
@@ -70,11 +72,11 @@ export interface Landed {
 }
 
 export function landedThoughDead(id: string, { n, signature, shownBy, others }: Landed): Alarm {
-  const beside = others.length === 0 ? 'no later attempt is signed' : `later: ${others.join(', ')}`;
+  const beside = others.length === 0 ? 'no later attempt is signed' : `later attempts: ${others.join(', ')}`;
   return {
     kind: 'dead_attempt_landed',
     subject: id,
-    message: `attempt ${n} is recorded as dead or failed, but it has landed as ${signature}; shown by: ${shownBy.join(', ')}; ${beside}`,
+    message: `attempt ${n} is recorded as dead or failed, but it has landed as ${signature}; returned by: ${shownBy.join(', ')}; ${beside}`,
     details: { signature, n, shownBy, others },
   };
 }

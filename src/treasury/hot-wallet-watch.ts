@@ -138,9 +138,9 @@ export class WalletWatch {
     const from = known ?? BEFORE_ANY_SLOT;
     await this.#spends.judgeScanned(wallet, scope);
     const isHarmless = (signature: string) => this.#spends.isHarmless(wallet, signature);
-    const heard = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
-    const { unproven, next } = await this.#spends.judge(wallet, unionOf(heard), scope);
-    const { proved, unproved } = await this.#proved(heard, unproven);
+    const listings = await this.#lists.ofMost(chain.pool, wallet, from, isHarmless);
+    const { unproven, next } = await this.#spends.judge(wallet, unionOf(listings), scope);
+    const { proved, unproved } = await this.#proved(listings, unproven);
     await this.#reportUnproved(wallet, unproved, unproven);
     if (proved.length < Math.max(1, Math.min(quorum, proved.length + unproved.length)))
       throw unreadable(wallet, unproven);
@@ -164,7 +164,7 @@ export class WalletWatch {
       if (entry === undefined) proved.push(listing);
       else if (!(await isInvented(pool, entry))) unproved.push(listing);
       else {
-        const reason = `lists ${entry.signature} in slot ${entry.slot}, but a quorum shows that block without it`;
+        const reason = `lists ${entry.signature} in slot ${entry.slot}, but a quorum returns that block without it`;
         pool.distrust(listing.node, reason);
       }
     }
@@ -214,10 +214,10 @@ function heightOf(quorum: number, listings: readonly WalletListing[]): bigint | 
 
 function unreadable(wallet: string, unproven: ReadonlySet<string>): DomainError {
   const [signature] = unproven;
-  const message = `no node shows the transaction ${signature} that the history of ${wallet} lists`;
+  const message = `no node returns the transaction ${signature}, which is in the history of ${wallet}`;
   return new DomainError('NodeFault', message);
 }
 
 function notThrough(wallet: string): DomainError {
-  return new DomainError('Unavailable', `the history of ${wallet} is long, and not read to its end yet`);
+  return new DomainError('Unavailable', `the history of ${wallet} is long: the next check continues it`);
 }

@@ -54,11 +54,11 @@ export class LostNonces {
     const addresses = accounts.map(({ address }) => address);
     const survey = await agreedNonces(chain.pool, addresses, end);
     const suspects: LostNonceRow[] = [];
-    for (const [index, { address, state, nonce: onRecord }] of accounts.entries()) {
+    for (const [index, { address, state, nonce: recorded }] of accounts.entries()) {
       const agreed = survey[index] ?? null;
       if (agreed === null) return null;
       const { nonce, slot } = agreed;
-      if (nonce !== null && mayBeLost(agreed, state === 'leased' ? onRecord : null))
+      if (nonce !== null && mayBeLost(agreed, state === 'leased' ? recorded : null))
         suspects.push({ address, nonce, slot });
     }
     return suspects;

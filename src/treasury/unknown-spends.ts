@@ -82,13 +82,13 @@ export class SpendJudge {
     const { ledger, chain, readAtMost = READ_AT_MOST } = this.#deps;
     const signatures = entries.map(({ signature }) => signature);
     const recorded = await ledger.walletHistory.recordOf(signatures);
-    const told = await ledger.alerts.everRaised('unknown_spend', signatures, scope);
+    const alerted = await ledger.alerts.everRaised('unknown_spend', signatures, scope);
     const known = entries.flatMap((entry) => {
       const spend = recorded.get(entry.signature);
       return spend === undefined ? [] : [{ entry, recorded: spend }];
     });
     const unproven = new Set(await this.#judgeRecorded(known, scope));
-    const strange = entries.filter(({ signature }) => !recorded.has(signature) && !told.has(signature));
+    const strange = entries.filter(({ signature }) => !recorded.has(signature) && !alerted.has(signature));
     const read = await pLimit(READ_AT_ONCE).map(strange.slice(0, readAtMost), async (entry) => ({
       entry,
       parties: await partiesOf(chain.pool, entry.signature, verifySignature),

@@ -161,7 +161,7 @@ function withinTime(resolve: Resolve, withinMs: number): Resolve {
   return async (hostname) => {
     let timer: NodeJS.Timeout | undefined;
     const silence = new Promise<never>((_, reject) => {
-      const fault = new OwnFault(`no resolver tells the address of ${hostname} in ${withinMs} ms`);
+      const fault = new OwnFault(`no DNS resolver returned an address of ${hostname} within ${withinMs} ms`);
       timer = setTimeout(() => reject(fault), withinMs);
     });
     return Promise.race([resolve(hostname), silence]).finally(() => clearTimeout(timer));

@@ -69,7 +69,7 @@ const LAND: ActivityOptions = {
   retry,
 };
 
-const LANDING = 'send until it has landed or is proved dead';
+const LANDING = 'send until it lands or is proved dead';
 const READING_AGAIN = 'read earlier blocks or the history of an address';
 
 /** {@link LAND} on workers of quick settlements: buyers' payments take no slot from withdrawals. */
@@ -122,14 +122,17 @@ const run = <Activities>(options: ActivityOptions, summary: string) =>
 
 export const { admit } = record<Steps>('reserve the id, find earlier attempts');
 export const { confirm } = record<Steps>("store the customer's confirmation");
-export const { cancel } = record<Steps>('cancel if nothing was prepared');
-export const { hold, holdSettlement } = record<Steps>('store that it is held');
+export const { cancel } = record<Steps>('cancel unless an attempt was prepared');
+export const { hold, holdSettlement } = record<Steps>('hold the settlement');
 export const { findSettlement } = record<Steps>('find earlier attempts');
 export const { storeSignature } = record<Steps>('store a signature');
-export const { isOwed } = record<Steps>('find out whether the buyer was served');
-export const { prepareAttempt, prepareSettlement } = run<Steps>(PREPARE, 'check, compose, reserve');
-export const { awaitSignatures } = run<Steps>(PREPARE, 'wait for signatures from outside');
-export const { signTransaction } = run<SignerActivities>(SIGN, 'sign');
+export const { isOwed } = record<Steps>('check whether the buyer was served');
+export const { prepareAttempt, prepareSettlement } = run<Steps>(
+  PREPARE,
+  'check the terms, compose the transaction, reserve funds',
+);
+export const { awaitSignatures } = run<Steps>(PREPARE, 'wait for external signatures');
+export const { signTransaction } = run<SignerActivities>(SIGN, 'sign the transaction');
 export const { landAttempt } = run<Steps>(LAND, LANDING);
 export const { landPayment } = run<Steps>(LAND_QUICK, LANDING);
 export const { serveOwed } = run<Steps>(SERVE, 'request the paid resource from the upstream');
@@ -141,22 +144,22 @@ export const { settleQuickly } = proxyLocalActivities<Steps>({
 export const { recordPause } = record<Deposits>('store the pause');
 export const { recordResume } = record<Deposits>('end the stored pause');
 export const { recordBackfillGivenUp } = record<Deposits>('end the stored backfill');
-export const { planCatchUp } = run<Deposits>(PLAN, 'how far behind');
-export const { scanRange } = run<Deposits>(SCAN, 'read a range ahead');
-export const { joinRanges } = run<Deposits>(SCAN, 'join the ranges that were read');
+export const { planCatchUp } = run<Deposits>(PLAN, 'measure how far the scan is behind');
+export const { scanRange } = run<Deposits>(SCAN, 'read a range of blocks');
+export const { joinRanges } = run<Deposits>(SCAN, 'commit the ranges that were read');
 export const { scanTail } = run<Deposits>(SCAN, 'follow the chain');
 export const { reconcilePage } = run<Deposits>(SCAN, 'compare balances with the database');
 export const { backfill } = run<Deposits>(BACKFILL, READING_AGAIN);
 export const { backfill: backfillImport } = run<Deposits>(AUDIT, READING_AGAIN);
 
 export const { restartOrphans } = run<WatchActivities>(WATCH, 'start settlements that have no run');
-export const { buryRefused } = run<WatchActivities>(WATCH, 'prove refused attempts dead');
+export const { buryRefused } = run<WatchActivities>(WATCH, 'prove unsigned attempts dead');
 export const { startDueAudits } = run<WatchActivities>(WATCH, 'start audits that are due');
-export const { watchWallet } = run<WatchActivities>(WATCH, 'compare the wallet with the database');
-export const { watchNodes } = run<WatchActivities>(WATCH, 'compare the nodes with the rules');
+export const { watchWallet } = run<WatchActivities>(WATCH, 'compare wallet signatures with the database');
+export const { watchNodes } = run<WatchActivities>(WATCH, 'check the node rules');
 
 export const { nextDelivery } = record<DeliverySteps>('find the next event');
-export const { giveUpDelivery } = record<DeliverySteps>('make it a dead letter');
+export const { giveUpDelivery } = record<DeliverySteps>('store the event as a dead letter');
 
 /** One try. The sender's deadline ends it before another worker may begin the next. PostgreSQL counts tries. */
 export function deliverTo({ firstRetryMs, longestRetryMs }: Patience) {

@@ -87,7 +87,7 @@ function acceptOrders(): void {
   const inTurn = (order: () => Promise<void>): Promise<void> => {
     orders = orders
       .then(order)
-      .catch((error: unknown) => log.error('an order of the scan came to nothing', { error }));
+      .catch((error: unknown) => log.error('an order to the scan failed', { error }));
     return orders;
   };
   setHandler(pauseScan, (order) => inTurn(() => act.recordPause(operatorNoteOf(order))));

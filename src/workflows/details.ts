@@ -41,11 +41,11 @@ export function scanCard(status: ScanStatus): string {
 
 export function reconciliationCard(report: ReconciliationReport): string {
   const { wallets, accounts, differences, unread, complete } = report;
-  const verdict = differences === 0 ? 'chain and record agree' : `**${differences} differences**`;
+  const verdict = differences === 0 ? 'chain and database agree' : `**${differences} differences**`;
   const lines = [
     `${wallets} wallets with ${accounts} accounts compared: ${verdict}`,
     ...(unread === 0 ? [] : [`${unread} wallets not read`]),
-    ...(complete ? [] : ['the scan is behind: the next round goes on']),
+    ...(complete ? [] : ['the scan is behind: the next round continues']),
   ];
   return lines.join(LINE_BREAK);
 }
@@ -71,10 +71,9 @@ export function backfillCard(result: BackfillResult): string {
 }
 
 function verdictOf({ found, remaining }: AuditReport): string {
-  if (found === 0) return 'chain and record agree';
-  if (remaining > 0)
-    return `**${counted(remaining, 'arrival', 's')} ${remaining === 1 ? 'is' : 'are'} not on record so**`;
-  return `${counted(found, 'arrival', 's')} ${found === 1 ? 'was' : 'were'} not on record so, and ${found === 1 ? 'is' : 'are'} now`;
+  if (found === 0) return 'chain and database agree';
+  if (remaining > 0) return `**${counted(remaining, 'difference', 's')} not repaired**`;
+  return `${counted(found, 'difference', 's')} found and repaired`;
 }
 
 function counted(count: number, what: string, ending: string): string {

@@ -46,7 +46,7 @@ export class SettlementProgress {
     this.attributes = attributes;
     setHandler(settlementStatus, () => this.view(), { description: 'Status, reason and newest signature' });
     setHandler(landingReport, (report) => this.waited(report), {
-      description: 'How the wait for the newest attempt looks',
+      description: 'Reports that the newest attempt is held, or no longer held',
     });
   }
 

@@ -22,7 +22,7 @@ import { pinnedIfVersioned } from './versioning.ts';
 export async function settlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
   const progress = new SettlementProgress(id, `settles \`${id}\``);
   setHandler(giveSignature, (given) => act.storeSignature({ id, ...given }), {
-    description: 'Stores a signature that was made outside of Sluice, as by an offline machine',
+    description: 'Stores a signature that was made outside Sluice, for example on an offline machine',
   });
   progress.resume(await act.findSettlement({ id }));
   await settle(progress, {

@@ -26,7 +26,7 @@ export interface WebhookDeliveryInput extends DeliveryLine {
  */
 export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInput): Promise<void> {
   const deliver = deliverTo(patience);
-  const told: string[] = [];
+  const ended: string[] = [];
   let woken = false;
   setHandler(wakeDelivery, () => {
     woken = true;
@@ -37,13 +37,13 @@ export async function webhookDelivery({ patience, ...line }: WebhookDeliveryInpu
       try {
         // Older workers return nothing.
         const end: string | null | undefined = await deliver(key, patience);
-        told.push(end ?? `${key.event} is over`);
+        ended.push(end ?? `${key.event} has ended`);
       } catch (error) {
         if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
         await giveUpDelivery(key);
-        told.push(`${key.event} is given up: ${rootCause(error) ?? 'nobody says why'}`);
+        ended.push(`${key.event} is given up: ${rootCause(error) ?? 'unknown cause'}`);
       }
-      setCurrentDetails(told.slice(-SHOWN).join(LINE_BREAK));
+      setCurrentDetails(ended.slice(-SHOWN).join(LINE_BREAK));
       if (workflowInfo().continueAsNewSuggested)
         await continueAsNew<typeof webhookDelivery>({ patience, ...line });
     }

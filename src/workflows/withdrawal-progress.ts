@@ -18,9 +18,11 @@ export class WithdrawalProgress extends SettlementProgress {
     ]);
     this.terms = terms;
     setHandler(confirmDestination, () => this.confirm(), {
-      description: 'Pay the wallet as it is',
+      description: 'Confirms the destination for the customer',
     });
-    setHandler(cancelWithdrawal, () => this.cancel(), { description: 'End it, if nothing was prepared yet' });
+    setHandler(cancelWithdrawal, () => this.cancel(), {
+      description: 'Cancels the withdrawal unless an attempt was prepared',
+    });
   }
 
   /** Result of the step. Null once a cancel is stored, because PostgreSQL then refuses it, or if history is long. */
@@ -29,9 +31,9 @@ export class WithdrawalProgress extends SettlementProgress {
     return Promise.race([step, cancelled.then(() => null)]);
   }
 
-  /** Resolves when the customer has confirmed more than `heard` times or cancels, or once the history is long. */
-  async customerAnswered(heard: number): Promise<void> {
-    await this.ended(() => this.answers > heard);
+  /** Resolves when the customer has confirmed more than `seen` times or cancels, or once the history is long. */
+  async customerAnswered(seen: number): Promise<void> {
+    await this.ended(() => this.answers > seen);
   }
 
   private async confirm(): Promise<SettlementView> {

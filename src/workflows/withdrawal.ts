@@ -65,12 +65,12 @@ function refuseForeignId(terms: WithdrawalTerms | undefined): void {
   const { workflowId } = workflowInfo();
   if (typeof terms?.id !== 'string') {
     throw ApplicationFailure.nonRetryable(
-      'id must be a string: the one argument is the terms',
+      'the argument must be the terms of a withdrawal, with a string as id',
       'InvalidRequest',
     );
   }
   const expected = withdrawalWorkflowId(terms.id);
   if (workflowId === expected) return;
-  const message = `workflow id ${workflowId} is not ${expected}: a withdrawal has one workflow id for ever`;
+  const message = `workflow id ${workflowId} is not ${expected}: the workflow id of a withdrawal follows from its id`;
   throw ApplicationFailure.nonRetryable(message, 'ForeignWorkflowId');
 }

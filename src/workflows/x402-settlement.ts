@@ -30,8 +30,7 @@ export async function x402Settlement({ id }: { readonly id: string }): Promise<S
       return progress.view();
     },
     {
-      description:
-        'Waits until it is confirmed, or finalized, or has ended otherwise, or until the run continues as new',
+      description: 'Waits until the settlement reaches the commitment or ends, or the run continues as new',
     },
   );
   /** Null if an earlier run has seen the landing. */

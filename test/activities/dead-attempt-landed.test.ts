@@ -94,7 +94,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     expect(await stands(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'prepared']);
     room.localnet.controls.produceSlots(170);
-    await createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
+    await createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
     expect(await end).toEqual({ kind: 'dead', signature: null });
     expect(await stands(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
     expect(await balanceOf(destination)).toBe(0n);

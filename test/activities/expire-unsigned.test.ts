@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
-const bury = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).buryUnsigned();
+const bury = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
 /** One that reads two entries of a history a look. */
 const patient = () =>
   createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesALook: 1 } });
@@ -95,11 +95,11 @@ describe('an attempt that the signer refused', () => {
     const burial = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain });
     room.localnet.controls.produceSlots(170);
     const settle = vi.spyOn(use.ledger.attempts, 'settle').mockRejectedValue(new Error('no disk is left'));
-    await burial.buryUnsigned();
+    await burial.expireUnsigned();
     settle.mockRestore();
     const [alert] = await use.ledger.alerts.openAbout(id);
     expect(alert).toMatchObject({ kind: 'evidence_missing', message: expect.stringContaining('no disk') });
-    expect(await burial.buryUnsigned()).toBe(1);
+    expect(await burial.expireUnsigned()).toBe(1);
     expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
   });
 
@@ -129,11 +129,11 @@ describe('an attempt that the signer refused', () => {
     const { id } = await refused();
     room.localnet.controls.produceSlots(170);
     const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
-    expect([await rounds.buryUnsigned(), await rounds.buryUnsigned()]).toEqual([0, 1]);
+    expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
     expect(await standing(id)).toEqual(['preparing', 'dead']);
     // The oldest are looked at again.
     const read = vi.spyOn(use.ledger.attempts, 'unsigned');
-    await rounds.buryUnsigned();
+    await rounds.expireUnsigned();
     const [rows] = await Promise.all(read.mock.results.map(({ value }) => value));
     read.mockRestore();
     expect(rows.map(({ settlementId }: { settlementId: string }) => settlementId)).toEqual(
@@ -194,7 +194,7 @@ describe('an attempt that the signer refused', () => {
     const asked: string[] = [];
     const stop = listen(room.pool, asked);
     const rounds = [];
-    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await burial.buryUnsigned();
+    for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await burial.expireUnsigned();
     stop();
     expect(rounds).toEqual([0, 0, 0, 0, 1]);
     expect(asked.filter((method) => method === 'getSignaturesForAddress').length).toBeLessThan(
@@ -208,12 +208,12 @@ describe('an attempt that the signer refused', () => {
     room.localnet.controls.produceSlots(170);
     await dust(3);
     const burial = patient();
-    expect(await burial.buryUnsigned()).toBe(0);
+    expect(await burial.expireUnsigned()).toBe(0);
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
-    expect(await burial.buryUnsigned()).toBe(0);
+    expect(await burial.expireUnsigned()).toBe(0);
     room.localnet.controls.clearFaults();
-    expect([await burial.buryUnsigned(), await burial.buryUnsigned()]).toEqual([0, 1]);
+    expect([await burial.expireUnsigned(), await burial.expireUnsigned()]).toEqual([0, 1]);
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
@@ -225,7 +225,7 @@ describe('an attempt that the signer refused', () => {
     await dust(5);
     const burial = patient();
     const rounds = [];
-    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await burial.buryUnsigned();
+    for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await burial.expireUnsigned();
     expect(rounds).toEqual([0, 0, 1]);
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });

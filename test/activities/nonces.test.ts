@@ -214,9 +214,9 @@ describe('a withdrawal with a durable nonce', () => {
   it('that nobody has signed is dead once an advance has used up its nonce, and its account is free for the next one', async () => {
     const burial = createUnsignedExpiry({ ledger, chain });
     const { paid, used } = await refused();
-    expect(await burial.buryUnsigned()).toBe(0);
+    expect(await burial.expireUnsigned()).toBe(0);
     expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
-    await expect.poll(() => burial.buryUnsigned(), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => burial.expireUnsigned(), { timeout: 30_000 }).toBe(1);
     const [dead] = await ledger.attempts.of(paid.id);
     expect(dead?.proof).toMatchObject({ nonceUsedBy: { carriedNonce: true } });
     expect(await desk.account(used.address)).toMatchObject({ state: 'unproved', settlementId: null });
@@ -231,7 +231,7 @@ describe('a withdrawal with a durable nonce', () => {
     const { message, signature } = await desk.sign(paid, preparation);
     await chain.send(assembleTransaction(base64.decode(message), base58.decode(signature)).raw);
     await expect.poll(() => lamports(paid.destination), { timeout: 20_000 }).toBe(AMOUNT);
-    expect(await createUnsignedExpiry({ ledger, chain }).buryUnsigned()).toBe(0);
+    expect(await createUnsignedExpiry({ ledger, chain }).expireUnsigned()).toBe(0);
     expect(await statesOf(paid.id)).toEqual(['prepared']);
     await new WalletWatch({ ledger, chain, hotWallet: HOT }).look();
     expect(await statesOf(paid.id)).toEqual(['signed']);

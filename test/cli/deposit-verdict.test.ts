@@ -59,10 +59,10 @@ test('a feed that has each arrival once is right, and its counts are those of th
 });
 
 test.each([
-  ['a credit is missing', feedOf(REFUSED), /SOL: 5 came, the feed shows nothing/],
-  ['a credit is there twice', feedOf(CREDIT, REFUSED, CREDIT), /shows final 5, final 5/],
-  ['a credit has another amount', feedOf({ ...CREDIT, amount: '6' }, REFUSED), /5 came, .* final 6/],
-  ['a fake is credited', feedOf(CREDIT, { ...REFUSED, reason: null }), /fake: 5 came, .* final 5/],
+  ['a credit is missing', feedOf(REFUSED), /SOL: 5 arrived, the feed has no event/],
+  ['a credit is there twice', feedOf(CREDIT, REFUSED, CREDIT), /has final 5, final 5/],
+  ['a credit has another amount', feedOf({ ...CREDIT, amount: '6' }, REFUSED), /5 arrived, .* final 6/],
+  ['a fake is credited', feedOf(CREDIT, { ...REFUSED, reason: null }), /fake: 5 arrived, .* final 5/],
   ['the reason is another', feedOf(CREDIT, { ...REFUSED, reason: 'below_minimum' }), /below_minimum/],
   [
     'a failed transaction is credited',
@@ -91,7 +91,7 @@ test.each([
   [
     'somebody else has paid',
     [...ARRIVALS, { ...ARRIVED, signature: 'sig-4' }],
-    /which nobody in the demo sent/,
+    /the demo did not send it/,
   ],
 ] as const)('it is a fault where %s', (_what, arrivals, fault) => {
   expect(judgeDeposits(GIVEN, arrivals, feedOf(CREDIT, REFUSED)).faults.join('\n')).toMatch(fault);

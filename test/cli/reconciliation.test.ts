@@ -28,23 +28,23 @@ test('a pass under way says how far it is and what keeps it, and which wallets n
   const tally = { wallets: 1, accounts: 3, differences: 0 };
   const unread = [{ wallet: BEN, reason: REASON }];
   await reconciliations.commit(await reconciliations.begin(), { ...NOTHING, next: ANN, tally, unread });
-  await reconciliations.halt(await reconciliations.begin(), 'the scan has not come to slot 95');
+  await reconciliations.halt(await reconciliations.begin(), 'the scan has not reached slot 95');
   const { code, stdout } = await reconciliation();
   const lines = stdout.split('\n');
   expect(code).toBe(5);
-  expect(lines[0]).toBe('no pass has come to its end yet');
-  expect(lines[1]).toMatch(/^pass under way since \S+Z, behind /);
+  expect(lines[0]).toBe('no pass has ended yet');
+  expect(lines[1]).toMatch(/^pass running since \S+Z, behind /);
   expect(lines[1]).toContain(`behind ${ANN}; 2 wallets in all`);
   expect(lines.slice(2, 6)).toEqual([
     '  compared  1 wallet, 3 accounts',
     '  verdict   chain and database agree',
-    '  halted    the scan has not come to slot 95: the next round goes on',
-    '1 wallet could not be compared, and will be asked for again each hour:',
+    '  halted    the scan has not reached slot 95: the next round continues',
+    '1 wallet could not be compared, and are retried every hour:',
   ]);
   expect(lines[7]).toMatch(new RegExp(`^  ${BEN} +\\S+Z +${REASON}$`));
 });
 
-test('the last pass says what it compared, when, and whether chain and record agree', async () => {
+test('the last pass says what it compared, when, and whether chain and database agree', async () => {
   const { reconciliations } = use.service.ledger;
   const [first, last] = [
     { wallets: 1, accounts: 3, differences: 0 },
@@ -60,8 +60,8 @@ test('the last pass says what it compared, when, and whether chain and record ag
   expect(text.stdout.split('\n').slice(1)).toEqual([
     '  compared  2 wallets, 5 accounts',
     '  verdict   1 differ: see `sluice alerts list`',
-    'no pass is under way: one begins every hour',
-    'every wallet could be compared when it was its turn',
+    'no pass is running: one begins every hour',
+    'no wallet failed its last comparison',
     '',
   ]);
   expect(lastWord(json)).toMatchObject({

@@ -55,7 +55,7 @@ it.each([falseHash(1), CLEANED_UP])(
       reason: expect.stringMatching(
         new RegExp(
           `^block ${child} of slot ${slot} \\(from ${names}\\) names block ${hash} .* in slot ${slot - 1n} as its parent; ` +
-            `in slot ${slot - 1n} nodes show another block \\(${names}: block ${parent} .*compare both slots`,
+            `in slot ${slot - 1n} nodes return another block \\(${names}: block ${parent} .*compare both slots`,
         ),
       ),
     });
@@ -68,7 +68,7 @@ it('the same above the cursor stops the scan, which says what differs from the b
     state: 'stopped',
     reason: expect.stringMatching(
       new RegExp(
-        `does not hold block ${parent} of slot ${slot - 1n}, .*: block ${child} of slot ${slot} ` +
+        `does not contain block ${parent} of slot ${slot - 1n}, .*: block ${child} of slot ${slot} ` +
           `\\(from ${names}\\) names block ${falseHash(2)} .*compare both slots`,
       ),
     ),

@@ -83,7 +83,7 @@ describe('nodes that show less than there is', () => {
     await deposits(wallet, AMOUNTS);
     room.finalize();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', { kind: 'lag', blocks: 40 });
-    expect((await room.scanAll(scanner)).stand).toBe('idle');
+    expect((await room.scanAll(scanner)).state).toBe('idle');
     expect(await amountsOf(wallet)).toEqual([]);
     room.localnet.controls.clearFaults();
     await room.scanAll(scanner);
@@ -96,7 +96,7 @@ describe('nodes that show less than there is', () => {
     room.finalize();
     for (const node of EACH) room.localnet.controls.setFault(node, '*', { kind: 'hole', from, to });
     const step = await room.scanAll(scanner);
-    expect(step).toMatchObject({ stand: 'gap', gap: { to: String(to) } });
+    expect(step).toMatchObject({ state: 'gap', gap: { to: String(to) } });
     expect(await room.openGap()).toMatchObject({ state: 'open', toSlot: BigInt(to) });
     expect((await scanner.step()).cursor).toEqual(step.cursor);
     room.localnet.controls.clearFaults(2);
@@ -196,7 +196,7 @@ describe('nodes that lie', () => {
     room.finalize();
     for (const node of [1, 2])
       room.localnet.controls.setFault(node, 'getBlock', { kind: 'http', status: 503 });
-    expect((await room.scanAll(scanner)).stand).toBe('idle');
+    expect((await room.scanAll(scanner)).state).toBe('idle');
     expect(await amountsOf(wallet)).toEqual([]);
     room.localnet.controls.clearFaults();
     await room.scanAll(scanner);

@@ -150,7 +150,7 @@ describe('the reconciliation', () => {
         after: next,
         wallets: 10,
         accounts,
-        haltedBecause: expect.stringMatching(/^the scan has not come to slot /),
+        haltedBecause: expect.stringMatching(/^the scan has not reached slot /),
       },
     });
     await room.scanAll(room.scanner());

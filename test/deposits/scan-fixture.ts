@@ -111,7 +111,7 @@ export class ScanRoom {
   async scanAll(scanner: DepositScanner): Promise<Step> {
     for (let steps = 0; steps < 200; steps += 1) {
       const step = await scanner.step();
-      if (step.stand !== 'goes on') return step;
+      if (step.state !== 'continues') return step;
     }
     throw new Error('the scan does not come to an end');
   }

@@ -39,7 +39,7 @@ it('and reads on over as many slots without a block', async () => {
   await room.localnet.airdrop(wallet, 4_000_000n);
   room.finalize();
   limitLists(10_000);
-  expect((await room.scanAll(room.scanner(BigInt(last)))).stand).toBe('idle');
+  expect((await room.scanAll(room.scanner(BigInt(last)))).state).toBe('idle');
   expect((await room.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([4_000_000n, 3_000_000n]);
   expect(await room.chainLength()).toBeGreaterThan(9);
 });

@@ -131,9 +131,9 @@ test('a supervised process that dies is told of and started again, and nothing i
   const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);
   for (const process of [stack.api, stack.postgres, stack.temporalServer]) {
     await process?.kill('SIGKILL');
-    await expect.poll(() => said, { timeout: 120_000 }).toContain(`${process?.name} is up again`);
+    await expect.poll(() => said, { timeout: 120_000 }).toContain(`${process?.name} is running again`);
     expect(said).toContain(
-      `${process?.name} ended (SIGKILL); it is started again; its log is ${process?.logFile}`,
+      `${process?.name} ended (SIGKILL); it is restarted; its log is ${process?.logFile}`,
     );
   }
   const list = () =>

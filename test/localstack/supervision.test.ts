@@ -28,5 +28,5 @@ test('what is being started again when all is to stop holds up nothing', async (
   stop.abort();
   await supervising;
   expect(once.running).toBe(false);
-  expect(said).toEqual([expect.stringMatching(/^once ended \(SIGKILL\); it is started again/)]);
+  expect(said).toEqual([expect.stringMatching(/^once ended \(SIGKILL\); it is restarted/)]);
 });

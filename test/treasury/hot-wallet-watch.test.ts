@@ -197,7 +197,7 @@ describe('a look at the history of the hot wallet', () => {
     const scanner = new DepositScanner({ ledger: use.ledger, pool: hot.pool, matcher });
     await scanner.step();
     const signature = await hot.spend();
-    while ((await scanner.step()).stand === 'goes on');
+    while ((await scanner.step()).state === 'continues');
     const { controls } = hot.localnet;
     for (const node of [0, 1]) {
       controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });

@@ -122,7 +122,7 @@ describe('a webhook that cannot be sent', () => {
   it('waits for no resolver that is silent, and calls that our own fault', async () => {
     const silent = sender({ resolve: () => new Promise(() => undefined), timeoutMs: 3_000 });
     await expect(silent.post('http://exchange.example/', {}, '{}')).rejects.toThrow(
-      new OwnFault('no resolver tells the address of exchange.example in 2000 ms'),
+      new OwnFault('no DNS resolver returned an address of exchange.example within 2000 ms'),
     );
   });
 });

@@ -33,9 +33,9 @@ describe('a withdrawal', () => {
     expect(history.events?.length).toBeLessThanOrEqual(30);
     expect(summariesOf(history)).toEqual([
       'reserve the id, find earlier attempts',
-      'check, compose, reserve',
-      'sign',
-      'send until it has landed or is proved dead',
+      'check the terms, compose the transaction, reserve funds',
+      'sign the transaction',
+      'send until it lands or is proved dead',
     ]);
     await Worker.runReplayHistory({ workflowBundle: await testWorkflows() }, history, workflowId);
   }, 120_000);

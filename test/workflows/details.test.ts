@@ -34,7 +34,7 @@ describe('the card of a backfill', () => {
   const report = { ...NOTHING_AUDITED, transactions: 3 };
 
   it('says what the audit of an address came to', () => {
-    expect(backfillCard(report)).toBe('3 transactions read: chain and record agree');
+    expect(backfillCard(report)).toBe('3 transactions read: chain and database agree');
     expect(backfillCard({ ...report, found: 2 })).toBe(
       '3 transactions read: 2 arrivals were not on record so, and are now',
     );

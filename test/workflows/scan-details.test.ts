@@ -38,15 +38,15 @@ describe('the card of the scan in the Web UI', () => {
 const SOME = { wallets: 7, accounts: 9, differences: 0, confidential: 0, unread: 0, complete: true };
 
 it.each([
-  [SOME, '7 wallets with 9 accounts compared: chain and record agree'],
+  [SOME, '7 wallets with 9 accounts compared: chain and database agree'],
   [{ ...SOME, differences: 2 }, '7 wallets with 9 accounts compared: **2 differences**'],
   [
     { ...SOME, unread: 3 },
-    '7 wallets with 9 accounts compared: chain and record agree  \n3 wallets not read',
+    '7 wallets with 9 accounts compared: chain and database agree  \n3 wallets not read',
   ],
   [
     { ...SOME, complete: false },
-    '7 wallets with 9 accounts compared: chain and record agree  \nthe scan is behind: the next round goes on',
+    '7 wallets with 9 accounts compared: chain and database agree  \nthe scan is behind: the next round continues',
   ],
 ])('the card of a reconciliation says what it has come to %#', (report, card) => {
   expect(reconciliationCard(report)).toBe(card);

@@ -49,7 +49,7 @@ export type ChainEvent =
   | { readonly kind: 'fork'; readonly tip: Block };
 
 /**
- * One chain of blocks over one runtime. The runtime always stands at the tip; older states are read from the history.
+ * One chain of blocks over one runtime. The runtime has the state of the tip; older states are read from the history.
  * Transactions wait until the next block is produced, and are executed in it in the order of arrival.
  */
 export class Chain {

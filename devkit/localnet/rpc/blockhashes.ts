@@ -68,7 +68,7 @@ function prioritizationFees(params: Params, view: NodeView): unknown {
   });
 }
 
-/** As Agave's cache: an entry for each of the newest blocks that hold any transaction but votes, however old they are. Oldest first. */
+/** Like Agave's cache: the newest blocks with a transaction that is no vote, however old they are. Oldest first. */
 function newestWithTransactions(view: NodeView): Block[] {
   const { ledger } = view.chain;
   const found: Block[] = [];
@@ -81,7 +81,7 @@ function newestWithTransactions(view: NodeView): Block[] {
   return found;
 }
 
-/** An entry of the false price for each of the newest slots, with a transaction or without; null where the node tells the truth. */
+/** The false price for each of the newest slots, also for empty ones; null if the node has no such fault. */
 function falsePrices(view: NodeView): readonly unknown[] | null {
   const price = view.falsePrice;
   if (price === null) return null;

@@ -58,48 +58,48 @@ export class NodeView {
   }
 
   transactionsOf({ transactions }: Block): readonly TransactionRecord[] {
-    const told = faultOf(this.#faults, 'false-block');
-    return told === undefined ? transactions : falseTransactions(transactions, told.lie);
+    const fault = faultOf(this.#faults, 'false-block');
+    return fault === undefined ? transactions : falseTransactions(transactions, fault.lie);
   }
 
   shown(address: string, account: StoredAccount | null, block: Block): StoredAccount | null {
-    const told = faultOf(this.#faults, 'false-account');
-    if (told === undefined) return account;
-    const shown = falseAccount(address, account, told, (other) => this.chain.account(other, block));
+    const fault = faultOf(this.#faults, 'false-account');
+    if (fault === undefined) return account;
+    const shown = falseAccount(address, account, fault, (other) => this.chain.account(other, block));
     if (shown !== account) this.#lied('false-account');
     return shown;
   }
 
-  /** The priority fee that the node reports for every block; null where it reports the true ones. */
+  /** The priority fee that the node returns for every block; null if it returns the true ones. */
   get falsePrice(): number | null {
-    const told = faultOf(this.#faults, 'false-price');
-    if (told !== undefined) this.#lied('false-price');
-    return told?.microLamports ?? null;
+    const fault = faultOf(this.#faults, 'false-price');
+    if (fault !== undefined) this.#lied('false-price');
+    return fault?.microLamports ?? null;
   }
 
   unitsShown(units: bigint): bigint {
-    const told = faultOf(this.#faults, 'false-units');
-    if (told === undefined) return units;
+    const fault = faultOf(this.#faults, 'false-units');
+    if (fault === undefined) return units;
     this.#lied('false-units');
-    return BigInt(told.units);
+    return BigInt(fault.units);
   }
 
-  /** What the node reports of a signature in place of the truth; null where it tells the truth. */
+  /** The false status that the node returns for a signature; null if it returns the true one. */
   falseStatusOf(record: TransactionRecord | undefined): StatusLie | null {
-    const told = faultOf(this.#faults, 'false-status');
-    if (told === undefined || (record !== undefined && !this.#differs(record, told.lie))) return null;
+    const fault = faultOf(this.#faults, 'false-status');
+    if (fault === undefined || (record !== undefined && !this.#differs(record, fault.lie))) return null;
     this.#lied('false-status');
-    return told.lie;
+    return fault.lie;
   }
 
-  /** True where the status of a transaction in a block is another one than the lie says. What is final has no status but success or failure. */
+  /** True if the lie differs from the true status. A finalized transaction is only successful or failed. */
   #differs({ slot, meta }: TransactionRecord, lie: StatusLie): boolean {
     const failed = meta.err !== null;
     if (lie === 'failed') return !failed && this.commitmentOf(slot) !== 'finalized';
     return failed || (this.commitmentOf(slot) !== 'finalized' && this.commitmentOf(slot) !== lie);
   }
 
-  /** Signatures that the node lists for an address though no block holds them, the newest first. */
+  /** Signatures that the node lists for an address, although no block has them. The newest first. */
   falseHistoryOf(address: string): readonly string[] {
     if (faultOf(this.#faults, 'false-history') === undefined) return [];
     const { ledger, offered } = this.chain;
@@ -114,7 +114,7 @@ export class NodeView {
     this.#lies.add(kind);
   }
 
-  /** Heights for which the node holds a blockhash for valid. */
+  /** Heights for which a blockhash is valid on this node. */
   get blockhashAge(): number {
     return Math.min(faultOf(this.#faults, 'blockhash-age')?.heights ?? MAX_AGE, MAX_AGE);
   }
@@ -123,7 +123,7 @@ export class NodeView {
     return faultOf(this.#faults, 'list-limit')?.slots ?? LONGEST_LIST;
   }
 
-  /** True where the node answers to a transaction and then does not pass it on. */
+  /** True if the node accepts a transaction and drops it. */
   get dropsSends(): boolean {
     return faultOf(this.#faults, 'drop-send') !== undefined;
   }

@@ -8,7 +8,7 @@ import type { StoredAccount } from '../chain/vm.ts';
 import type { TransactionError } from '../chain/vm-errors.ts';
 import { addressBytes } from '../encoding/bytes.ts';
 
-/** `made-token-account` shows the associated token accounts of `holders`, which do not exist. */
+/** `made-token-account` invents the associated token accounts of `holders`. */
 export const ACCOUNT_LIES = [
   'decimals',
   'no-token-account',
@@ -38,7 +38,7 @@ const TOKEN_ACCOUNT_SIZE = 165;
 const INITIALIZED = 1;
 const LAMPORTS = 2_039_280n;
 
-/** The account as a node shows it that tells this lie; the very same object where the lie does not concern it. */
+/** The account with this lie applied; the same object if the lie does not affect it. */
 export function falseAccount(
   address: string,
   account: StoredAccount | null,
@@ -89,7 +89,7 @@ function madeUp(
 
 type Made = ReadonlyMap<string, Holders[number] & { readonly program: string }>;
 
-/** Searching the addresses takes long, and a fault lasts for many calls. */
+/** Deriving the addresses is slow, and a fault applies to many calls. */
 const known = new WeakMap<Holders, Made>();
 
 function accountsOf(holders: Holders, read: Read): Made {
@@ -115,17 +115,17 @@ function ataOf(owner: string, mint: string, program: string): string {
 }
 
 /**
- * What a node says falsely of the transactions in a block, which it names truly: it leaves the first one out, gives token accounts
- * another owner before, or another program, hides who signed, or garbles the mint.
+ * Lies about the transactions of a true block: the first one is missing, token accounts had another owner before, or have another
+ * program, signers are missing, or the mint is garbled.
  */
 export const LIES = ['leave-out', 'other-owner', 'other-program', 'unsigned', 'garbled-mint'] as const;
 
-/** With one that turns every payment round: who paid seems to have received, and the other way round. */
+/** `mirrored` swaps the balances before and after, so that payer and receiver change places. */
 export const ALL_LIES = [...LIES, 'mirrored'] as const;
 
 export type Lie = (typeof ALL_LIES)[number];
 
-/** The transactions of a block as a node shows them that tells this lie. */
+/** The transactions of a block with this lie applied. */
 export function falseTransactions(
   records: readonly TransactionRecord[],
   lie: Lie,
@@ -141,11 +141,11 @@ export function falseTransactions(
     case 'unsigned':
       return records.map(unsigned);
     case 'other-owner':
-      return records.map((record) => retold(record, 'before', { owner: SYSTEM_PROGRAM }));
+      return records.map((record) => withTokens(record, 'before', { owner: SYSTEM_PROGRAM }));
     case 'other-program':
-      return records.map((record) => retold(record, 'after', { programId: SYSTEM_PROGRAM }));
+      return records.map((record) => withTokens(record, 'after', { programId: SYSTEM_PROGRAM }));
     case 'garbled-mint':
-      return records.map((record) => retold(record, 'after', { mint: 'garbage' }));
+      return records.map((record) => withTokens(record, 'after', { mint: 'garbage' }));
   }
 }
 
@@ -156,7 +156,7 @@ function unsigned(record: TransactionRecord): TransactionRecord {
   return { ...record, transaction: { ...transaction, message: { ...message, header } } };
 }
 
-function retold(
+function withTokens(
   record: TransactionRecord,
   side: 'before' | 'after',
   lie: Partial<TokenHolding>,
@@ -166,14 +166,14 @@ function retold(
   return { ...record, meta: { ...meta, [side]: balances } };
 }
 
-/** What a node reports falsely of a signature that is not finalized: that it is confirmed, finalized, or finalized with an error. */
+/** False statuses of a signature that is not finalized: confirmed, finalized, or finalized with an error. */
 export const STATUS_LIES = ['confirmed', 'finalized', 'failed'] as const;
 
 export type StatusLie = (typeof STATUS_LIES)[number];
 
 const TRANSFER_FAILED: TransactionError = { InstructionError: [2, { Custom: 1 }] };
 
-/** The status of a signature at `slot`, as a node reports it that tells this lie. */
+/** The status of a signature at `slot`, with this lie applied. */
 export function falseStatus(lie: StatusLie, slot: number): Record<string, unknown> {
   const err = lie === 'failed' ? TRANSFER_FAILED : null;
   return {

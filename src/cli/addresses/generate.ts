@@ -24,7 +24,7 @@ const INDEXES = 2 ** 31;
 const ENTROPY_BITS = 256;
 /** Error codes for a directory that does not exist, is not a directory, or is not writable. */
 const UNWRITABLE = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'EROFS'] as const;
-const TOLD_EVERY = 1_000;
+const PROGRESS_EVERY = 1_000;
 
 /**
  * Derives wallets and writes their signed manifest, offline. Never overwrites a file: losing the words means losing
@@ -45,7 +45,7 @@ export async function generate(options: GenerateOptions, output: Output): Promis
   const mnemonicFile = options.mnemonicFile ?? (await newMnemonic(out, output));
   const keys = new DepositKeys(await seedOf(await read(mnemonicFile)));
   const entries = Array.from({ length: count }, (_, at) => {
-    if (at > 0 && at % TOLD_EVERY === 0) output.progress(`${at} of ${count} derived`);
+    if (at > 0 && at % PROGRESS_EVERY === 0) output.progress(`${at} of ${count} derived`);
     return keys.entry(start + at);
   });
   await write(out, `${JSON.stringify(keys.manifest(entries), null, 1)}\n`, 0o644);

@@ -49,7 +49,7 @@ export async function checkManifest(
   if (trustedKey === undefined && cluster === 'mainnet-beta')
     throw rejected(
       'publicKey',
-      'on mainnet only one key may say which wallets are ours: set SLUICE_ADDRESS_MANIFEST_KEY',
+      'on mainnet the API accepts the manifests of one key only: set SLUICE_ADDRESS_MANIFEST_KEY',
     );
   if (entries.length === 0) throw rejected('entries', 'it lists no address');
   if (entries.length > MANIFEST_ENTRIES)
@@ -57,7 +57,7 @@ export async function checkManifest(
   if (trustedKey !== undefined && publicKey !== trustedKey)
     throw rejected(
       'publicKey',
-      `it is signed by ${publicKey}, and only manifests of ${trustedKey} are taken: make it from the words of that key, or set SLUICE_ADDRESS_MANIFEST_KEY of the API to the new one`,
+      `it is signed by ${publicKey}, but the API accepts only manifests of ${trustedKey}: generate it from the mnemonic of that key, or set SLUICE_ADDRESS_MANIFEST_KEY of the API to the new one`,
     );
   checkOnce(entries, 'path');
   checkOnce(entries, 'address');
@@ -72,7 +72,7 @@ export async function checkManifest(
 function checkOnce(entries: readonly AddressEntry[], name: 'path' | 'address'): void {
   const seen = new Set<string>();
   for (const [index, { [name]: value }] of entries.entries()) {
-    if (seen.has(value)) throw rejected(`entries.${index}.${name}`, `${value} stands twice`);
+    if (seen.has(value)) throw rejected(`entries.${index}.${name}`, `${value} occurs twice`);
     seen.add(value);
   }
 }

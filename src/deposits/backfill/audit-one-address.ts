@@ -74,14 +74,14 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
   const before = await ledger.movements.arrivalsOf(address, from, to);
   const accounts = await accountsOf(deps, address, before, order);
   const { listed: found, unread, isWhole } = await listedFor(deps, accounts, from, to, [address]);
-  if (order.repair) await putOnRecord(deps, found);
+  if (order.repair) await storeFindings(deps, found);
   const now = order.repair ? await ledger.movements.arrivalsOf(address, from, to) : before;
   const hidden = new Set(unread);
   const shown = arrivalsAt(address, found);
   const differences = differencesBetween(shown, before, now).filter(
     ({ signature, chain }) => !hidden.has(signature) && (isWhole || chain !== null),
   );
-  if (differences.length > 0) await tell(deps, order, differences);
+  if (differences.length > 0) await raiseAlerts(deps, order, differences);
   const report = {
     transactions: found.length + unread.length,
     differences: differences.slice(0, LISTED),
@@ -94,7 +94,7 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
 }
 
 /** Raises an alert for each deposit that the scan missed, but not for those before an import was watched. */
-async function tell(
+async function raiseAlerts(
   { ledger }: AuditDeps,
   order: AuditOrder,
   differences: readonly AuditDifference[],
@@ -109,12 +109,12 @@ async function tell(
 async function accountsOf(
   { ledger, pool }: AuditDeps,
   address: string,
-  onRecord: readonly Arrived[],
+  recorded: readonly Arrived[],
   order: AuditOrder,
 ): Promise<ReadonlySet<string>> {
   const assets = await ledger.assets.list();
   const derived = derivedAccountsOf(assets, address);
-  const known = onRecord.map(({ account }) => account);
+  const known = recorded.map(({ account }) => account);
   // Only an operator's audit asks nodes for the accounts of every owner: there may be millions of imports.
   const owners = order.cause === 'operator' ? [address, ...derived] : [address];
   const { to } = slotsOf(order);
@@ -130,7 +130,7 @@ function arrivalsAt(address: string, found: readonly JudgedTransaction[]): reado
 }
 
 /** Stores findings by the scan's rules, so that repeated audits and scans make one row per deposit. */
-export async function putOnRecord(
+export async function storeFindings(
   { ledger, matcher }: Pick<AuditDeps, 'ledger' | 'matcher'>,
   found: readonly JudgedTransaction[],
 ): Promise<void> {
@@ -145,5 +145,8 @@ export async function putOnRecord(
   const result = await ledger.scan.upsert({ blocks, watchVersion: version });
   if (result === 'committed') return;
   matcher.forget();
-  throw new DomainError('Unavailable', 'the watch set on record is older than the one in memory: read anew');
+  throw new DomainError(
+    'Unavailable',
+    'the watch set in memory is newer than the one in the database: it is loaded again',
+  );
 }

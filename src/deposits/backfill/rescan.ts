@@ -47,7 +47,7 @@ async function readAll(deps: RescanDeps, run: BackfillRow & BackfillTry): Promis
     cancellationSignal().throwIfAborted();
     const last = lowest([toSlot, next + SLOTS_AT_ONCE - 1n]);
     const headers = await ledger.scan.headersBetween(next, last);
-    await putOnRecord(deps, run, headers, { blocks: headers.length, readTo: last });
+    await storeBlocks(deps, run, headers, { blocks: headers.length, readTo: last });
   }
   return ledger.backfills.end(run, await readGaps(deps, run));
 }
@@ -97,7 +97,7 @@ async function readGap(
     const reading = await reader.after(last, above);
     if (reading.kind !== 'linked') break;
     const headers = reading.blocks.map(({ header }) => header).filter(({ slot }) => slot <= toSlot);
-    isAgreed = (await putOnRecord(deps, rescan, headers)) && isAgreed;
+    isAgreed = (await storeBlocks(deps, rescan, headers)) && isAgreed;
     blocks += headers.length;
     last = headers.at(-1);
     // Without a block in the gap, its remaining slots were skipped.
@@ -110,7 +110,7 @@ async function readGap(
  * Stores the findings of these blocks; the rescan's progress is stored with the last one. What one copy has and
  * another lacks is pending until a quorum confirms the transaction itself. True if a quorum returned each block.
  */
-async function putOnRecord(
+async function storeBlocks(
   deps: RescanDeps,
   rescan: BackfillTry,
   headers: readonly BlockHeader[],

@@ -52,7 +52,7 @@ export class DepositConfirmer {
       const { asked, rows } = await this.#next();
       if (asked.length === 0) break;
       judge ??= await this.#deps.matcher.judge();
-      confirmed += await this.#witness(judge, asked, rows, end);
+      confirmed += await this.#confirmPage(judge, asked, rows, end);
     }
     return confirmed;
   }
@@ -66,7 +66,7 @@ export class DepositConfirmer {
     return { asked, rows: await deposits.unconfirmedAmong(asked) };
   }
 
-  async #witness(
+  async #confirmPage(
     judge: Judge,
     asked: readonly bigint[],
     rows: readonly DepositRow[],
@@ -74,28 +74,28 @@ export class DepositConfirmer {
   ): Promise<number> {
     const left = new Set<bigint>();
     const found = await pLimit(AT_ONCE).map(bySignature(rows), async ([signature, group]) => {
-      if (end?.aborted !== true) return this.#hear(judge, signature, group);
+      if (end?.aborted !== true) return this.#confirmGroup(judge, signature, group);
       for (const { id } of group) left.add(id);
       return [];
     });
     const ended = new Set(await this.#deps.ledger.deposits.confirm(found.flat()));
     const failed = rows.map(({ id }) => id).filter((id) => !ended.has(id) && !left.has(id));
-    const heard = asked.filter((id) => !left.has(id));
-    this.#backoff.note(heard, new Set(failed), performance.now());
+    const examined = asked.filter((id) => !left.has(id));
+    this.#backoff.note(examined, new Set(failed), performance.now());
     return ended.size;
   }
 
-  async #hear(
+  async #confirmGroup(
     judge: Judge,
     signature: string,
     rows: readonly DepositRow[],
   ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
     const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
-    const heard = await this.#ask(withNested(judge, nested), signature, rows);
+    const returned = await this.#ask(withNested(judge, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
-      const answers = heard.map(({ node, shown }) => ({ node, answer: arrivalIn(shown, row) }));
+      const answers = returned.map(({ node, shown }) => ({ node, answer: arrivalIn(shown, row) }));
       const verdict = verdictOn(row, answers, pool.quorum);
       if (verdict !== null) {
         confirmations.push({ row, verdict });
@@ -154,7 +154,7 @@ function alarmOf(row: DepositRow, answers: readonly Answer<ReportedInflow | null
       (answer !== null && isAlike(answer, row)) === agrees ? [node] : [],
     );
   const [agree, deny] = [named(true), named(false)];
-  const shown = agree.length === 0 ? 'no node shows' : `only ${agree.join(', ')} shows`;
+  const shown = agree.length === 0 ? 'no node confirms' : `only ${agree.join(', ')} confirms`;
   const denied = deny.length === 0 ? '' : `, ${deny.join(', ')} denies`;
   const as = reason === null ? '' : ` as ${reason}`;
   return {

@@ -1,6 +1,6 @@
 import { type Arrived, differenceAlarm, differencesBetween } from '../../domain/audit.ts';
 import { depositKey } from '../../domain/deposit-key.ts';
-import { type AuditDeps, putOnRecord } from '../backfill/audit-one-address.ts';
+import { type AuditDeps, storeFindings } from '../backfill/audit-one-address.ts';
 import type { JudgedTransaction } from './agreed-transaction.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function addHiddenArrivals(
     const recorded = new Set(before.map(depositKey));
     const missing = shown.filter((one) => !recorded.has(depositKey(one)));
     if (missing.length === 0) continue;
-    await putOnRecord(deps, [{ slot, time, finding: { inflows, outflows: [], spends: [] } }]);
+    await storeFindings(deps, [{ slot, time, finding: { inflows, outflows: [], spends: [] } }]);
     const now = await ledger.movements.arrivalsOf(wallet, slot, slot);
     for (const one of differencesBetween(missing, [], now)) await ledger.alerts.raise(differenceAlarm(one));
   }

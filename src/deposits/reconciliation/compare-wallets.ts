@@ -144,7 +144,7 @@ async function waitUntilScanned(
   for (const until = performance.now() + patienceMs; ; ) {
     const cursor = await ledger.scan.cursor();
     if (cursor !== null && cursor.slot >= newest) return;
-    if (performance.now() >= until) throw new ScanBehind(`the scan has not come to slot ${newest}`);
+    if (performance.now() >= until) throw new ScanBehind(`the scan has not reached slot ${newest}`);
     await sleep(WAIT_MS, undefined, { signal: cancellationSignal() });
   }
 }

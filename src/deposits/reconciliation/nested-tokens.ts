@@ -1,7 +1,7 @@
 import { historyPage } from '../../solana/history/pages.ts';
 import { isSignature } from '../../solana/rpc/node-text.ts';
 import { answersIn } from '../../solana/rpc/quorum.ts';
-import { putOnRecord } from '../backfill/audit-one-address.ts';
+import { storeFindings } from '../backfill/audit-one-address.ts';
 import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
 import { withNested } from '../scan/matcher.ts';
 import type { LookDeps } from './compare-wallets.ts';
@@ -33,7 +33,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
       if (agreed !== null) found.push(onlyNested(agreed.answer));
     }
   }
-  await putOnRecord(deps, found);
+  await storeFindings(deps, found);
 }
 
 /** The scan finds all other movements of these transactions. */

@@ -93,7 +93,7 @@ export function haltAfter(error: unknown): Halt {
 
 export function describeDefect(error: unknown): string {
   const what = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
-  return `unexpected error, probably a bug in Sluice: ${what}; it is tried again, report it if it stays`;
+  return `unexpected error, probably a bug in Sluice: ${what}; it is retried. Report it if it persists`;
 }
 
 /** True for expected errors of operators, nodes, the chain or the database. Any other error is a defect. */

@@ -181,7 +181,7 @@ export class DepositMatcher {
       if (!wallets.some(({ address }) => kept.names.has(address))) return { ...block, watch };
     }
     if (mayRead) return { ...(await block.readAgain(watch)), header };
-    const message = `block ${header.slot} must be read again: it names a wallet that came in while it was read`;
+    const message = `block ${header.slot} must be read again: it names a wallet that was added while the block was read`;
     throw new DomainError('Unavailable', message);
   }
 

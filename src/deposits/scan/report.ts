@@ -23,8 +23,8 @@ function describeParent({ child, nodes }: BrokenLink): string {
 
 export function reportOf(step: Step): ScanReport {
   const { cursor, tip } = step;
-  switch (step.stand) {
-    case 'goes on':
+  switch (step.state) {
+    case 'continues':
       return { state: 'tail', tip, reason: null };
     case 'idle':
       return tip <= cursor.slot
@@ -34,15 +34,15 @@ export function reportOf(step: Step): ScanReport {
       const { from, to } = step.gap;
       const reason =
         step.link.shown.length === 0
-          ? `no node shows the blocks from slot ${from} to ${to}`
-          : `${describeParent(step.link)}; in slot ${to} nodes show another block (${describeVersions(step.link.shown)}). ${COMPARE}`;
+          ? `no node returns the blocks from slot ${from} to ${to}`
+          : `${describeParent(step.link)}; in slot ${to} nodes return another block (${describeVersions(step.link.shown)}). ${COMPARE}`;
       return { state: 'gap', tip, reason };
     }
     case 'lost':
       return {
         state: 'stopped',
         tip,
-        reason: `the chain that the nodes show does not hold block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has read: ${describeParent(step.link)}. ${COMPARE}`,
+        reason: `the chain of the nodes does not contain block ${cursor.blockhash} of slot ${cursor.slot}, which the scan has committed: ${describeParent(step.link)}. ${COMPARE}`,
       };
   }
 }
@@ -55,7 +55,7 @@ export function withDefects(report: ScanReport, defects: ReadonlyMap<string, str
 }
 
 export function slowReport(tip: bigint | null, waitedMs: number): ScanReport {
-  const reason = `reading the next blocks takes ${Math.round(waitedMs / 1_000)} s so far: nodes or PostgreSQL are slow`;
+  const reason = `the next blocks have not been read for ${Math.round(waitedMs / 1_000)} s: nodes or PostgreSQL are slow`;
   return { state: 'waiting', tip, reason };
 }
 

@@ -27,9 +27,9 @@ export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
 /** Result of one step. `lost`: the nodes' chain does not contain our cursor. */
 export type Step = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
-  | { readonly stand: 'goes on' | 'idle' }
-  | { readonly stand: 'lost'; readonly link: BrokenLink }
-  | { readonly stand: 'gap'; readonly gap: ScanRange; readonly link: BrokenLink }
+  | { readonly state: 'continues' | 'idle' }
+  | { readonly state: 'lost'; readonly link: BrokenLink }
+  | { readonly state: 'gap'; readonly gap: ScanRange; readonly link: BrokenLink }
 );
 
 /** Blocks per read, and concurrent block requests. */
@@ -66,7 +66,7 @@ export class DepositScanner {
       cursor: after,
       tip,
       blocks: result === 'committed' ? blocks.length : 0,
-      stand: 'goes on',
+      state: 'continues',
     };
   }
 
@@ -75,13 +75,13 @@ export class DepositScanner {
     tip: bigint,
     reading: Exclude<ChainReading<WatchedBlock>, { kind: 'linked' }>,
   ): Promise<Step> {
-    const stand = { cursor, tip, blocks: 0 };
-    if (reading.kind === 'idle') return { ...stand, stand: 'idle' };
-    if (reading.kind === 'contradicted') return { ...stand, stand: 'lost', link: reading };
+    const step = { cursor, tip, blocks: 0 };
+    if (reading.kind === 'idle') return { ...step, state: 'idle' };
+    if (reading.kind === 'contradicted') return { ...step, state: 'lost', link: reading };
     const gap = await this.#deps.ledger.gaps.open(cursor, reading.child);
-    if (gap === undefined) return { ...stand, stand: 'goes on' };
+    if (gap === undefined) return { ...step, state: 'continues' };
     const range = { from: gap.fromSlot.toString(), to: gap.toSlot.toString() };
-    return { ...stand, stand: 'gap', gap: range, link: reading };
+    return { ...step, state: 'gap', gap: range, link: reading };
   }
 }
 

@@ -14,7 +14,7 @@ export async function balanceWarnings(
     const [minimum, { accounts }] = await Promise.all([opened.rentMinimum(0), opened.accounts([address])]);
     const lamports = accounts[0]?.lamports ?? 0n;
     if (lamports >= minimum || (lamports === 0n && rows.length === 0)) return [];
-    const message = `it holds ${lamports} lamports, less than the ${minimum} that the chain demands of an account`;
+    const message = `it holds ${lamports} lamports, less than the ${minimum} that the chain requires for an account`;
     return [{ code: 'balance_below_minimum', message }];
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;

@@ -25,5 +25,5 @@ export async function rejectDeposit(
   await pool.confirmCluster();
   if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...note });
   const denial = deniedBy.length === 0 ? 'no node denies' : `only ${deniedBy.join(', ')} denies`;
-  throw new DomainError('NotRejectable', `${denial} it now, and ${pool.quorum} must`, { id, deniedBy });
+  throw new DomainError('NotRejectable', `${denial} it now; ${pool.quorum} are needed`, { id, deniedBy });
 }

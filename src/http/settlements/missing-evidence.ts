@@ -27,8 +27,8 @@ export function missingOf(
     const height = heights.get(node);
     if (height === undefined) return [{ node, what: 'its finalized block height' }];
     if (height > last && stillTaking.includes(node))
-      return [{ node, what: 'the end of its blockhash, which its finalized bank still takes' }];
-    return height > last ? [] : [{ node, what: `finalized blocks above ${last}: it has come to ${height}` }];
+      return [{ node, what: 'the expiry of its blockhash, which its finalized bank still accepts' }];
+    return height > last ? [] : [{ node, what: `finalized blocks above ${last}: it is at ${height}` }];
   });
   const isPast = nodes.length - behind.length >= quorum;
   const lacksBlock = isPast && origin === null && displacement === null;
@@ -36,8 +36,8 @@ export function missingOf(
   return [
     ...unsigned(attempt),
     ...behind,
-    ...ofNobody(lacksBlock, `the block of blockhash ${firstHash(attempt)}, shown by ${quorum} nodes`),
-    ...ofNobody(lacksLinks, `linked finalized blocks up to above ${last}`),
+    ...missingFact(lacksBlock, `the block of blockhash ${firstHash(attempt)}, returned by ${quorum} nodes`),
+    ...missingFact(lacksLinks, `linked finalized blocks to above height ${last}`),
     ...ofStatuses(evidence, nodes),
   ];
 }
@@ -50,28 +50,30 @@ export function missingOfNonce(
 ): readonly Missing[] {
   const { finalizedNonces, use, bypass, coverage, quorum } = evidence;
   const nonces = new Map(finalizedNonces.map(({ node, answer }) => [node, answer]));
-  const standing = nodes.flatMap((node): Missing[] => {
+  const unadvanced = nodes.flatMap((node): Missing[] => {
     const nonce = nonces.get(node);
     if (nonce === undefined) return [{ node, what: `the finalized nonce of ${attempt.nonceAccount}` }];
-    return nonce === attempt.nonce ? [{ node, what: 'the end of its nonce, which still stands' }] : [];
+    return nonce === attempt.nonce
+      ? [{ node, what: 'the advance of its nonce, which is still valid there' }]
+      : [];
   });
-  const isGone = nodes.length - standing.length >= quorum;
+  const isGone = nodes.length - unadvanced.length >= quorum;
   const shown = new Set((use ?? bypass)?.shownBy).size >= quorum;
   const lacksLinks = isGone && shown && use === null && coverage === null;
   return [
     ...unsigned(attempt),
-    ...standing,
-    ...ofNobody(isGone && !shown, `the transaction that used up its nonce, shown by ${quorum} nodes`),
-    ...ofNobody(lacksLinks, `linked finalized blocks from ${attempt.nonceSlot} to ${bypass?.slot}`),
+    ...unadvanced,
+    ...missingFact(isGone && !shown, `the transaction that used up its nonce, returned by ${quorum} nodes`),
+    ...missingFact(lacksLinks, `linked finalized blocks from ${attempt.nonceSlot} to ${bypass?.slot}`),
     ...ofStatuses(evidence, nodes),
   ];
 }
 
 function unsigned({ signature }: { readonly signature: string | null }): readonly Missing[] {
-  return ofNobody(signature === null, 'the signature, by which nodes are asked');
+  return missingFact(signature === null, 'the signature, which is needed to query the nodes');
 }
 
-function ofNobody(isMissing: boolean, what: string): readonly Missing[] {
+function missingFact(isMissing: boolean, what: string): readonly Missing[] {
   return isMissing ? [{ node: null, what }] : [];
 }
 
@@ -80,15 +82,18 @@ function ofStatuses(
   { statuses, outcomeConfirmedBy }: OutcomeEvidence,
   nodes: readonly string[],
 ): readonly Missing[] {
-  const witnesses = statuses.filter(
+  const finalized = statuses.filter(
     ({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized',
   );
-  const seconds = nodes.length === 1 ? nodes : nodes.filter((node) => node !== witnesses[0]?.node);
-  const unseconded = witnesses.length > 0 && outcomeConfirmedBy.length === 0 ? seconds : [];
+  const seconds = nodes.length === 1 ? nodes : nodes.filter((node) => node !== finalized[0]?.node);
+  const unseconded = finalized.length > 0 && outcomeConfirmedBy.length === 0 ? seconds : [];
   return [
     ...statuses.flatMap(({ node, answer }) =>
       answer.kind === 'unreadable' ? [{ node, what: `the status of its signature: ${answer.reason}` }] : [],
     ),
-    ...unseconded.map((node) => ({ node, what: 'the finalized outcome that another node shows' })),
+    ...unseconded.map((node) => ({
+      node,
+      what: 'a confirmation of the finalized outcome that another node returns',
+    })),
   ];
 }

@@ -113,8 +113,8 @@ async function ask(deps: WithdrawalRouteDeps, body: unknown) {
   const terms = checkTerms(body);
   const { row, created } = await deps.ledger.withdrawals.reserve(terms);
   // A caller that treated this error as a refusal, and paid in another way, would pay twice.
-  const told = refuseAsRecorded(`withdrawal ${row.id}`, ': ask for this payment under no other id');
-  if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row)).catch(told);
+  const asStored = refuseAsRecorded(`withdrawal ${row.id}`, ': do not request this payment with another id');
+  if (!isTerminal(row.status)) await startWithdrawal(deps.temporal, termsOf(row)).catch(asStored);
   return { created, withdrawal: await show(deps, row.id) };
 }
 

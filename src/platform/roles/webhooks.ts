@@ -53,7 +53,7 @@ export async function webhookWorker(
   const forgetOld = async (): Promise<void> => {
     while ((await ledger.deliveries.forget(KEPT_DAYS)) > 0);
   };
-  const warns = warnsOf('the outbox cannot be handed over now');
+  const warns = warnsOf('the outbox cannot be read now');
   closers.add('outbox', keepDoing(OUTBOX_EVERY_MS, emptyOutbox, warns));
   closers.add('old events', keepDoing(FORGOTTEN_EVERY_MS, forgetOld, warns));
   return Worker.create({

@@ -4,21 +4,31 @@ import { keepDoing } from '../interval.ts';
 
 /** Scheduled workflows with interval and execution timeout. The schedule id is the workflow's name. */
 const SCHEDULES = [
-  { name: 'orphans', every: '1 minute', atMost: '10 minutes', summary: 'start again what has no run' },
+  {
+    name: 'orphans',
+    every: '1 minute',
+    atMost: '10 minutes',
+    summary: 'restart settlements without a run, start due audits',
+  },
   {
     name: 'walletWatch',
     every: '1 minute',
     atMost: '10 minutes',
-    summary: 'look for payments that the record lacks',
+    summary: 'compare wallet signatures with recorded payments',
   },
-  { name: 'nodeWatch', every: '1 minute', atMost: '10 minutes', summary: 'ask how the nodes are' },
+  {
+    name: 'nodeWatch',
+    every: '1 minute',
+    atMost: '10 minutes',
+    summary: 'check the node rules, update their alerts',
+  },
   // Millions of wallets take more than an hour, and the next round waits for this one. A round that times out is
   // continued by the next one.
   {
     name: 'reconciliation',
     every: '1 hour',
     atMost: '30 days',
-    summary: 'hold the balances of our wallets against the record',
+    summary: 'compare balances on chain with the database',
   },
 ] as const;
 const ENSURED_EVERY_MS = 30_000;

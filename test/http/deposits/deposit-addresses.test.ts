@@ -230,7 +230,7 @@ describe('what is wrong with an address', () => {
     expect(await warnings(address)).toEqual([
       {
         code: 'balance_below_minimum',
-        message: 'it holds 0 lamports, less than the 890880 that the chain demands of an account',
+        message: 'it holds 0 lamports, less than the 890880 that the chain requires for an account',
       },
     ]);
   });

@@ -164,7 +164,10 @@ test('an attempt that the signer still has: what it waits for, and how far the n
   expect(status).toBe('preparing');
   expect(nextStep).toContain('sluice-signer');
   expect(attempt).toMatchObject({ state: 'prepared', signature: null, verdict: 'unknown' });
-  expect(attempt?.missing[0]).toEqual({ node: null, what: 'the signature, by which nodes are asked' });
+  expect(attempt?.missing[0]).toEqual({
+    node: null,
+    what: 'the signature, which is needed to query the nodes',
+  });
   expect(attempt?.evidence?.finalizedHeights).toHaveLength(2);
 });
 

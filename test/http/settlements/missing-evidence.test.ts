@@ -35,11 +35,11 @@ test('a proof of death lacks only what nodes beyond the quorum have not told', (
 test('names the node that is behind, the one that cannot be read, and what no single node can give', () => {
   const behind = deathEvidence({ finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] });
   expect(missingOf(ATTEMPT, behind, ['a', 'b'])).toEqual([
-    { node: 'b', what: 'finalized blocks above 1150: it has come to 1150' },
+    { node: 'b', what: 'finalized blocks above 1150: it is at 1150' },
   ]);
   const taking = deathEvidence({ stillTaking: ['b'] });
   expect(missingOf(ATTEMPT, taking, ['a', 'b'])).toEqual([
-    { node: 'b', what: 'the end of its blockhash, which its finalized bank still takes' },
+    { node: 'b', what: 'the expiry of its blockhash, which its finalized bank still accepts' },
   ]);
   const mute = deathEvidence({ statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] });
   expect(missingOf(ATTEMPT, mute, ['a', 'b'])).toEqual([
@@ -47,23 +47,23 @@ test('names the node that is behind, the one that cannot be read, and what no si
   ]);
   const unlinked = deathEvidence({ coverage: null });
   expect(missingOf(ATTEMPT, unlinked, ['a', 'b'])).toEqual([
-    { node: null, what: 'linked finalized blocks up to above 1150' },
+    { node: null, what: 'linked finalized blocks to above height 1150' },
   ]);
   expect(missingOf(ATTEMPT, { ...unlinked, origin: null }, ['a', 'b'])).toEqual([
-    { node: null, what: 'the block of blockhash hash-1000, shown by 2 nodes' },
+    { node: null, what: 'the block of blockhash hash-1000, returned by 2 nodes' },
   ]);
   const adopted = { ...ATTEMPT, adoptedFrom: 'hash-990' };
   expect(missingOf(adopted, { ...unlinked, origin: null }, ['a', 'b'])).toEqual([
-    { node: null, what: 'the block of blockhash hash-990, shown by 2 nodes' },
+    { node: null, what: 'the block of blockhash hash-990, returned by 2 nodes' },
   ]);
   expect(missingOf({ ...ATTEMPT, signature: null }, deathEvidence(), ['a', 'b'])).toEqual([
-    { node: null, what: 'the signature, by which nodes are asked' },
+    { node: null, what: 'the signature, which is needed to query the nodes' },
   ]);
 });
 
 test('names the nodes that could be the second witness of an outcome', () => {
   const alone = deathEvidence({ statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] });
-  const what = 'the finalized outcome that another node shows';
+  const what = 'a confirmation of the finalized outcome that another node returns';
   expect(missingOf(ATTEMPT, alone, ['a', 'b'])).toEqual([{ node: 'b', what }]);
   expect(missingOf(ATTEMPT, { ...alone, outcomeConfirmedBy: ['b'] }, ['a', 'b'])).toEqual([]);
 });
@@ -83,11 +83,11 @@ test('with a durable nonce: who still holds it, and who used it up', () => {
   };
   expect(missingOfNonce(attempt, evidence, ['a', 'b'])).toEqual([]);
   expect(missingOfNonce(attempt, { ...evidence, use: { ...use, shownBy: ['a'] } }, ['a', 'b'])).toEqual([
-    { node: null, what: 'the transaction that used up its nonce, shown by 2 nodes' },
+    { node: null, what: 'the transaction that used up its nonce, returned by 2 nodes' },
   ]);
   const standing = [said('a', 1, 'n1')];
   expect(missingOfNonce(attempt, { ...evidence, use: null, finalizedNonces: standing }, ['a', 'b'])).toEqual([
-    { node: 'a', what: 'the end of its nonce, which still stands' },
+    { node: 'a', what: 'the advance of its nonce, which is still valid there' },
     { node: 'b', what: 'the finalized nonce of account' },
   ]);
   const passed = { ...evidence, use: null, bypass: { ...use, slot: 9n } };

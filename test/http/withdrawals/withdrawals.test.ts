@@ -39,7 +39,7 @@ test('one that Temporal does not begin now is not refused: it is on record, and 
     status: 503,
     code: 'Unavailable',
     detail:
-      'Temporal does not answer; withdrawal late is on record, and begins by itself once it does: ask for this payment under no other id',
+      'Temporal does not answer; withdrawal late is stored and starts when Temporal answers again: do not request this payment with another id',
   });
   expect((await get('/v1/withdrawals/late')).json()).toMatchObject({ status: 'requested' });
 });

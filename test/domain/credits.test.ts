@@ -126,7 +126,16 @@ describe('a change of owner', () => {
     const { inflows, outflows } = findingOfTransaction(transaction({ tokens: [away] }), ours());
     expect([inflows, outflows]).toEqual([
       [],
-      [{ signature: 'sig', account: 'made-by-stranger', wallet: 'dep2', asset: 'usd', amount: 30n }],
+      [
+        {
+          signature: 'sig',
+          account: 'made-by-stranger',
+          wallet: 'dep2',
+          ownerSigned: false,
+          asset: 'usd',
+          amount: 30n,
+        },
+      ],
     ]);
   });
 

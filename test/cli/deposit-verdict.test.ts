@@ -88,11 +88,7 @@ test.each([
     [...ARRIVALS, { ...ARRIVED, signature: 'sig-3' }],
     /failed: the blocks show 5/,
   ],
-  [
-    'somebody else has paid',
-    [...ARRIVALS, { ...ARRIVED, signature: 'sig-4' }],
-    /the demo did not send it/,
-  ],
+  ['somebody else has paid', [...ARRIVALS, { ...ARRIVED, signature: 'sig-4' }], /the demo did not send it/],
 ] as const)('it is a fault where %s', (_what, arrivals, fault) => {
   expect(judgeDeposits(GIVEN, arrivals, feedOf(CREDIT, REFUSED)).faults.join('\n')).toMatch(fault);
 });

@@ -81,7 +81,9 @@ export const NOT_CALLED: Readonly<Record<string, string>> = {
   'scan.start': 'once for each database',
   'scan.commit': 'scan.upsert makes its queries, beside those of the cursor',
   ...Object.fromEntries(
-    ['begin', 'record', 'note', 'end', 'giveUp'].map((name) => [`rescans.${name}`, FEW] as const),
+    ['begin', 'record', 'note', 'end', 'endAudit', 'giveUp'].map(
+      (name) => [`backfills.${name}`, FEW] as const,
+    ),
   ),
   'gaps.open': FEW,
   'gaps.close': FEW,

@@ -92,7 +92,8 @@ export async function readLists(ledger: Ledger, of: Sample, say: (label: string)
   }
   say('');
   await ledger.gaps.list(50);
-  await ledger.rescans.list(PAGE);
+  await ledger.backfills.list(PAGE);
+  await ledger.backfills.get(1n).catch(() => undefined);
   await ledger.webhooks.list();
   await ledger.assets.list();
   await ledger.nonces.list();
@@ -186,8 +187,8 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.scanPauses.open();
   await ledger.scanPauses.assertNone();
   await ledger.scanStatus.read();
-  await ledger.rescans.open(10);
-  await ledger.rescans.due(10);
+  await ledger.backfills.open(10);
+  await ledger.backfills.due(10);
   await ledger.gaps.closedBetween(1n, top);
   await ledger.stagedRanges.list();
   await ledger.offers.valid('GET /r1', HOUR_MS);

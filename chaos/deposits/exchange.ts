@@ -62,7 +62,11 @@ export class Exchange {
       range = { ...range, from: lowest([range.from, slot]) };
     }
     if (range === null) return false;
-    await this.#sluice.scan.rescan({ from: `${range.from}`, to: `${range.to}` }, 'to deliver twice');
+    await this.#sluice.backfills.start({
+      from: `${range.from}`,
+      to: `${range.to}`,
+      reason: 'to deliver twice',
+    });
     return true;
   }
 

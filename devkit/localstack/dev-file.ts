@@ -20,7 +20,7 @@ export interface DevFacts extends DevSetUp {
   readonly apiKeyName: string;
   /** The Web UI at the list of withdrawals, without other workflows. */
   readonly temporalUi: string | null;
-  /** The Web UI at the workflows of deposits: scan, rescans, audits, reconciliations, webhooks. */
+  /** The Web UI at the workflows of deposits: scan, backfills, reconciliations, webhooks. */
   readonly temporalUiDeposits: string | null;
   /** Why `temporalUi` may be wrong; null if it is certain. */
   readonly temporalUiNote: string | null;

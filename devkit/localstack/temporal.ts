@@ -44,9 +44,9 @@ export function withdrawalsInUi(ui: Ui): string | null {
   return listInUi(ui, ['withdrawal']);
 }
 
-/** Address of the list of deposit workflows: scan, rescans, audits, reconciliations and webhooks. */
+/** Address of the list of deposit workflows: scan, backfills, reconciliations and webhooks. */
 export function depositsInUi(ui: Ui): string | null {
-  return listInUi(ui, ['depositScan', 'depositRescan', 'addressAudit', 'reconciliation', 'webhookDelivery']);
+  return listInUi(ui, ['depositScan', 'backfill', 'reconciliation', 'webhookDelivery']);
 }
 
 function listInUi({ uiUrl, namespace }: Ui, types: readonly string[]): string | null {

@@ -3,16 +3,15 @@ import type { AuditDeps } from '../deposits/backfill/audit-one-address.ts';
 import { createDepositRescan } from '../deposits/backfill/rescan.ts';
 import { createDepositRanges, type RangeDeps } from '../deposits/scan/catch-up.ts';
 import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.ts';
-import type { AuditOrder } from '../domain/audit.ts';
+import type { BackfillOrder, BackfillResult, StoredOrder } from '../domain/backfill.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
-import type { GivenUpRescan, RescanOrder } from '../domain/rescan.ts';
 import type { CatchUpRange, TailOrder } from '../domain/scan.ts';
 import { slotsOf } from '../domain/slots.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';
 
-/** Activities of the deposit scan, rescans, audits and reconciliation. The long ones send heartbeats. */
+/** Activities of the deposit scan, backfills and reconciliation. The long ones send heartbeats. */
 export function createDepositActivities(deps: DepositScanDeps & RangeDeps & AuditDeps & ReconciliationDeps) {
   const tail = createDepositScan(deps);
   const ranges = createDepositRanges(deps);
@@ -25,9 +24,8 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
     scanTail: (order: TailOrder) => withHeartbeat(() => tail.scanTail(order)),
     scanRange: (range: CatchUpRange) => withHeartbeat(() => ranges.scanRange(range)),
     joinRanges: () => withHeartbeat(() => ranges.joinRanges()),
-    rescan: (order: RescanOrder) => withHeartbeat(() => rescans.rescan(order)),
-    ...audits,
-    auditPage: (order: AuditOrder) => withHeartbeat(() => audits.auditPage(order)),
+    backfill: (order: BackfillOrder): Promise<BackfillResult> =>
+      withHeartbeat<BackfillResult>(() => ('address' in order ? audits.audit(order) : rescans.rescan(order))),
   };
 }
 
@@ -39,9 +37,9 @@ export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
 
     recordResume: (order: OperatorNote) => ledger.scanPauses.end(order),
 
-    /** Ends the rescan, so that its headers may be pruned. */
-    recordRescanGivenUp: ({ trouble, ...range }: GivenUpRescan) =>
-      ledger.rescans.giveUp(slotsOf(range), trouble),
+    /** Ends the backfill, so that headers may be pruned. */
+    recordBackfillGivenUp: (order: StoredOrder, trouble: string) =>
+      ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, trouble),
   };
 }
 

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
 import { generate } from './addresses/generate.ts';
-import { registerAudit } from './audit.ts';
 import { apiCommand, call, defined, localCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
@@ -12,13 +11,10 @@ import { run } from './output.ts';
 const MOST_COUNTED = 10_000;
 
 export function registerAddresses(program: Command): void {
-  const addresses = program
-    .command('addresses')
-    .description('Generate, import, assign and audit deposit addresses');
+  const addresses = program.command('addresses').description('Generate, import and assign deposit addresses');
   registerGenerate(addresses);
   registerImport(addresses);
   registerUsers(addresses);
-  registerAudit(addresses);
 }
 
 function registerImport(addresses: Command): void {

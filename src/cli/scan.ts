@@ -1,10 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { ScanGap, ScanOverview, SluiceClient } from '../client/client.ts';
 import { IN_PROGRESS, type ScanStatus } from '../domain/scan.ts';
+import { renderProgress } from './backfills.ts';
 import { apiCommand, call, FROM_OPTION, REASON_OPTION, TO_OPTION, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';
-import { registerRescans, renderOpenRescan } from './rescans.ts';
 
 type Scan = SluiceClient['scan'];
 
@@ -58,11 +58,10 @@ export function registerScan(program: Command): void {
         renderScan,
       ),
     );
-  registerRescans(scan);
 }
 
 function renderScan(overview: ScanOverview): string {
-  const { cursor, tip, lag, blocksPerSecond, at, gaps, rescans } = overview;
+  const { cursor, tip, lag, blocksPerSecond, at, gaps, backfills } = overview;
   const rate = blocksPerSecond === null ? '' : `  ${blocksPerSecond.toFixed(1)} blocks/s`;
   return [
     headline(overview),
@@ -70,7 +69,7 @@ function renderScan(overview: ScanOverview): string {
     `  tip     ${tip === null ? 'not known' : `slot ${tip}  ${lag ?? '?'} slots behind${rate}${at === null ? '' : `  reported at ${at}`}`}`,
     ...gaps.filter(({ state }) => state === 'open').map(({ from, to }) => `  gap     ${from} to ${to}`),
     ...gaps.filter(({ state }) => state === 'closed').map(renderClosed),
-    ...rescans.map((rescan) => `  rescan  ${renderOpenRescan(rescan)}`),
+    ...backfills.map((backfill) => `  backfill  ${renderProgress(backfill)}`),
   ].join('\n');
 }
 

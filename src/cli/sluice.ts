@@ -3,6 +3,7 @@ import { VERSION } from '../platform/version.ts';
 import { registerAddresses } from './addresses.ts';
 import { registerAlerts } from './alerts.ts';
 import { registerAssets } from './assets.ts';
+import { registerBackfills } from './backfills.ts';
 import { registerDeposits } from './deposits.ts';
 import { EXIT_MEANINGS } from './exit.ts';
 import { registerKeys } from './keys.ts';
@@ -46,6 +47,7 @@ export function sluiceProgram(addToX402: (x402: Command) => void = () => undefin
     registerSettlements,
     registerAlerts,
     registerScan,
+    registerBackfills,
     registerReconciliation,
     registerWebhooks,
   );

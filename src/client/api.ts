@@ -203,23 +203,6 @@ export interface AttemptEvidence {
   readonly chargedBy: readonly string[];
 }
 
-export interface Audit {
-  /** Address of the wallet */
-  readonly address: string;
-  /** First slot */
-  readonly from: string;
-  /** Last slot */
-  readonly to: string;
-  /** Whether the audit records missing deposits */
-  readonly repair: boolean;
-  /** State of the newest run */
-  readonly state: "running" | "done" | "failed";
-  /** Result; null while the audit runs and after a failure */
-  readonly report: AuditReport | null;
-  /** Why the audit failed, for display; else null */
-  readonly reason: string | null;
-}
-
 export interface AuditDifference {
   /** Signature of the transaction in base58 */
   readonly signature: string;
@@ -238,8 +221,6 @@ export interface AuditDifference {
 }
 
 export interface AuditReport {
-  /** Number of audited addresses */
-  readonly addresses: number;
   /** Number of transactions examined */
   readonly transactions: number;
   /** Deposits that differ between the chain and the database; at most 100 */
@@ -250,6 +231,66 @@ export interface AuditReport {
   readonly remaining: number;
   /** Number of transactions that no quorum of nodes returned; 0 for a complete audit */
   readonly unread: number;
+}
+
+export interface Backfill {
+  /** Number of the backfill */
+  readonly id: string;
+  /** Address whose history is read; null: all wallets, by the blocks */
+  readonly address: string | null;
+  /** First slot */
+  readonly from: string;
+  /** Last slot */
+  readonly to: string;
+  /** Whether missing deposits are recorded */
+  readonly repair: boolean;
+  /** Name of the API key or operator that requested the backfill */
+  readonly actor: string;
+  /** Reason for the backfill */
+  readonly reason: string;
+  /** `waiting`: the last try failed because of `trouble`; Sluice tries again. `given_up`: the backfill ended early because of `trouble`. `incomplete`: the backfill has ended, but nodes did not return the blocks of the slots in `unread`, or all of the history of the address */
+  readonly state: "reading" | "waiting" | "done" | "incomplete" | "given_up";
+  /** Slot up to which blocks are read, apart from gaps; null before the first block */
+  readonly readTo: string | null;
+  /** Number of blocks read */
+  readonly blocks: number;
+  /** Number of deposits found that differ from the database */
+  readonly found: number;
+  /** Slots of closed gaps whose blocks no node returned; empty until they were tried */
+  readonly unread: readonly {
+    /** First slot */
+    readonly from: string;
+    /** Last slot */
+    readonly to: string;
+  }[];
+  /** Result for an address; null until the backfill has ended */
+  readonly report: AuditReport | null;
+  /** Why the last try failed; null if it did not */
+  readonly trouble: string | null;
+  /** Time of the request */
+  readonly begunAt: string;
+  /** Time at which the backfill ended; null until then */
+  readonly endedAt: string | null;
+}
+
+export interface BackfillPage {
+  /** Newest first */
+  readonly backfills: readonly Backfill[];
+  /** Pass it as `cursor` to get the next page; null on the last page */
+  readonly nextCursor: string | null;
+}
+
+export interface BackfillRequest {
+  /** First slot */
+  readonly from: string;
+  /** Last slot; the scan must have passed it */
+  readonly to: string;
+  /** Reason for this action; stored for audits */
+  readonly reason: string;
+  /** Address of a watched wallet, to read its history; null: all wallets, by the blocks @default null */
+  readonly address?: string | null;
+  /** With an address: whether missing deposits are recorded; default false. Blocks: always true */
+  readonly repair?: boolean;
 }
 
 export interface ClosedAlert {
@@ -523,45 +564,6 @@ export interface Reconciliation {
   readonly longestUnread: readonly UnreadWallet[];
 }
 
-export interface Rescan {
-  /** First slot */
-  readonly from: string;
-  /** Last slot */
-  readonly to: string;
-  /** Name of the API key or operator that requested the rescan */
-  readonly actor: string;
-  /** Reason for the rescan */
-  readonly reason: string;
-  /** `waiting`: the last try failed because of `trouble`; Sluice tries again. `given_up`: the rescan ended early because of `trouble`. `incomplete`: the rescan has ended, but nodes did not return the blocks of the slots in `unread` */
-  readonly state: "reading" | "waiting" | "done" | "incomplete" | "given_up";
-  /** Slot up to which blocks are read, apart from gaps; null before the first block */
-  readonly readTo: string | null;
-  /** Number of blocks read */
-  readonly blocks: number;
-  /** Number of missing deposits that were found and recorded */
-  readonly found: number;
-  /** Slots of closed gaps whose blocks no node returned; empty until the rescan has ended */
-  readonly unread: readonly {
-    /** First slot */
-    readonly from: string;
-    /** Last slot */
-    readonly to: string;
-  }[];
-  /** Why the last try failed; null if it did not */
-  readonly trouble: string | null;
-  /** Time of the request */
-  readonly begunAt: string;
-  /** Time at which the rescan ended; null until then */
-  readonly endedAt: string | null;
-}
-
-export interface RescanPage {
-  /** Newest first */
-  readonly rescans: readonly Rescan[];
-  /** Pass it as `cursor` to get the next page; null on the last page */
-  readonly nextCursor: string | null;
-}
-
 export type Scan = {
   /** Last block that was linked, scanned and committed; null before the first */
   readonly cursor: {
@@ -599,8 +601,8 @@ export type Scan = {
     /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Rescans that have not ended */
-  readonly rescans: readonly Rescan[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
   /** The scan makes progress */
   readonly state: "starting" | "tail" | "catch-up";
 } | {
@@ -640,8 +642,8 @@ export type Scan = {
     /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Rescans that have not ended */
-  readonly rescans: readonly Rescan[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
   /** Time since which the scan is stopped */
@@ -685,8 +687,8 @@ export type Scan = {
     /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Rescans that have not ended */
-  readonly rescans: readonly Rescan[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
   /** Time since which the scan is stopped */
@@ -732,8 +734,8 @@ export type Scan = {
     /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Rescans that have not ended */
-  readonly rescans: readonly Rescan[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
   /** Why the scan is stopped, for display */
   readonly reason: string;
   /** Time since which the scan is stopped */
@@ -784,8 +786,8 @@ export type Scan = {
     /** Time at which a rescan had read all its blocks from a quorum of nodes; null until then */
     readonly readAt: string | null;
   })[];
-  /** Rescans that have not ended */
-  readonly rescans: readonly Rescan[];
+  /** Backfills that have not ended */
+  readonly backfills: readonly Backfill[];
   /** No worker reports, or no worker has started the scan */
   readonly state: "silent" | "absent";
 };
@@ -830,12 +832,12 @@ export interface SettlementExplanation {
   readonly alerts: readonly ({
     /** Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen` */
     readonly position: string;
-    /** Kind of alert */
-    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
     /** Explanation, for display */
     readonly message: string;
     /** Time at which the alert was raised */
     readonly raisedAt: string;
+    /** Kind of alert */
+    readonly kind: "maybe_paid" | "dead_attempt_landed" | "evidence_missing" | "payment_keeps_failing" | "confirmed_taken_back" | "record_lost" | "workflow_failed" | "payment_short" | "default_frozen" | "account_frozen" | "confidential_only";
   })[];
 }
 

@@ -12,7 +12,7 @@ import type {
   WithdrawalTerms,
 } from './api.ts';
 import { AssetCalls } from './assets.ts';
-import { AuditCalls } from './audits.ts';
+import { BackfillCalls } from './backfills.ts';
 import { Calls } from './calls.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
@@ -31,7 +31,7 @@ export type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/we
 export type { AlertCalls, AlertFilter } from './alerts.ts';
 export type * from './api.ts';
 export type { AssetCalls } from './assets.ts';
-export type { AuditCalls, AuditQuestion } from './audits.ts';
+export type { BackfillCalls } from './backfills.ts';
 export type { DepositAddressCalls, ImportOptions } from './deposit-addresses.ts';
 export type { DepositCalls, DepositFilter, FollowOptions } from './deposits.ts';
 export { SluiceError, type SluiceErrorCode } from './errors.ts';
@@ -80,7 +80,7 @@ export class SluiceClient extends Calls {
   readonly deposits: DepositCalls;
   readonly assets: AssetCalls;
   readonly scan: ScanCalls;
-  readonly audits: AuditCalls;
+  readonly backfills: BackfillCalls;
   readonly webhooks: WebhookCalls;
   readonly alerts: AlertCalls;
   readonly pauses: PauseCalls;
@@ -94,7 +94,7 @@ export class SluiceClient extends Calls {
     this.deposits = new DepositCalls(transport);
     this.assets = new AssetCalls(transport);
     this.scan = new ScanCalls(transport);
-    this.audits = new AuditCalls(transport);
+    this.backfills = new BackfillCalls(transport);
     this.webhooks = new WebhookCalls(transport);
     this.alerts = new AlertCalls(transport);
     this.pauses = new PauseCalls(transport);

@@ -17,7 +17,7 @@ export interface ImportAuditOrder extends ScanRange {
   readonly record: string;
 }
 
-/** An audit that an operator asked for. No row waits for it. */
+/** An audit that an operator ordered. */
 export interface OperatorAuditOrder extends ScanRange {
   readonly cause: 'operator';
   readonly address: string;
@@ -37,7 +37,6 @@ export function importsSubject(since: string): string {
 }
 
 export interface AuditReport {
-  readonly addresses: number;
   readonly transactions: number;
   /** Arrivals that differ between chain and database, at most 100. `found` counts all of them. */
   readonly differences: readonly AuditDifference[];
@@ -45,8 +44,8 @@ export interface AuditReport {
   /** Number of differences that were not repaired. */
   readonly remaining: number;
   /**
-   * Transactions without an agreeing quorum, histories that no quorum lists, and addresses over slots whose blocks
-   * no quorum returned. The audit is incomplete while this is above 0.
+   * Transactions without an agreeing quorum, histories that no quorum lists, and slots whose blocks no quorum
+   * returned. The audit is incomplete while this is above 0.
    */
   readonly unread: number;
 }
@@ -69,7 +68,6 @@ export type Arrived = Pick<Movement, 'signature' | 'account' | 'asset' | 'amount
   Pick<BlockHeader, 'slot'>;
 
 export const NOTHING_AUDITED: AuditReport = {
-  addresses: 0,
   transactions: 0,
   differences: [],
   found: 0,
@@ -117,9 +115,4 @@ export function differenceAlarm({
   const shown = chain === null ? 'no such arrival' : `${chain} of it`;
   const message = `${record} of ${asset} at ${account} in slot ${slot} is on record, and nodes show ${shown}: ${done}`;
   return { kind: 'deposit_mismatch', message, ...about };
-}
-
-/** One audit of one subject at a time. A read-only audit has its own id, so it never replaces a repairing one. */
-export function auditWorkflowId({ address, cause, from, to, repair }: AuditOrder): string {
-  return `address-audit/${cause}/${address}/${from}-${to}${repair ? '' : '/look'}`;
 }

@@ -1,11 +1,10 @@
 import type { Client } from '@temporalio/client';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Registry } from 'prom-client';
 import type { ExplorerSettings } from '../domain/explorer.ts';
 import { requireApiKey } from './auth.ts';
 import { type AssetDeps, assetRoutes } from './deposits/assets.ts';
-import { auditRoutes } from './deposits/audits.ts';
+import { backfillRoutes } from './deposits/backfills.ts';
 import { type DepositAddressDeps, depositAddressRoutes } from './deposits/deposit-addresses.ts';
 import { depositRoutes } from './deposits/deposits.ts';
 import { reconciliationRoute } from './deposits/reconciliation.ts';
@@ -58,7 +57,6 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(healthRoute(deps));
   await app.register(async (guarded) => {
     requireApiKey(guarded, deps.ledger.apiKeys);
-    const typed = guarded.withTypeProvider<ZodTypeProvider>();
     withdrawalRoutes(guarded, deps);
     settlementRoutes(guarded, deps);
     paymentRoutes(guarded, deps);
@@ -69,10 +67,10 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
     tokenAccountRoute(guarded, deps);
     depositRoutes(guarded, deps);
     assetRoutes(guarded, deps);
-    await typed.register(auditRoutes(deps));
+    backfillRoutes(guarded, deps);
     hotWalletRoute(guarded, deps);
     reconciliationRoute(guarded, deps);
-    await typed.register(scanRoutes(deps));
+    scanRoutes(guarded, deps);
     webhookRoutes(guarded, deps);
   });
   await app.ready();

@@ -20,10 +20,10 @@ import { Continuity } from './operations/continuity.ts';
 import { Pauses } from './operations/pauses.ts';
 import { Baselines } from './reconciliation/baselines.ts';
 import { Reconciliations } from './reconciliation/reconciliations.ts';
+import { Backfills } from './scan/backfills.ts';
 import { Gaps } from './scan/gaps.ts';
 import { ImportAudits } from './scan/import-audits.ts';
 import { KeptBlocks } from './scan/kept-blocks.ts';
-import { Rescans } from './scan/rescans.ts';
 import { Scan } from './scan/scan.ts';
 import { ScanPauses } from './scan/scan-pauses.ts';
 import { ScanStatusRow } from './scan/scan-status.ts';
@@ -99,7 +99,7 @@ function scanning(db: Database, databaseUrl: string) {
     scanPauses: new ScanPauses(db),
     scanStatus: new ScanStatusRow(db),
     keptBlocks: new KeptBlocks(db),
-    rescans: new Rescans(db),
+    backfills: new Backfills(db),
     gaps: new Gaps(db),
     importAudits: new ImportAudits(db),
     stagedRanges: new StagedRanges(db),

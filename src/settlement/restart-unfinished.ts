@@ -1,27 +1,24 @@
 import pLimit from 'p-limit';
 import type { Alarm } from '../domain/alerts.ts';
-import type { AuditOrder } from '../domain/audit.ts';
+import { type BackfillOrder, backfillWorkflowId } from '../domain/backfill.ts';
 import { settlementWorkflowId } from '../domain/ids.ts';
-import { type RescanOrder, rescanWorkflowId } from '../domain/rescan.ts';
 import { type AwaitedCommitment, isTerminal } from '../domain/settlement.ts';
-import { rangeOf } from '../domain/slots.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { RescanRow } from '../ledger/scan/rescans.ts';
+import { orderOf } from '../ledger/scan/backfills.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kinds } from './kind.ts';
 
-/** Workflow runs of settlements, rescans and audits, by workflow id. The composition root provides them. */
+/** Workflow runs of settlements and backfills, by workflow id. The composition root provides them. */
 export interface Runs {
   running(): Promise<ReadonlySet<string>>;
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
   /** `answersAt`: the commitment that callers of its kind wait for. */
   startSettlement(settlement: SettlementRow, answersAt: AwaitedCommitment): Promise<void>;
-  startRescan(order: RescanOrder): Promise<void>;
-  startAudit(order: AuditOrder): Promise<void>;
-  /** Running audits by workflow id, with their start times. */
-  runningAudits(): Promise<ReadonlyMap<string, Date>>;
+  startBackfill(order: BackfillOrder): Promise<void>;
+  /** Running backfills by workflow id, with their start times. */
+  runningBackfills(): Promise<ReadonlyMap<string, Date>>;
 }
 
 export interface OrphansDeps {
@@ -31,7 +28,7 @@ export interface OrphansDeps {
 }
 
 const AT_ONCE = 16;
-const RESCANS_A_ROUND = 100;
+const BACKFILLS_A_ROUND = 100;
 const OWED_A_ROUND = 500;
 /** Milliseconds; longer than the gateway takes to serve. */
 const OVERDUE_MS = 120_000;
@@ -68,7 +65,7 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
 
   return {
     /**
-     * Starts a run for each unfinished settlement, owed final payment and rescan without one; harmless if a
+     * Starts a run for each unfinished settlement, owed final payment and backfill without one; harmless if a
      * run exists. Returns their number.
      */
     async restartOrphans(): Promise<{ readonly restarted: number }> {
@@ -77,19 +74,15 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
       for await (const row of ledger.settlements.unfinished())
         if (!running.has(settlementWorkflowId(row)) && (await isServed(row))) orphans.push(row);
       const owed = await owedOrphans(running);
-      const rescans = (await ledger.rescans.due(RESCANS_A_ROUND))
+      const backfills = (await ledger.backfills.due(BACKFILLS_A_ROUND))
         .map(orderOf)
-        .filter((order) => !running.has(rescanWorkflowId(order)));
+        .filter((order) => !running.has(backfillWorkflowId(order)));
       await pLimit(AT_ONCE).map(orphans, restart);
       await pLimit(AT_ONCE).map(owed, (row) => runs.startSettlement(row, 'confirmed'));
-      await pLimit(AT_ONCE).map(rescans, (order) => runs.startRescan(order));
-      return { restarted: orphans.length + owed.length + rescans.length };
+      await pLimit(AT_ONCE).map(backfills, (order) => runs.startBackfill(order));
+      return { restarted: orphans.length + owed.length + backfills.length };
     },
   };
-}
-
-function orderOf({ fromSlot, toSlot, actor, reason }: RescanRow): RescanOrder {
-  return { ...rangeOf({ from: fromSlot, to: toSlot }), actor, reason };
 }
 
 function failedAlarm(subject: string): Alarm {

@@ -70,6 +70,7 @@ const LAND: ActivityOptions = {
 };
 
 const LANDING = 'send until it lands or is proved dead';
+const READING_AGAIN = 'read earlier blocks or the history of an address';
 
 /** {@link LAND} on workers of quick settlements: buyers' payments take no slot from withdrawals. */
 const LAND_QUICK: ActivityOptions = { ...LAND, taskQueue: QUICK_TASK_QUEUE };
@@ -101,7 +102,7 @@ const PLAN: ActivityOptions = {
 const AUDIT: ActivityOptions = { ...SCAN, taskQueue: AUDIT_TASK_QUEUE };
 
 /** Reads blocks that nodes may have pruned. Gives up in the end, because nothing depends on it. */
-const RESCAN: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
+const BACKFILL: ActivityOptions = { ...AUDIT, scheduleToCloseTimeout: '1 day' };
 
 /** One round of a schedule. Gives up in time for the next round. */
 const WATCH: ActivityOptions = {
@@ -142,15 +143,14 @@ export const { settleQuickly } = proxyLocalActivities<Steps>({
 
 export const { recordPause } = record<Deposits>('store the pause');
 export const { recordResume } = record<Deposits>('end the stored pause');
-export const { recordRescanGivenUp } = record<Deposits>('end the stored rescan');
+export const { recordBackfillGivenUp } = record<Deposits>('end the stored backfill');
 export const { planCatchUp } = run<Deposits>(PLAN, 'measure how far the scan is behind');
 export const { scanRange } = run<Deposits>(SCAN, 'read a range of blocks');
 export const { joinRanges } = run<Deposits>(SCAN, 'commit the ranges that were read');
 export const { scanTail } = run<Deposits>(SCAN, 'follow the chain');
 export const { reconcilePage } = run<Deposits>(SCAN, 'compare balances with the database');
-export const { rescan } = run<Deposits>(RESCAN, 'read blocks again');
-export const { auditPage } = run<Deposits>(AUDIT, 'compare the history with the database');
-export const { closeAudit } = run<Deposits>(AUDIT, 'the audit is done');
+export const { backfill } = run<Deposits>(BACKFILL, READING_AGAIN);
+export const { backfill: backfillImport } = run<Deposits>(AUDIT, READING_AGAIN);
 
 export const { restartOrphans } = run<WatchActivities>(WATCH, 'start settlements that have no run');
 export const { buryRefused } = run<WatchActivities>(WATCH, 'prove unsigned attempts dead');

@@ -9,11 +9,11 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import { backfillRun, type RescanOrder, rescanOrderOf } from '../domain/backfill.ts';
 import { operatorNoteOf } from '../domain/operator-note.ts';
-import { type RescanOrder, rescanOrderOf, rescanRun } from '../domain/rescan.ts';
 import type { CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../domain/scan.ts';
 import * as act from './activity-proxies.ts';
-import type { depositRescan } from './deposit-rescan.ts';
+import type { backfill } from './backfill.ts';
 import { scanCard } from './details.ts';
 import { pauseScan, rescanRange, resumeScan } from './messages.ts';
 
@@ -98,8 +98,8 @@ function acceptOrders(): void {
 /** Starts the rescan as an independent run. Throws if the order is invalid or a rescan of the same slots runs. */
 async function begin(order: RescanOrder | null): Promise<void> {
   if (order === null) throw new Error('a rescan is {from, to, actor, reason}, with slots as decimal strings');
-  const { summary: staticSummary, details: staticDetails, ...run } = rescanRun(order);
-  await startChild<typeof depositRescan>('depositRescan', {
+  const { summary: staticSummary, details: staticDetails, ...run } = backfillRun(order);
+  await startChild<typeof backfill>('backfill', {
     ...run,
     staticSummary,
     staticDetails,

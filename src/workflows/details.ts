@@ -1,6 +1,7 @@
 import { describeAmount } from '../domain/amount.ts';
 import { waitsFor } from '../domain/attempt-progress.ts';
-import type { AuditOrder, AuditReport } from '../domain/audit.ts';
+import type { AuditReport } from '../domain/audit.ts';
+import { type BackfillResult, unreadText } from '../domain/backfill.ts';
 import type { ReconciliationReport } from '../domain/reconciliation.ts';
 import type { ScanStatus } from '../domain/scan.ts';
 import type { WithdrawalTerms } from '../domain/withdrawal.ts';
@@ -49,20 +50,22 @@ export function reconciliationCard(report: ReconciliationReport): string {
   return lines.join(LINE_BREAK);
 }
 
-const AUDIT_REASONS = {
-  operator: 'asked for by an operator',
-  import: 'imported with a past',
-} as const satisfies Record<AuditOrder['cause'], string>;
-
-export function auditCard(order: AuditOrder, report: AuditReport, stand: 'goes on' | 'done'): string {
-  const { addresses, transactions, unread } = report;
-  const again = order.cause === 'operator' ? '' : 'asked again by itself; ';
+export function backfillCard(result: BackfillResult): string {
+  if (!('transactions' in result)) {
+    const { blocks, found, unread } = result;
+    const missing = counted(found, 'missing deposit', 's');
+    const lines = [
+      `${counted(blocks, 'block', 's')} read again: ${missing} found and recorded; see alerts \`deposit_missed\``,
+      ...(unread.length === 0 ? [] : [`**not complete**: of closed gaps ${unreadText(unread)}`]),
+    ];
+    return lines.join(LINE_BREAK);
+  }
+  const { transactions, unread } = result;
   const lines = [
-    `${AUDIT_REASONS[order.cause]}: ${stand}`,
-    `${counted(addresses, 'address', 'es')} and ${counted(transactions, 'transaction', 's')} read: ${verdictOf(report)}`,
+    `${counted(transactions, 'transaction', 's')} read: ${verdictOf(result)}`,
     ...(unread === 0
       ? []
-      : [`**not whole**, nodes did not show all (${unread} unread): ${again}alert \`audit_incomplete\``]),
+      : [`**not complete**, nodes did not return all (${unread} unread): see alert \`audit_incomplete\``]),
   ];
   return lines.join(LINE_BREAK);
 }

@@ -1,5 +1,4 @@
-export { addressAudit } from './address-audit.ts';
-export { depositRescan } from './deposit-rescan.ts';
+export { backfill } from './backfill.ts';
 export { depositScan } from './deposit-scan.ts';
 export { reconciliation } from './reconciliation.ts';
 export { orphans } from './restart-unfinished.ts';

@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { RescanOrder } from '../domain/backfill.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
-import type { RescanOrder } from '../domain/rescan.ts';
 import type { AwaitedCommitment, SettlementStatus, StatusReason } from '../domain/settlement.ts';
 import { LANDING_REPORT, type LandingReport } from '../domain/steps.ts';
 

@@ -15,16 +15,18 @@ test('a command whose reader has gone, as `head` does, ends without a word', asy
 });
 
 test('who waits long for an audit hears that it is not done, and what that can be', async () => {
-  const audit = { address: 'a', from: '1', to: '2', repair: false };
-  const running = { status: 200, body: { ...audit, state: 'running', report: null, reason: null } };
-  const failed = { status: 200, body: { ...audit, state: 'failed', report: null, reason: 'of a test' } };
+  const audit = { id: '7', address: 'a', from: '1', to: '2', repair: false, report: null };
+  const running = { status: 200, body: { ...audit, state: 'reading', trouble: null, endedAt: null } };
+  const failed = { status: 200, body: { ...audit, state: 'given_up', trouble: 'of a test', endedAt: 'now' } };
   const server = await playServer([...Array.from({ length: 13 }, () => running), failed]);
   onTestFinished(() => server.close());
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
   // Only these two: HTTP answers in real time, and the seconds between two requests pass at once.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const asking = callSluice(['addresses', 'audit', 'a', '--from', '1', '--to', '2'], { env });
+  const asking = callSluice(['backfill', 'address', 'a', '--from', '1', '--to', '2', '--reason', 'x'], {
+    env,
+  });
   const ended = await passingTime(asking, server.seen);
   expect(ended).toMatchObject({ code: 1, stdout: 'the audit failed: of a test\n' });
   expect(ended.stderr).toMatch(/^sluice: the audit has not ended: .* no worker .*; still waiting\n$/);

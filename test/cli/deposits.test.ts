@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { mintsOf } from '../../devkit/localstack/chain.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
-import type { Asset, Audit, DepositAddress, DepositEvent, ScanOverview } from '../../src/client/client.ts';
+import type { Asset, Backfill, DepositAddress, DepositEvent, ScanOverview } from '../../src/client/client.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { callSluice } from '../support/call-sluice.ts';
@@ -99,18 +99,20 @@ test('the scan is looked at, paused and resumed', async () => {
   const { cursor } = lastWord(await sluice('scan', 'status', '-o', 'json')) as ScanOverview;
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
   const range = ['--from', from, '--to', to];
-  const told = await sluice('scan', 'rescan', ...range, '--reason', 'once more');
+  const told = await sluice('backfill', 'blocks', ...range, '--reason', 'once more');
   expect(told.stdout).toMatch(
-    new RegExp(`^rescan of ${from} to ${to} by \\S+ since \\S+Z: workflow deposit-rescan/${from}-${to}; `),
+    new RegExp(
+      `^backfill \\d+ of slots ${from} to ${to} by \\S+ since \\S+Z: workflow backfill/blocks/${from}-${to}; `,
+    ),
   );
-  const rescans = async () => (await sluice('scan', 'list-rescans')).stdout;
-  await expect.poll(rescans, WAIT).toContain(' done ');
-  expect(await rescans()).toMatch(/^begun +from +to +state +blocks +found +by +reason\n/);
-  expect(await rescans()).toMatch(
-    new RegExp(`\\n\\S+Z +${from} +${to} +done \\S+Z {2}\\d+ +0 +\\S+ +once more\\n$`),
+  const backfills = async () => (await sluice('backfill', 'list')).stdout;
+  await expect.poll(backfills, WAIT).toContain(' done ');
+  expect(await backfills()).toMatch(/^id +begun +address +from +to +state +blocks +found +by +reason\n/);
+  expect(await backfills()).toMatch(
+    new RegExp(`\\n\\d+ +\\S+Z +\\(blocks\\) +${from} +${to} +done \\S+Z {2}\\d+ +0 +\\S+ +once more\\n$`),
   );
   expect(
-    (await sluice('scan', 'rescan', '--from', from, '--to', '99999999', '--reason', 'too far')).code,
+    (await sluice('backfill', 'blocks', '--from', from, '--to', '99999999', '--reason', 'too far')).code,
   ).toBe(3);
   const closing = ['scan', 'close-gap', ...range, '--reason', 'there is none'];
   expect((await sluice(...closing)).code).toBe(2);
@@ -138,7 +140,7 @@ test('assets are listed, and changed', async () => {
   expect([wrong.code, none.code]).toEqual([2, 3]);
 });
 
-const audit = (...args: readonly string[]) => sluice('addresses', 'audit', ...args);
+const audit = (...args: readonly string[]) => sluice('backfill', 'address', ...args, '--reason', 'a test');
 
 async function depositsOf(address: string): Promise<readonly DepositRow[]> {
   return (await ledger.deposits.list({ address, limit: 100 })).rows;
@@ -182,13 +184,13 @@ test('a credit that is gone from the record is found, and put back once, however
 
   const difference = { signature, account: wallet, asset: 'SOL', chain: '2000000', record: null };
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
-  expect({ code: repaired.code, ...(lastWord(repaired) as Audit) }).toMatchObject({
+  expect({ code: repaired.code, ...(lastWord(repaired) as Backfill) }).toMatchObject({
     code: 0,
     state: 'done',
     report: { differences: [{ ...difference, repaired: true }], found: 1, remaining: 0 },
   });
   const again = await audit(...around(deposit), '--repair', '-o', 'json');
-  expect({ code: again.code, ...(lastWord(again) as Audit) }).toMatchObject({
+  expect({ code: again.code, ...(lastWord(again) as Backfill) }).toMatchObject({
     code: 0,
     report: { differences: [], found: 0, transactions: 1 },
   });
@@ -214,7 +216,7 @@ test('what the record has and the chain does not stays, and is told every time',
     .execute();
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
   expect(repaired.code).toBe(6);
-  expect((lastWord(repaired) as Audit).report?.differences).toMatchObject([
+  expect((lastWord(repaired) as Backfill).report?.differences).toMatchObject([
     { signature, chain: '3000000', record: '9000000', repaired: false },
     { signature: 'forged', chain: null, record: '5', repaired: false },
   ]);
@@ -226,6 +228,5 @@ test('nothing is audited that is not ours, or not scanned yet', async () => {
   const { wallet } = await paid(4_000_000);
   expect((await audit(newWallet(), '--from', '1', '--to', '2')).code).toBe(3);
   expect((await audit(wallet, '--from', '1', '--to', '999999999')).code).toBe(3);
-  const question = { address: wallet, from: '1', to: '2' };
-  await expect(use.sluice.audits.get(question)).rejects.toMatchObject({ code: 'NotFound' });
+  await expect(use.sluice.backfills.get('999999')).rejects.toMatchObject({ code: 'NotFound' });
 });

@@ -22,7 +22,7 @@ const LISTS = [
     says: 'no deposits found',
     json: { deposits: [], nextCursor: null },
   },
-  { args: ['scan', 'list-rescans'], says: 'no rescans found', json: { rescans: [], nextCursor: null } },
+  { args: ['backfill', 'list'], says: 'no backfills found', json: { backfills: [], nextCursor: null } },
   {
     args: ['webhooks', 'list'],
     says: 'no webhooks found',

@@ -21,7 +21,7 @@ const overview: ScanOverview = {
   blocksPerSecond: 2.5,
   at: '2026-11-22T10:00:00.000Z',
   gaps: [closed],
-  rescans: [],
+  backfills: [],
 };
 
 test('the status names the closed gaps whose blocks are not read yet', async () => {

@@ -35,7 +35,7 @@ test('addresses, assets and the scan: each call on its path', async () => {
   await sluice.assets.put('mint', { depositsOn: false });
   await sluice.assets.list();
   await sluice.scan.pause('a test');
-  await sluice.scan.rescan({ from: '1', to: '2' }, 'a test');
+  await sluice.backfills.start({ from: '1', to: '2', reason: 'a test' });
   await sluice.scan.closeGap({ from: '1', to: '2' }, 'a test');
   const range = { from: '1', to: '2', reason: 'a test' };
   expect(
@@ -52,7 +52,7 @@ test('addresses, assets and the scan: each call on its path', async () => {
     ['PUT', '/assets/mint', { depositsOn: false }],
     ['GET', '/assets', null],
     ['POST', '/scan/pause', { reason: 'a test' }],
-    ['POST', '/scan/rescan', range],
+    ['POST', '/backfills', range],
     ['POST', '/scan/close-gap', range],
   ]);
 });
@@ -99,17 +99,17 @@ test('deliveries of a webhook: only the conditions that are set', async () => {
 });
 
 test('an audit is waited for through silences of the API, and each is told once', async () => {
-  const question = { address: 'wallet', from: '1', to: '2' };
+  const question = { address: 'wallet', from: '1', to: '2', reason: 'a test' };
   const silence = Array<Step>(7).fill(unavailable);
   const { server, sluice } = await clientOf([
-    { status: 202, body: { state: 'running' } },
+    { status: 200, body: { id: '7', endedAt: null } },
     ...silence,
-    { status: 200, body: { state: 'running' } },
-    { status: 200, body: { state: 'done' } },
+    { status: 200, body: { id: '7', endedAt: null } },
+    { status: 200, body: { id: '7', endedAt: 'now' } },
   ]);
   const silences: string[] = [];
   const onSilence = ({ code }: { readonly code: string }) => silences.push(code);
-  expect(await sluice.audits.run(question, { pollMs: 1, onSilence })).toEqual({ state: 'done' });
+  expect(await sluice.backfills.run(question, { pollMs: 1, onSilence })).toEqual({ id: '7', endedAt: 'now' });
   expect(silences).toEqual(['Unavailable']);
   expect(server.seen.map(({ method }) => method)).toEqual(['POST', ...Array<string>(9).fill('GET')]);
 });
@@ -168,15 +168,14 @@ const CALLS: Readonly<Record<string, Calls>> = {
     status: ({ scan }, how) => scan.status(how),
     pause: ({ scan }, how) => scan.pause('a test', how),
     resume: ({ scan }, how) => scan.resume('a test', how),
-    rescan: ({ scan }, how) => scan.rescan(range, 'a test', how),
-    rescans: ({ scan }, how) => scan.rescans(how).next(),
-    rescanPage: ({ scan }, how) => scan.rescanPage(how),
     closeGap: ({ scan }, how) => scan.closeGap(range, 'a test', how),
   },
-  audits: {
-    start: ({ audits }, how) => audits.start({ address: 'wallet', ...range }, how),
-    get: ({ audits }, how) => audits.get({ address: 'wallet', ...range }, how),
-    run: ({ audits }, how) => audits.run({ address: 'wallet', ...range }, how),
+  backfills: {
+    start: ({ backfills }, how) => backfills.start({ ...range, reason: 'a test' }, how),
+    get: ({ backfills }, how) => backfills.get('7', how),
+    run: ({ backfills }, how) => backfills.run({ address: 'wallet', ...range, reason: 'a test' }, how),
+    list: ({ backfills }, how) => backfills.list(how).next(),
+    page: ({ backfills }, how) => backfills.page(how),
   },
   webhooks: {
     put: ({ webhooks }, how) => webhooks.put('https://exchange.example', ['*'], how),

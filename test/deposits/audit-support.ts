@@ -20,8 +20,8 @@ export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Pr
 /** The audits that the record waits for. */
 export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
   const orders: AuditOrder[] = [];
-  const startAudit = async (order: AuditOrder) => void orders.push(order);
-  await startDueAudits({ ledger, runs: { startAudit, runningAudits: async () => new Map() } });
+  const startBackfill = async (order: AuditOrder) => void orders.push(order);
+  await startDueAudits({ ledger, runs: { startBackfill, runningBackfills: async () => new Map() } });
   return orders;
 }
 

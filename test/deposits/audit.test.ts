@@ -106,10 +106,10 @@ describe('an address that was imported with a past', () => {
     controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0 });
     controls.setFault(1, 'getSignaturesForAddress', { kind: 'error', code: -32020, message: 'unknown' });
-    expect(await audit(order)).toMatchObject({ addresses: 0, unread: 1 });
+    expect(await audit(order)).toMatchObject({ transactions: 0, unread: 1 });
     expect(await openAlerts('audit_incomplete')).toEqual([wallet]);
     controls.clearFaults();
-    expect(await audit(order)).toMatchObject({ addresses: 1, unread: 0 });
+    expect(await audit(order)).toMatchObject({ unread: 0 });
     expect(await openAlerts('audit_incomplete')).toEqual([]);
   });
 });

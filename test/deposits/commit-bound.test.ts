@@ -99,10 +99,10 @@ describe('what one commit brings is bounded', () => {
 
   it('where a process that reads blocks again dies after each of its commits', async () => {
     const { wallet, order } = await blocksBefore();
-    const { rescans } = room.ledger;
-    const record = rescans.record.bind(rescans);
+    const { backfills } = room.ledger;
+    const record = backfills.record.bind(backfills);
     let commits = 0;
-    const dying = vi.spyOn(rescans, 'record').mockImplementation(async (...commit) => {
+    const dying = vi.spyOn(backfills, 'record').mockImplementation(async (...commit) => {
       await record(...commit);
       commits += 1;
       throw new Error('killed');

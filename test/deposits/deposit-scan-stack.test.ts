@@ -97,8 +97,8 @@ describe('the deposit scan of a running stack', () => {
     await ledger.db.deleteFrom('deposit').where('wallet', '=', address).execute();
     const range = { from: (slot - 3n).toString(), to: (slot + 3n).toString() };
     await until(async () => ((await ledger.scan.cursor())?.slot ?? 0n) >= slot + 3n);
-    await use.sluice.scan.rescan(range, 'to see');
-    await use.sluice.scan.rescan(range, 'to see');
+    await use.sluice.backfills.start({ ...range, reason: 'to see' });
+    await use.sluice.backfills.start({ ...range, reason: 'to see' });
     expect(await credited(address)).toEqual([5_000_000n]);
   });
 

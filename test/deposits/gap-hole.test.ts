@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
-import type { RescanResult } from '../../src/domain/rescan.ts';
+import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf, type Slots } from '../../src/domain/slots.ts';
-import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
+import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { isWholeBlock, useLiar } from './lying-proxy.ts';
@@ -20,7 +20,7 @@ const NODES = [0, 1, 2];
 afterEach(async () => {
   const { db } = room.ledger;
   room.localnet.controls.clearFaults();
-  await db.deleteFrom('rescan').execute();
+  await db.deleteFrom('backfill').execute();
   await db.deleteFrom('scanGap').execute();
   await db.deleteFrom('alert').execute();
 });
@@ -44,7 +44,7 @@ async function closedGap(): Promise<Slots & { readonly wallet: string }> {
 
 /** Runs the rescan that is due. */
 async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
-  const [row, ...others] = await room.ledger.rescans.due(10);
+  const [row, ...others] = await room.ledger.backfills.due(10);
   if (row === undefined || others.length > 0) throw new Error('one rescan is due');
   const { fromSlot: from, toSlot: to, actor, reason } = row;
   return runOf().run(() =>
@@ -54,7 +54,7 @@ async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
 
 /** The interval before the next try is over. */
 async function later(): Promise<void> {
-  await room.ledger.db.updateTable('rescan').set({ retryAfter: null }).execute();
+  await room.ledger.db.updateTable('backfill').set({ retryAfter: null }).execute();
 }
 
 function mend(...nodes: readonly number[]): void {
@@ -62,8 +62,8 @@ function mend(...nodes: readonly number[]): void {
 }
 
 const newestGap = async () => (await room.ledger.gaps.list(1))[0];
-const newestRescan = async (): Promise<RescanRow | undefined> =>
-  (await room.ledger.rescans.list({ limit: 1 })).rows[0];
+const newestRescan = async (): Promise<BackfillRow | undefined> =>
+  (await room.ledger.backfills.list({ limit: 1 })).rows[0];
 
 async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount);
@@ -87,7 +87,7 @@ describe('a closed gap is a rescan that is due', () => {
     expect(await readDue()).toMatchObject({ blocks: Number(to - from) + 1, found: 1, unread: [] });
     expect(await newestGap()).toMatchObject({ readAt: expect.any(Date) });
     expect(await newestRescan()).toMatchObject({ endedAt: expect.any(Date), trouble: null });
-    expect([await openAlertsIn(room, 'audit_incomplete'), await room.ledger.rescans.due(1)]).toEqual([
+    expect([await openAlertsIn(room, 'audit_incomplete'), await room.ledger.backfills.due(1)]).toEqual([
       [],
       [],
     ]);
@@ -96,26 +96,26 @@ describe('a closed gap is a rescan that is due', () => {
 
   it('in growing intervals, also after its run has failed or was cancelled', async () => {
     const slots = await closedGap();
-    const { rescans, db } = room.ledger;
+    const { backfills, db } = room.ledger;
     const begunAt = new Date(Date.now() - 600_000);
-    await db.updateTable('rescan').set({ begunAt }).execute();
-    await rescans.giveUp(slots, 'no node for a day');
+    await db.updateTable('backfill').set({ begunAt }).execute();
+    await backfills.giveUp(slots, 'no node for a day');
     expect(await newestRescan()).toMatchObject({ endedAt: null, trouble: 'no node for a day' });
-    expect(await rescans.due(1)).toEqual([]);
+    expect(await backfills.due(1)).toEqual([]);
     const { retryAfter } = (await newestRescan()) ?? {};
     expect(retryAfter?.getTime()).toBeGreaterThan(Date.now() + 300_000);
     await later();
     mend(0, 1, 2);
     await readDue();
-    await rescans.giveUp(slots, 'late');
+    await backfills.giveUp(slots, 'late');
     expect(await newestRescan()).toMatchObject({ endedAt: expect.any(Date), trouble: null });
   });
 
   it('until its headers are pruned: then no block can be linked to it', async () => {
     const slots = await closedGap();
-    const { rescans, db } = room.ledger;
+    const { backfills, db } = room.ledger;
     await db.updateTable('scanCursor').set({ prunedTo: slots.to }).execute();
-    await rescans.giveUp(slots, 'the headers are no longer recorded');
+    await backfills.giveUp(slots, 'the headers are no longer recorded');
     await db.updateTable('scanCursor').set({ prunedTo: null }).execute();
     expect(await newestRescan()).toMatchObject({ endedAt: expect.any(Date) });
   });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
-import type { RescanResult } from '../../src/domain/rescan.ts';
+import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { ScanRange } from '../../src/domain/scan.ts';
-import { presentRescan } from '../../src/http/deposits/rescans.ts';
-import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
+import { presentBackfill } from '../../src/http/deposits/backfills.ts';
+import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
@@ -30,10 +30,10 @@ async function missedIn(): Promise<Slots & { readonly wallet: string }> {
 
 /** Reads them again; `meanwhile` happens once the record has heard of the first of them. */
 async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): Promise<unknown> {
-  const { rescans } = room.ledger;
-  const record = rescans.record.bind(rescans);
+  const { backfills } = room.ledger;
+  const record = backfills.record.bind(backfills);
   let heard = 0;
-  rescans.record = async (of, matched, progress) => {
+  backfills.record = async (of, matched, progress) => {
     if (heard === 1) await meanwhile?.();
     if (heard > 0 || progress !== undefined) heard += 1;
     return record(of, matched, progress);
@@ -43,7 +43,7 @@ async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): 
       createDepositRescan(room.deps()).rescan({ ...inWords({ from, to }), ...BY }),
     );
   } finally {
-    rescans.record = record;
+    backfills.record = record;
   }
 }
 
@@ -51,8 +51,8 @@ function inWords({ from, to }: Slots): ScanRange {
   return { from: `${from}`, to: `${to}` };
 }
 
-async function newest(): Promise<RescanRow> {
-  const [row] = (await room.ledger.rescans.list({ limit: 1 })).rows;
+async function newest(): Promise<BackfillRow> {
+  const [row] = (await room.ledger.backfills.list({ limit: 1 })).rows;
   if (row === undefined) throw new Error('there is one');
   return row;
 }
@@ -68,22 +68,22 @@ afterEach(async () => {
 describe('a try to read blocks again', () => {
   it('that was given up, and has not heard of it yet, ends: what it was given up by stays on record', async () => {
     const slots = await missedIn();
-    const ended = rescan(slots, () => room.ledger.rescans.giveUp(slots, 'no node for a day'));
+    const ended = rescan(slots, () => room.ledger.backfills.giveUp(slots, 'no node for a day'));
     await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
     const row = await newest();
     expect(row.readTo).toBeLessThan(slots.to);
-    expect(presentRescan(row)).toMatchObject({ state: 'given_up', trouble: 'no node for a day' });
+    expect(presentBackfill(row)).toMatchObject({ state: 'given_up', trouble: 'no node for a day' });
   });
 
   it('that was given up behind its last block is not told as done', async () => {
-    const { rescans } = room.ledger;
+    const { backfills } = room.ledger;
     const slots = await missedIn();
-    const begun = await rescans.begin({ ...slots, ...BY });
-    await rescans.giveUp(slots, 'cancelled');
-    await expect(rescans.end(begun, { blocks: 0, unread: [], read: [] })).rejects.toMatchObject({
+    const begun = await backfills.begin({ ...slots, ...BY });
+    await backfills.giveUp(slots, 'cancelled');
+    await expect(backfills.end(begun, { blocks: 0, unread: [], read: [] })).rejects.toMatchObject({
       code: 'Unavailable',
     });
-    expect(presentRescan(await newest())).toMatchObject({ state: 'given_up', trouble: 'cancelled' });
+    expect(presentBackfill(await newest())).toMatchObject({ state: 'given_up', trouble: 'cancelled' });
   });
 
   describe('in a record that was lost', () => {
@@ -101,20 +101,20 @@ describe('a try to read blocks again', () => {
 
     it('moves on no rescan of the one that was restored, though that has its number', async () => {
       const [lost, other] = [await missedIn(), await missedIn()];
-      const { rescans, db } = room.ledger;
+      const { backfills, db } = room.ledger;
       const ended = rescan(lost, () =>
         restore(async () => {
           const { position } = await newest();
-          await db.deleteFrom('rescan').where('position', '=', position).execute();
-          await sql`select setval(pg_get_serial_sequence('rescan', 'position'), ${position}, false)`.execute(
+          await db.deleteFrom('backfill').where('position', '=', position).execute();
+          await sql`select setval(pg_get_serial_sequence('backfill', 'position'), ${position}, false)`.execute(
             db,
           );
-          expect(await rescans.begin({ ...other, ...BY })).toMatchObject({ position });
+          expect(await backfills.begin({ ...other, ...BY })).toMatchObject({ position });
         }),
       );
       await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
       const untouched = { ...inWords(other), state: 'reading', readTo: null, trouble: null };
-      expect(presentRescan(await newest())).toMatchObject(untouched);
+      expect(presentBackfill(await newest())).toMatchObject(untouched);
       await heal();
       await rescan(other);
       expect(await amountsOf(other.wallet)).toEqual([PAID]);
@@ -125,7 +125,7 @@ describe('a try to read blocks again', () => {
       const ended = rescan(slots, () =>
         restore(async () => {
           await room.lose(await room.depositsOf(slots.wallet));
-          await sql`update rescan set read_to = null, blocks = 0, found = 0 where ended_at is null`.execute(
+          await sql`update backfill set read_to = null, blocks = 0, found = 0 where ended_at is null`.execute(
             room.ledger.db,
           );
         }),

@@ -2,9 +2,9 @@ import { CancelledFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
-import type { RescanResult } from '../../src/domain/rescan.ts';
+import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
-import type { RescanRow } from '../../src/ledger/scan/rescans.ts';
+import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
@@ -12,8 +12,8 @@ const room = useScanRoom(3);
 const NODES = [0, 1, 2];
 const BY = { actor: 'ops', reason: 'to see' };
 
-async function newestRescan(): Promise<RescanRow | undefined> {
-  return (await room.ledger.rescans.list({ limit: 1 })).rows[0];
+async function newestRescan(): Promise<BackfillRow | undefined> {
+  return (await room.ledger.backfills.list({ limit: 1 })).rows[0];
 }
 
 async function rescan(
@@ -159,7 +159,7 @@ describe('blocks that are read again', () => {
   it('are on record each time that somebody asked for them', async () => {
     const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
     for (let times = 0; times < 2; times += 1) expect(await rescan({ from: to - 3n, to })).toBe(4);
-    const { rows } = await room.ledger.rescans.list({ limit: 2 });
+    const { rows } = await room.ledger.backfills.list({ limit: 2 });
     expect(rows).toMatchObject([1, 2].map(() => ({ fromSlot: to - 3n, toSlot: to, blocks: 4, found: 0 })));
   });
 });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
-import { auditWorkflowId } from '../../src/domain/audit.ts';
 import {
   depositScanWorkflowId,
   WORKFLOW_TASK_QUEUE,
@@ -13,13 +12,12 @@ import {
   withdrawalWorkflowId,
 } from '../../src/domain/ids.ts';
 import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
-import { rescanWorkflowId } from '../../src/domain/rescan.ts';
+import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { startTemporal } from '../../devkit/localstack/temporal.ts';
-import { startAudit } from '../../src/platform/temporal/start-audit.ts';
-import { startSettlement } from '../../src/platform/temporal/starts.ts';
+import { startBackfill, startSettlement } from '../../src/platform/temporal/starts.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { startHttp } from '../support/http.ts';
@@ -200,14 +198,15 @@ async function deposits(): Promise<void> {
   await until(async () => (await sluice.scan.status()).state === 'tail');
   await save('deposit-scan', depositScanWorkflowId('localnet'), { endless: true });
 
-  const range = { from: '1', to: `${behind}` };
-  await sluice.scan.rescan(range, 'to see');
-  await save('deposit-rescan', rescanWorkflowId(range));
-  const order = { ...range, address: newWallet(), repair: false, cause: 'operator' } as const;
-  await startAudit(temporal, order);
+  const range = { from: cursor?.slot ?? '', to: `${behind}` };
+  const blocks = { ...range, actor: 'recorder', reason: 'to see' };
+  await startBackfill(temporal, blocks);
+  await save('backfill-blocks', backfillWorkflowId(blocks));
+  const order = { ...blocks, address: newWallet(), repair: false };
+  await startBackfill(temporal, order);
   const options = { workflowId: 'reconciliation-recorded', taskQueue: WORKFLOW_TASK_QUEUE };
   await temporal.workflow.start('reconciliation', options);
-  await save('address-audit', auditWorkflowId(order));
+  await save('backfill-address', backfillWorkflowId(order));
   await save('reconciliation', 'reconciliation-recorded');
 }
 

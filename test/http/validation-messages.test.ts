@@ -23,7 +23,7 @@ test.each([
   ['POST', '/v1/webhooks', 'events: must be a list', { url: 'https://a.example/', events: '*' }],
   [
     'POST',
-    '/v1/scan/rescan',
+    '/v1/backfills',
     'from: is missing; to: is missing; slots: is not known here',
     { slots: '1', reason: 'x' },
   ],

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
-import { type AuditOrder, auditWorkflowId } from '../../src/domain/audit.ts';
+import type { ImportAuditOrder } from '../../src/domain/audit.ts';
+import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { address } from './chain-of-blocks.ts';
 import { useDepositLedgers } from './deposit-ledger.ts';
 
@@ -26,11 +27,14 @@ async function withPast(addresses: readonly string[]): Promise<void> {
 }
 
 async function round(): Promise<number> {
-  const startAudit = async (order: AuditOrder) => {
-    running.set(auditWorkflowId(order), new Date());
+  const startBackfill = async (order: ImportAuditOrder) => {
+    running.set(backfillWorkflowId(order), new Date());
     begun.push(order.address);
   };
-  return startDueAudits({ ledger: use.ledger, runs: { startAudit, runningAudits: async () => running } });
+  return startDueAudits({
+    ledger: use.ledger,
+    runs: { startBackfill, runningBackfills: async () => running },
+  });
 }
 
 describe('audits that are due', () => {

@@ -43,7 +43,7 @@ export function useDepositLedgers(): {
 /** Tables with the rows of deposits and of the scan, each before those that it references. */
 const FORGOTTEN =
   `deposit_event deposit_rejection deposit outflow spend deposit_address watched_wallet scan_cursor block scan_gap
-  scan_pause scan_status rescan staged_range alert asset`.split(/\s+/);
+  scan_pause scan_status backfill staged_range alert asset`.split(/\s+/);
 
 /** Deletes, as a TRUNCATE of so many tables takes longer than most tests. */
 export async function forgetDeposits(db: Database): Promise<void> {

@@ -24,7 +24,7 @@ const LONGER_THAN_ANY_STATEMENT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 const LATER = {
   ...MIGRATIONS,
   '9001-index': inOrder([sql`create index later_index on deposit_address (since)`]),
-  '9002-rescan': inOrder([sql`alter table rescan add column later text`]),
+  '9002-backfill': inOrder([sql`alter table backfill add column later text`]),
   '9003-address': inOrder([
     sql`alter table deposit_address add column later bigint`,
     sql`update deposit_address set later = (select slot from scan_cursor) where audit_due`,
@@ -33,7 +33,7 @@ const LATER = {
 
 const HOLD_ADDRESSES = 'select from deposit_address for update';
 const CHANGE_ADDRESS = `update deposit_address set state = 'used' where false`;
-const CHANGE_RESCAN = 'update rescan set trouble = null';
+const CHANGE_BACKFILL = 'update backfill set trouble = null';
 
 it('a migration may take longer than any statement, for those that wait for it, too', async () => {
   const { url, drop } = await emptyDatabase();
@@ -66,8 +66,8 @@ describe('migrations of a later release', () => {
 
   it.each([
     ['holds addresses and changes one', HOLD_ADDRESSES, CHANGE_ADDRESS],
-    ['holds addresses and changes a rescan', HOLD_ADDRESSES, CHANGE_RESCAN],
-    ['holds a rescan and changes an address', CHANGE_RESCAN, CHANGE_ADDRESS],
+    ['holds addresses and changes a backfill', HOLD_ADDRESSES, CHANGE_BACKFILL],
+    ['holds a backfill and changes an address', CHANGE_BACKFILL, CHANGE_ADDRESS],
   ])(
     'an older process that %s, and migrations beside it, wait for each other and do not fail',
     async (_what, first, next) => {

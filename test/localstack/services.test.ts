@@ -103,6 +103,6 @@ test('the Web UI is opened at the list of withdrawals', () => {
   expect(withdrawalsInUi({ uiUrl: null, namespace: 'default' })).toBeNull();
   const deposits = depositsInUi({ uiUrl: 'http://127.0.0.1:8233', namespace: 'default' });
   expect(new URL(deposits ?? '').searchParams.get('query')).toBe(
-    'WorkflowType IN ("depositScan","depositRescan","addressAudit","reconciliation","webhookDelivery")',
+    'WorkflowType IN ("depositScan","backfill","reconciliation","webhookDelivery")',
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { rescanWorkflowId } from '../../src/domain/rescan.ts';
 import { settlementId } from '../../src/domain/settlement.ts';
 import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
@@ -31,11 +31,8 @@ async function round(
     lastEnd: async () => end,
     start: async ({ id }) => void started.push(id),
     startSettlement: async (settlement) => void started.push(settlementWorkflowId(settlement)),
-    startRescan: async (order) => void started.push(rescanWorkflowId(order)),
-    runningAudits: async () => new Map(),
-    startAudit: async () => {
-      throw new Error('no audit is due');
-    },
+    startBackfill: async (order) => void started.push(backfillWorkflowId(order)),
+    runningBackfills: async () => new Map(),
   };
   const unused = undefined as never;
   const nonces = nonceKinds({ ledger: use.ledger, hotWallet: 'hot', chain: unused, fees: unused });
@@ -55,13 +52,13 @@ describe('a round over the orphans', () => {
   });
 
   it('starts every rescan on record without a run, such as one that Temporal was away for', async () => {
-    const { rescans, scan } = use.ledger;
+    const { backfills, scan } = use.ledger;
     await scan.start({ ...START, slot: 1n, parentSlot: 0n });
     await use.ledger.db.updateTable('scanCursor').set({ slot: 4n }).execute();
-    for (const to of [2n, 3n, 4n]) await rescans.begin({ from: 1n, to, actor: 'ops', reason: 'a test' });
-    await rescans.giveUp({ from: 1n, to: 4n }, 'over');
-    expect(await round(['deposit-rescan/1-3'], 'none')).toEqual(['deposit-rescan/1-2']);
-    for (const to of [2n, 3n]) await rescans.giveUp({ from: 1n, to }, 'over');
+    for (const to of [2n, 3n, 4n]) await backfills.begin({ from: 1n, to, actor: 'ops', reason: 'a test' });
+    await backfills.giveUp({ from: 1n, to: 4n }, 'over');
+    expect(await round(['backfill/blocks/1-3'], 'none')).toEqual(['backfill/blocks/1-2']);
+    for (const to of [2n, 3n]) await backfills.giveUp({ from: 1n, to }, 'over');
   });
 
   it('starts the run of a payment that is final and that nobody serves', async () => {

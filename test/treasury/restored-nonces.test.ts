@@ -105,13 +105,10 @@ async function started(): Promise<readonly SettlementRow[]> {
     lastEnd: async () => 'none' as const,
     start: async () => undefined,
     startSettlement: async (settlement: SettlementRow) => void settlements.push(settlement),
-    startRescan: async () => {
-      throw new Error('no rescan is on record');
+    startBackfill: async () => {
+      throw new Error('no backfill is stored');
     },
-    runningAudits: async () => new Map(),
-    startAudit: async () => {
-      throw new Error('no audit is due');
-    },
+    runningBackfills: async () => new Map(),
   };
   await createOrphans({ ledger, runs, kinds: desk.act.kinds }).restartOrphans();
   return settlements;

@@ -136,13 +136,13 @@ describe('the run of the scan', () => {
       await run.signal(rescanRange, { from: '1', to: '2', actor: 'ops', reason: order });
     await run.signal(resumeScan, { actor: 'ops', reason: 'after' });
     await until(async () => asked.includes('resume after'));
-    const rescan = service.temporal.workflow.getHandle('deposit-rescan/1-2');
+    const rescan = service.temporal.workflow.getHandle('backfill/blocks/1-2');
     const [{ status }, { events }] = [await rescan.describe(), await rescan.fetchHistory()];
     expect(status.name).toBe('RUNNING');
     const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
     const order = Buffer.from(begun?.input?.payloads?.[0]?.data ?? []).toString();
     expect(JSON.parse(order)).toMatchObject({ reason: 'first' });
-    await expect(service.temporal.workflow.getHandle('deposit-rescan/2-1').describe()).rejects.toThrow();
+    await expect(service.temporal.workflow.getHandle('backfill/blocks/2-1').describe()).rejects.toThrow();
     await rescan.terminate();
   });
 

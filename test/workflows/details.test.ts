@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOTHING_AUDITED } from '../../src/domain/audit.ts';
 import { WITHDRAWAL } from '../../src/domain/settlement.ts';
-import { auditCard, progressCard, purposeOf } from '../../src/workflows/details.ts';
+import { backfillCard, progressCard, purposeOf } from '../../src/workflows/details.ts';
 
 const TERMS = {
   id: 'w-1',
@@ -30,30 +30,26 @@ describe('the card of the Web UI', () => {
   });
 });
 
-describe('the card of an audit', () => {
-  const slots = { from: '1', to: '2', record: 'r', repair: true } as const;
-  const ofImport = { ...slots, cause: 'import', address: 'a' } as const;
+describe('the card of a backfill', () => {
+  const report = { ...NOTHING_AUDITED, transactions: 3 };
 
-  it('says why it is, and what it came to', () => {
-    const report = { ...NOTHING_AUDITED, addresses: 1, transactions: 3 };
-    expect(auditCard(ofImport, report, 'done').split('  \n')).toEqual([
-      'imported with a past: done',
-      '1 address and 3 transactions read: chain and database agree',
-    ]);
-    const found = { ...report, found: 2, remaining: 0 };
-    expect(auditCard(ofImport, found, 'done').split('  \n').at(-1)).toBe(
-      '1 address and 3 transactions read: 2 differences found and repaired',
+  it('says what the audit of an address came to', () => {
+    expect(backfillCard(report)).toBe('3 transactions read: chain and database agree');
+    expect(backfillCard({ ...report, found: 2 })).toBe(
+      '3 transactions read: 2 arrivals were not on record so, and are now',
     );
+    const partly = { ...report, transactions: 1, found: 2, remaining: 1, unread: 1 };
+    expect(backfillCard(partly).split('  \n')).toEqual([
+      '1 transaction read: **1 arrival is not on record so**',
+      '**not complete**, nodes did not return all (1 unread): see alert `audit_incomplete`',
+    ]);
   });
 
-  it('says what still differs, and that it is not whole', () => {
-    const report = { ...NOTHING_AUDITED, addresses: 1, transactions: 1, found: 2, remaining: 1, unread: 1 };
-    const lines = auditCard(ofImport, report, 'done').split('  \n');
-    expect(lines.slice(1)).toEqual([
-      '1 address and 1 transaction read: **1 difference not repaired**',
-      '**not whole**, nodes did not show all (1 unread): asked again by itself; alert `audit_incomplete`',
+  it('says what was found in blocks, and which slots are not read', () => {
+    const read = { blocks: 2, found: 1, unread: [{ from: '7', to: '8' }] };
+    expect(backfillCard(read).split('  \n')).toEqual([
+      '2 blocks read again: 1 missing deposit found and recorded; see alerts `deposit_missed`',
+      '**not complete**: of closed gaps nodes did not return slots 7 to 8',
     ]);
-    const asked = { ...slots, cause: 'operator', address: 'a', repair: false } as const;
-    expect(auditCard(asked, report, 'done')).toMatch(/1 unread\): alert `audit_incomplete`$/);
   });
 });

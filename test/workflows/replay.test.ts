@@ -25,11 +25,11 @@ async function replay(file: string, history: ReturnType<typeof saved>): Promise<
 describe('a saved history', () => {
   it('exists for each kind of run', () => {
     expect(files).toEqual([
-      'address-audit.bin',
+      'backfill-address.bin',
+      'backfill-blocks.bin',
       'cancelled.bin',
       'confirmed-by-customer.bin',
       'continued.bin',
-      'deposit-rescan.bin',
       'deposit-scan.bin',
       'failed-attempt.bin',
       'failed.bin',

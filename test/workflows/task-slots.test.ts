@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { auditWorkflowId } from '../../src/domain/audit.ts';
+import { type BackfillOrder, backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
 import { TemporalRuns } from '../../src/platform/temporal/runs.ts';
-import { startAudit } from '../../src/platform/temporal/start-audit.ts';
+import { startBackfill } from '../../src/platform/temporal/starts.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 import { startWorkers } from './workers.ts';
@@ -28,14 +28,9 @@ const steps = {
     return { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null, state: 'tail' };
   },
   watchWallet: async () => void asked.push('wallet'),
-  async auditPage() {
-    await forHours('audit');
-    return { addresses: 1, transactions: 0, differences: [], found: 0, remaining: 0, unread: 0, next: null };
-  },
-  closeAudit: async () => undefined,
-  async rescan() {
-    await forHours('rescan');
-    return { blocks: 1, found: 0 };
+  async backfill() {
+    await forHours('backfill');
+    return { blocks: 1, found: 0, unread: [] };
   },
 };
 
@@ -55,25 +50,24 @@ afterAll(async () => {
 const options = (workflowId: string) => ({ workflowId, taskQueue: WORKFLOW_TASK_QUEUE });
 
 it('audits and rescans, however many take hours, leave the scan and the watch of the wallet their places', async () => {
-  const orders = ['a', 'b', 'c', 'd'].map((address) => {
-    return { address, from: '1', to: '2', repair: true, cause: 'import', record: 'r' } as const;
-  });
-  for (const to of ['2', '3', '4'])
-    await service.temporal.workflow.start('depositRescan', {
-      ...options(`rescan-${to}`),
-      args: [{ from: '1', to }],
-    });
-  for (const order of orders) await startAudit(service.temporal, order);
+  const slots = { from: '1', to: '2' };
+  const orders: readonly BackfillOrder[] = [
+    ...['a', 'b', 'c', 'd'].map((address) => {
+      return { address, ...slots, repair: true, cause: 'import', record: 'r' } as const;
+    }),
+    ...['3', '4'].map((to) => ({ from: '1', to, actor: 'ops', reason: 'x' })),
+  ];
+  for (const order of orders) await startBackfill(service.temporal, order);
   await until(async () => asked.length >= PLACES);
   asked = [];
   await service.temporal.workflow.start('depositScan', options('scan'));
   await service.temporal.workflow.start('walletWatch', options('wallet'));
   await until(async () => asked.includes('wallet') && asked.filter((one) => one === 'tail').length > 2);
-  expect(asked).not.toContain('audit');
-  const audits = new TemporalRuns(service.temporal);
-  await until(async () => (await audits.runningAudits()).size === orders.length);
-  const known = await audits.runningAudits();
-  expect([...known.keys()].toSorted()).toEqual(orders.map(auditWorkflowId));
+  expect(asked).not.toContain('backfill');
+  const runs = new TemporalRuns(service.temporal);
+  await until(async () => (await runs.runningBackfills()).size === orders.length);
+  const known = await runs.runningBackfills();
+  expect([...known.keys()].toSorted()).toEqual(orders.map(backfillWorkflowId).toSorted());
   expect([...known.values()].every((since) => since instanceof Date)).toBe(true);
   await service.temporal.workflow.getHandle('scan').terminate();
 });

@@ -1,18 +1,20 @@
 import type { Alarm } from '../../domain/alerts.ts';
-import { type AuditOrder, type AuditReport, importsSubject, UNSHOWN } from '../../domain/audit.ts';
-import { slotsOf } from '../../domain/slots.ts';
 import {
-  type AddressAudit,
-  type AuditDeps,
-  auditAddress,
-  reportOf,
-  unreadReason,
-} from './audit-one-address.ts';
+  type AuditOrder,
+  type AuditReport,
+  importsSubject,
+  NOTHING_AUDITED,
+  UNSHOWN,
+} from '../../domain/audit.ts';
+import { type BackfillOrder, isOfImport } from '../../domain/backfill.ts';
+import { slotsOf } from '../../domain/slots.ts';
+import { type AddressAudit, type AuditDeps, auditAddress } from './audit-one-address.ts';
+import { runStored } from './run-stored.ts';
 
 /** Audits addresses again, by the transactions that nodes list for them instead of by blocks. */
 export function createAddressAudit(deps: AuditDeps) {
-  const { importAudits } = deps.ledger;
-  return {
+  const { backfills, importAudits } = deps.ledger;
+  const audits = {
     /**
      * Audits one address; see {@link AuditOrder}. Idempotent. An address that cannot be read completely raises an
      * alert.
@@ -20,7 +22,7 @@ export function createAddressAudit(deps: AuditDeps) {
     async auditPage(order: AuditOrder): Promise<AuditReport> {
       const audit = await auditAddress(deps, order.address, order);
       await tell(deps, order, audit);
-      return reportOf(audit);
+      return audit.report;
     },
 
     /**
@@ -33,21 +35,38 @@ export function createAddressAudit(deps: AuditDeps) {
       if (unread === 0) await importAudits.markAudited(address, slotsOf(order), record);
       else await importAudits.putOff(address, record);
     },
+
+    /** Audits one address and stores the end: in its row for an import, else in the row of the order. */
+    async audit(order: Extract<BackfillOrder, { readonly address: string }>): Promise<AuditReport> {
+      if (isOfImport(order)) {
+        const report = await audits.auditPage(order);
+        await audits.closeAudit(order, report);
+        return report;
+      }
+      const { address, from, to, repair } = order;
+      const { report } = await runStored(deps.ledger, order, async (run) =>
+        backfills.endAudit(run, await audits.auditPage({ address, from, to, repair, cause: 'operator' })),
+      );
+      return report ?? NOTHING_AUDITED;
+    },
   };
+  return audits;
 }
 
 /**
  * Raises alerts for an incomplete audit and closes those that no longer apply. Imports since the same slot
  * share one alert about missing blocks, which closes with the last of them.
  */
-async function tell({ ledger }: AuditDeps, order: AuditOrder, audit: AddressAudit): Promise<void> {
+async function tell(
+  { ledger }: AuditDeps,
+  order: AuditOrder,
+  { reason, isShown }: AddressAudit,
+): Promise<void> {
   const { alerts } = ledger;
   const { address } = order;
-  const reason = unreadReason(audit);
   const subjectOfBlocks = order.cause === 'import' ? importsSubject(order.from) : address;
   const reasons = new Map<string, readonly string[]>([[address, reason === null ? [] : [reason]]]);
-  if (audit.kind === 'read' && !audit.isShown)
-    reasons.set(subjectOfBlocks, [...(reasons.get(subjectOfBlocks) ?? []), UNSHOWN]);
+  if (!isShown) reasons.set(subjectOfBlocks, [...(reasons.get(subjectOfBlocks) ?? []), UNSHOWN]);
   for (const [subject, all] of reasons)
     if (all.length === 0) await alerts.close('audit_incomplete', subject);
     else await alerts.raise(incomplete(subject, order, all.join('; ')));

@@ -24,18 +24,14 @@ export interface AuditDeps extends HistoryDeps {
 }
 
 /**
- * Result for one address. `failed`: nothing was read. `unread`: transactions that no quorum agrees on.
- * `isShown` is false if no quorum has the blocks, so that nodes may list too little.
+ * Result for one address. `reason`: why the history is incomplete, else null. `isShown` is false if no quorum has the
+ * blocks, so that nodes may list too little.
  */
-export type AddressAudit =
-  | { readonly kind: 'failed'; readonly reason: string }
-  | {
-      readonly kind: 'read';
-      readonly transactions: number;
-      readonly differences: readonly AuditDifference[];
-      readonly unread: readonly string[];
-      readonly isShown: boolean;
-    };
+export interface AddressAudit {
+  readonly report: AuditReport;
+  readonly reason: string | null;
+  readonly isShown: boolean;
+}
 
 const MOST_NAMED = 3;
 const LISTED = 100;
@@ -54,29 +50,11 @@ export async function auditAddress(
     return await auditOne(deps, address, order);
   } catch (error) {
     if (await concernsAll(deps, order, error)) throw error;
-    if (isOperational(error)) return { kind: 'failed', reason: messageOf(error) };
-    log.error('an audit failed', { error });
-    return { kind: 'failed', reason: describeDefect(error) };
+    const isKnown = isOperational(error);
+    if (!isKnown) log.error('an audit failed', { error });
+    const reason = isKnown ? messageOf(error) : describeDefect(error);
+    return { report: { ...NOTHING_AUDITED, unread: 1 }, reason, isShown: true };
   }
-}
-
-export function reportOf(audit: AddressAudit): AuditReport {
-  if (audit.kind === 'failed') return { ...NOTHING_AUDITED, unread: 1 };
-  const { transactions, differences, unread, isShown } = audit;
-  return {
-    addresses: 1,
-    transactions,
-    differences: differences.slice(0, LISTED),
-    found: differences.length,
-    remaining: differences.filter(({ repaired }) => !repaired).length,
-    unread: unread.length + (isShown ? 0 : 1),
-  };
-}
-
-export function unreadReason(audit: AddressAudit): string | null {
-  if (audit.kind === 'failed') return audit.reason;
-  const { unread } = audit;
-  return unread.length === 0 ? null : `no quorum of nodes shows ${unread.slice(0, MOST_NAMED).join(', ')}`;
 }
 
 /**
@@ -104,8 +82,15 @@ async function auditOne(deps: AuditDeps, address: string, order: AuditOrder): Pr
     ({ signature, chain }) => !hidden.has(signature) && (isWhole || chain !== null),
   );
   if (differences.length > 0) await raiseAlerts(deps, order, differences);
-  const transactions = found.length + unread.length;
-  return { kind: 'read', transactions, differences, unread, isShown: isWhole };
+  const report = {
+    transactions: found.length + unread.length,
+    differences: differences.slice(0, LISTED),
+    found: differences.length,
+    remaining: differences.filter(({ repaired }) => !repaired).length,
+    unread: unread.length + (isWhole ? 0 : 1),
+  };
+  const reason = `no quorum of nodes returns ${unread.slice(0, MOST_NAMED).join(', ')}`;
+  return { report, reason: unread.length === 0 ? null : reason, isShown: isWhole };
 }
 
 /** Raises an alert for each deposit that the scan missed, but not for those before an import was watched. */

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
-import { type AuditOrder, auditWorkflowId } from '../../domain/audit.ts';
+import type { ImportAuditOrder } from '../../domain/audit.ts';
+import { backfillWorkflowId } from '../../domain/backfill.ts';
 import { highest } from '../../domain/bigint.ts';
 import { rangeOf } from '../../domain/slots.ts';
 import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-row.ts';
@@ -8,8 +9,10 @@ import type { Runs } from '../../settlement/restart-unfinished.ts';
 
 export interface DueAuditsDeps {
   readonly ledger: Ledger;
-  /** Joins a running audit of the same order. */
-  readonly runs: Pick<Runs, 'startAudit' | 'runningAudits'>;
+  readonly runs: Pick<Runs, 'runningBackfills'> & {
+    /** Joins a running audit of the same order. */
+    startBackfill(order: ImportAuditOrder): Promise<void>;
+  };
 }
 
 /** Limit on import audits with a run. Activity slots of the workers limit their requests. */
@@ -25,18 +28,18 @@ const HOLDS_PLACE_MS = 3_600_000;
 export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<number> {
   const cursor = await ledger.scan.cursor();
   if (cursor === null) return 0;
-  const running = await runs.runningAudits();
+  const running = await runs.runningBackfills();
   const most = IMPORTS_AT_ONCE - placesTaken(running);
   const record = await ledger.continuity.record();
-  const begun: AuditOrder[] = [];
+  const begun: ImportAuditOrder[] = [];
   const tried: string[] = [];
   for (const row of await ledger.importAudits.due(IMPORTS_AT_ONCE)) {
     if (begun.length >= most) break;
     tried.push(row.address);
     const order = auditOfImport(row, cursor.slot, record);
-    if (order !== null && !running.has(auditWorkflowId(order))) begun.push(order);
+    if (order !== null && !running.has(backfillWorkflowId(order))) begun.push(order);
   }
-  await pLimit(STARTED_AT_ONCE).map(begun, (order) => runs.startAudit(order));
+  await pLimit(STARTED_AT_ONCE).map(begun, (order) => runs.startBackfill(order));
   await ledger.importAudits.noteTried(tried);
   return begun.length;
 }
@@ -51,7 +54,7 @@ function auditOfImport(
   { address, since, watchedAfter, importedAfter }: DepositAddressRow,
   cursor: bigint,
   record: string,
-): AuditOrder | null {
+): ImportAuditOrder | null {
   if (since === null) return null;
   const to = highest([watchedAfter ?? cursor, since, importedAfter ?? since]);
   return { address, ...rangeOf({ from: since, to }), repair: true, cause: 'import', record };

@@ -1,17 +1,18 @@
-import { activityInfo, CancelledFailure, cancellationSignal } from '@temporalio/activity';
+import { cancellationSignal } from '@temporalio/activity';
 import type { Alarm } from '../../domain/alerts.ts';
+import { GAP_UNREAD, type RescanOrder, type RescanResult } from '../../domain/backfill.ts';
 import { highest, lowest } from '../../domain/bigint.ts';
 import type { BlockName } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
-import { GAP_UNREAD, type RescanOrder, type RescanResult } from '../../domain/rescan.ts';
 import type { ScanRange } from '../../domain/scan.ts';
-import { rangeOf, slotsOf } from '../../domain/slots.ts';
+import { rangeOf } from '../../domain/slots.ts';
+import type { BackfillProgress, BackfillRow, BackfillTry, GapsRead } from '../../ledger/scan/backfills.ts';
 import type { ClosedGap } from '../../ledger/scan/gaps.ts';
-import type { GapsRead, RescanProgress, RescanRow, RescanTry } from '../../ledger/scan/rescans.ts';
-import { haltAfter } from '../scan/failure-alerts.ts';
+import { isSameFinding } from '../credits/agreed-transaction.ts';
 import type { WatchedBlock } from '../scan/matcher.ts';
 import { openReader, type ScannerDeps } from '../scan/scanner.ts';
 import { BlockCopies } from './block-copies.ts';
+import { runStored } from './run-stored.ts';
 
 /** Slots after which progress is stored. */
 const SLOTS_AT_ONCE = 8n;
@@ -22,33 +23,24 @@ interface RescanDeps extends ScannerDeps {
 }
 
 export function createDepositRescan(deps: ScannerDeps) {
-  const { rescans } = deps.ledger;
   return {
     /**
      * Scans committed blocks again and stores missed deposits. Each missing deposit or different amount
      * raises an alert. A closed gap is read as far as blocks link to the one before; the rest is `unread`.
      * Resumes at the stored progress.
-     * @throws InvalidRequest like `Rescans.begin`
+     * @throws InvalidRequest like `Backfills.begin`
      * @throws like `BlockCopies`; the rescan's row has the cause
      */
-    async rescan({ actor, reason, ...range }: RescanOrder): Promise<RescanResult> {
-      const order = { ...slotsOf(range), actor, reason };
-      const run = await rescans.begin(order, activityInfo().workflowExecution?.runId);
-      // An earlier try stored its end, but Temporal did not receive the result.
-      if (run.endedAt !== null) return resultOf(run);
-      try {
-        return await readAll({ ...deps, copies: new BlockCopies(deps) }, run);
-      } catch (error) {
-        // The error of this try matters, even if the database cannot store it.
-        if (!(error instanceof CancelledFailure))
-          await rescans.note(run, haltAfter(error).reason).catch(() => undefined);
-        throw error;
-      }
+    async rescan(order: RescanOrder): Promise<RescanResult> {
+      const { blocks, found, unread } = await runStored(deps.ledger, order, (run) =>
+        readAll({ ...deps, copies: new BlockCopies(deps) }, run),
+      );
+      return { blocks, found, unread };
     },
   };
 }
 
-async function readAll(deps: RescanDeps, run: RescanRow & RescanTry): Promise<RescanResult> {
+async function readAll(deps: RescanDeps, run: BackfillRow & BackfillTry): Promise<BackfillRow> {
   const { fromSlot, toSlot, readTo } = run;
   const { ledger } = deps;
   for (let next = readTo === null ? fromSlot : readTo + 1n; next <= toSlot; next += SLOTS_AT_ONCE) {
@@ -57,11 +49,11 @@ async function readAll(deps: RescanDeps, run: RescanRow & RescanTry): Promise<Re
     const headers = await ledger.scan.headersBetween(next, last);
     await storeBlocks(deps, run, headers, { blocks: headers.length, readTo: last });
   }
-  return resultOf(await ledger.rescans.end(run, await readGaps(deps, run)));
+  return ledger.backfills.end(run, await readGaps(deps, run));
 }
 
 /** Reads the closed gaps that the rescan meets, with one alert for each that is not read yet. */
-async function readGaps(deps: RescanDeps, run: RescanRow & RescanTry): Promise<GapsRead> {
+async function readGaps(deps: RescanDeps, run: BackfillRow & BackfillTry): Promise<GapsRead> {
   const { alerts, gaps } = deps.ledger;
   let blocks = 0;
   const unread: ScanRange[] = [];
@@ -89,19 +81,15 @@ function subjectOf({ fromSlot, toSlot }: ClosedGap): string {
   return `${fromSlot}-${toSlot}`;
 }
 
-function resultOf({ blocks, found, unread }: RescanRow): RescanResult {
-  return { blocks, found, unread };
-}
-
 /**
  * Reads the blocks of a gap that nodes have by now. Returns their number and the last slot. `isAgreed`: a quorum of
  * nodes returned each of them, so that no single node can have hidden a transfer.
  */
 async function readGap(
   deps: RescanDeps,
-  rescan: RescanTry,
+  rescan: BackfillTry,
   { below, fromSlot, toSlot, above }: ClosedGap,
-): Promise<RescanProgress & { readonly isAgreed: boolean }> {
+): Promise<BackfillProgress & { readonly isAgreed: boolean }> {
   const reader = openReader(deps, BUDGET_BYTES, cancellationSignal());
   let [blocks, readTo, isAgreed] = [0, fromSlot - 1n, true];
   for (let last: BlockName | undefined = below ?? undefined; last !== undefined && last.slot < toSlot; ) {
@@ -124,30 +112,42 @@ async function readGap(
  */
 async function storeBlocks(
   deps: RescanDeps,
-  rescan: RescanTry,
+  rescan: BackfillTry,
   headers: readonly BlockHeader[],
-  progress?: RescanProgress,
+  progress?: BackfillProgress,
 ): Promise<boolean> {
   let isAgreed = true;
   for (let unread = headers; unread.length > 0; ) {
     const copies = await deps.copies.first(unread);
     unread = unread.slice(copies.length);
     isAgreed &&= copies.every(({ length }) => length >= deps.pool.quorum);
-    await commit(deps, rescan, copies.flat(), unread.length === 0 ? progress : undefined);
+    const different = await Promise.all(copies.map((of) => differentAmong(deps, of)));
+    await commit(deps, rescan, different.flat(), unread.length === 0 ? progress : undefined);
   }
   return isAgreed;
 }
 
+/** One copy of those with the same transfers: the others would be committed in vain. */
+async function differentAmong(
+  { matcher }: RescanDeps,
+  copies: readonly WatchedBlock[],
+): Promise<readonly WatchedBlock[]> {
+  const found = await matcher.findings(copies);
+  return found.filter(
+    (one, at) => found.findIndex(({ finding }) => isSameFinding(finding, one.finding)) === at,
+  );
+}
+
 async function commit(
   { ledger, matcher }: RescanDeps,
-  rescan: RescanTry,
+  rescan: BackfillTry,
   blocks: readonly WatchedBlock[],
-  progress?: RescanProgress,
+  progress?: BackfillProgress,
 ): Promise<void> {
   for (let left = blocks; left.length > 0; ) {
     const { result, blocks: found } = await matcher.commit(left, (matched) => {
       const isAll = matched.blocks.length === left.length;
-      return ledger.rescans.record(rescan, matched, isAll ? progress : undefined);
+      return ledger.backfills.record(rescan, matched, isAll ? progress : undefined);
     });
     if (result === 'committed') left = left.slice(found.length);
   }

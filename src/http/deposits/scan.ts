@@ -1,16 +1,16 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { ScanOverview } from '../../client/scan.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { GAP_STATES, HALTED, IN_PROGRESS, type ScanGap, WITHOUT_REPORT } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { GapRow } from '../../ledger/scan/gaps.ts';
-import { problems, reason, time, u64 } from '../schemas.ts';
-import { presentRescan, RangeBody, RescanBody, type RescanDeps, rescanRoutes } from './rescans.ts';
+import { route } from '../route.ts';
+import { reason, time, u64 } from '../schemas.ts';
+import { BackfillBody, presentBackfill, RangeBody } from './backfills.ts';
 
 const tags = ['operations'];
 const GAPS_SHOWN = 100;
-const RESCANS_SHOWN = 100;
+const BACKFILLS_SHOWN = 100;
 const range = z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') });
 
 const GapBody = range.extend({
@@ -52,7 +52,7 @@ const position = z.object({
     .describe('Speed in the newest report; null without a report and while paused'),
   at: time.nullable().describe('Time of the newest report; null without a report'),
   gaps: z.array(GapBody).readonly().describe('Ranges of blocks that no node returned, newest first'),
-  rescans: z.array(RescanBody).readonly().describe('Rescans that have not ended'),
+  backfills: z.array(BackfillBody).readonly().describe('Backfills that have not ended'),
 });
 const standstill = position.extend({
   reason: z.string().describe('Why the scan is stopped, for display'),
@@ -80,49 +80,42 @@ const ScanBody = z
   ])
   .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
 
-const response = { 200: ScanBody, ...problems };
 const ReasonBody = z.strictObject({ reason });
 
 /** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
-export function scanRoutes(deps: RescanDeps): FastifyPluginAsyncZod {
-  const { ledger } = deps;
-  return async (app) => {
-    app.route({
-      method: 'GET',
-      url: '/v1/scan',
-      schema: { operationId: 'getScan', tags, summary: 'Get the state of the scan', response },
-      handler: () => overviewOf(ledger),
-    });
-    for (const { store, url, ...texts } of ORDERS) {
-      app.route({
-        method: 'POST',
-        url,
-        schema: { ...texts, tags, body: ReasonBody, response },
-        handler: async ({ caller: actor, body }) => {
-          await store(ledger, { actor, reason: body.reason });
-          return overviewOf(ledger);
-        },
-      });
-    }
-    app.route({
-      method: 'POST',
-      url: '/v1/scan/close-gap',
-      schema: {
-        operationId: 'closeScanGap',
-        tags,
-        summary: 'Close the open gap',
-        description:
-          'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice rescans these slots until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
-        body: RangeBody,
-        response,
-      },
+export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {
+  route(app, 'GET', '/v1/scan', {
+    operationId: 'getScan',
+    tags,
+    summary: 'Get the state of the scan',
+    response: ScanBody,
+    handler: () => overviewOf(ledger),
+  });
+  for (const { store, url, ...texts } of ORDERS) {
+    route(app, 'POST', url, {
+      ...texts,
+      tags,
+      body: ReasonBody,
+      response: ScanBody,
       handler: async ({ caller: actor, body }) => {
-        await ledger.gaps.close({ ...body, actor });
+        await store(ledger, { actor, reason: body.reason });
         return overviewOf(ledger);
       },
     });
-    await app.register(rescanRoutes(deps));
-  };
+  }
+  route(app, 'POST', '/v1/scan/close-gap', {
+    operationId: 'closeScanGap',
+    tags,
+    summary: 'Close the open gap',
+    description:
+      'The scan continues without the blocks of the gap. `from` and `to` must be the ends of the gap. Sluice rescans these slots until a quorum of nodes has returned their blocks. The name of the API key and the reason are stored.',
+    body: RangeBody,
+    response: ScanBody,
+    handler: async ({ caller: actor, body }) => {
+      await ledger.gaps.close({ ...body, actor });
+      return overviewOf(ledger);
+    },
+  });
 }
 
 const ORDERS = [
@@ -142,24 +135,12 @@ const ORDERS = [
   },
 ] as const;
 
-async function overviewOf({ scanStatus, gaps, rescans }: Ledger): Promise<ScanOverview> {
+async function overviewOf({ scanStatus, gaps, backfills }: Ledger) {
   const [status, recorded, open] = await Promise.all([
     scanStatus.read(),
     gaps.list(GAPS_SHOWN),
-    rescans.open(RESCANS_SHOWN),
+    backfills.open(BACKFILLS_SHOWN),
   ]);
-  return { ...status, gaps: recorded.map(presentGap), rescans: open.map(presentRescan) };
-}
-
-function presentGap(row: GapRow): ScanGap {
-  return {
-    from: row.fromSlot.toString(),
-    to: row.toSlot.toString(),
-    state: row.state,
-    openedAt: row.openedAt.toISOString(),
-    endedAt: row.endedAt?.toISOString() ?? null,
-    actor: row.actor,
-    reason: row.reason,
-    readAt: row.readAt?.toISOString() ?? null,
-  };
+  const named = recorded.map((gap) => ({ ...gap, from: gap.fromSlot, to: gap.toSlot }));
+  return { ...status, gaps: named, backfills: open.map(presentBackfill) };
 }

@@ -9,7 +9,7 @@ import { POSITIONS_BODY_LIMIT, positions, reason, settlementId, time, u64 } from
 
 const tags = ['operations'];
 
-const AlertBody = z
+export const AlertBody = z
   .object({
     position: u64.describe('Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen`'),
     kind: z.enum(ALERT_KINDS).describe('Kind of alert'),

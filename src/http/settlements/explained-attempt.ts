@@ -12,8 +12,8 @@ import {
 } from '../../solana/proof/examine.ts';
 import { type BlockCache, blockCache } from '../../solana/proof/linked-blocks.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
+import type { ExplainedBody } from './attempts.ts';
 import { proofsOf } from './evidence-schemas.ts';
-import type { ExplainedBody } from './explanation-schemas.ts';
 import { type Missing, missingOf, missingOfNonce } from './missing-evidence.ts';
 
 type ExplainedAttempt = z.input<typeof ExplainedBody>;

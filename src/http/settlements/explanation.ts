@@ -1,15 +1,50 @@
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { ABOUT_SETTLEMENT } from '../../domain/alerts.ts';
 import { nextStep, waitsFor } from '../../domain/attempt-progress.ts';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { WITHDRAWAL } from '../../domain/settlement.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
+import { AlertBody } from '../operations/alerts.ts';
 import { route } from '../route.ts';
-import { presentAttempt } from '../withdrawals/present.ts';
-import { IdParams } from '../withdrawals/withdrawal-schemas.ts';
+import { IdParams, Reason, Status, termsFields } from '../withdrawals/withdrawal-schemas.ts';
+import { AttemptBody, ExplainedBody, presentAttempt } from './attempts.ts';
 import { attemptExplainer, type ExplainAttempt } from './explained-attempt.ts';
-import { ExplanationBody, SettlementExplanationBody } from './explanation-schemas.ts';
-import { SettlementIdQuery } from './settlement-schemas.ts';
-import { presentSettlement } from './settlements.ts';
+import { presentSettlement, SettlementIdQuery, settlementFields } from './settlements.ts';
+
+const AlertOfSettlement = AlertBody.pick({ position: true, message: true, raisedAt: true }).extend({
+  kind: z.enum(ABOUT_SETTLEMENT).describe('Kind of alert'),
+});
+
+const facts = {
+  waitsFor: z.string().describe('What the settlement waits for, for display'),
+  nextStep: z.string().describe('Next step, for display'),
+  attempt: ExplainedBody.nullable().describe(
+    'Attempt that may still land, else the last attempt; null if there is none',
+  ),
+};
+
+const ExplanationBody = z
+  .object({
+    id: z.string().describe('Your id of the withdrawal'),
+    status: Status.describe('Current status'),
+    reason: Reason,
+    ...facts,
+  })
+  .meta({ id: 'Explanation' });
+
+const SettlementExplanationBody = z
+  .object({
+    terms: z
+      .object(termsFields)
+      .nullable()
+      .describe('Asset, amount and destination of a withdrawal; null for other kinds'),
+    ...settlementFields,
+    ...facts,
+    attempts: z.array(AttemptBody).readonly().describe('All attempts, oldest first'),
+    alerts: z.array(AlertOfSettlement).readonly().describe('Open alerts about this settlement, newest first'),
+  })
+  .meta({ id: 'SettlementExplanation' });
 
 export interface ExplanationDeps extends ChainDeps {
   readonly explorer: ExplorerSettings;

@@ -2,15 +2,13 @@ import { z } from 'zod';
 import { MEMO_MAX_BYTES, WITHDRAWAL_ID } from '../../domain/terms.ts';
 import { WITHDRAWAL_STATUSES } from '../../domain/withdrawal.ts';
 import { addressParam, amountPattern, assetParam, decimal, time } from '../schemas.ts';
-import { EvidenceBody } from '../settlements/evidence-schemas.ts';
+import { AttemptBody } from '../settlements/attempts.ts';
 
 const baseUnits = z.string().meta({
   description: 'Base units (lamports, or the token’s smallest unit) as a decimal string, 1 to 2^64-1',
   pattern: amountPattern,
   examples: ['1500000000'],
 });
-
-const numeric = decimal(z.string());
 
 /** OpenAPI schema of POST /v1/withdrawals. `checkTerms` validates the request. */
 export const TermsBody = z
@@ -52,48 +50,6 @@ export const Reason = z
   .nullable()
   .describe('Reason for the current status; null if the status needs none');
 
-export const AttemptBody = z
-  .object({
-    n: z
-      .int()
-      .positive()
-      .describe(
-        'Number of the attempt, from 1. The next attempt is made only after this one is proved dead or failed',
-      ),
-    state: z
-      .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
-      .describe('An attempt that is `prepared` or `signed` may still land'),
-    signature: z
-      .string()
-      .nullable()
-      .describe('Transaction signature in base58; null until the attempt is signed'),
-    blockhash: z.string().describe('Blockhash of the transaction, or the value of `nonceAccount`'),
-    lastValidBlockHeight: numeric
-      .nullable()
-      .describe(
-        'Last block height at which the transaction can land; null for a durable nonce, which has no such height',
-      ),
-    nonceAccount: z
-      .string()
-      .nullable()
-      .describe('Durable nonce account of the transaction; null if it uses a recent blockhash'),
-    feeLamports: numeric.describe('Maximum fee until the attempt has landed, then the fee that was charged'),
-    rentLamports: numeric.describe('Rent that the transaction pays for the token account of the receiver'),
-    slot: numeric.nullable().describe('Slot of the finalized block with the transaction; null until then'),
-    error: z.string().nullable().describe('Decoded program error of a failed transaction, else null'),
-    explorer: z
-      .string()
-      .nullable()
-      .describe('URL of the transaction in a block explorer; null until the attempt is signed'),
-    proof: EvidenceBody.nullable().describe('Evidence for the verdict; null until there is a verdict'),
-    messageProof: EvidenceBody.nullable().describe(
-      'For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature',
-    ),
-    createdAt: time.describe('Time of preparation'),
-  })
-  .readonly()
-  .meta({ id: 'Attempt' });
-
 export const termsFields = {
   asset: z.string().describe('`SOL` or the address of a mint'),
   amount: decimal(baseUnits).describe('Base units that the hot wallet sends'),
@@ -105,7 +61,7 @@ const summaryFields = {
   status: Status.describe('Current status'),
   reason: Reason,
   ...termsFields,
-  amountReceived: numeric
+  amountReceived: decimal(z.string())
     .nullable()
     .describe(
       'Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized',

@@ -1,15 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
+import { withdrawalWorkflowId } from '../../domain/ids.ts';
 import { isTerminal } from '../../domain/settlement.ts';
 import { checkTerms } from '../../domain/terms.ts';
-import { termsOf } from '../../ledger/withdrawals/withdrawals.ts';
+import { termsOf, type WithdrawalRow } from '../../ledger/withdrawals/withdrawals.ts';
 import { startWithdrawal } from '../../platform/temporal/starts.ts';
 import { listRoute, route } from '../route.ts';
 import { problems, reason } from '../schemas.ts';
+import { presentAttempt } from '../settlements/attempts.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 import { type CustomerOrderDeps, cancel, confirm, endAsPaid } from './confirm-cancel.ts';
-import { presentSummary, presentWithdrawal } from './present.ts';
 import { IdParams, listFilter, SummaryBody, TermsBody, WithdrawalBody } from './withdrawal-schemas.ts';
 
 export interface WithdrawalRouteDeps extends CustomerOrderDeps {
@@ -119,5 +120,15 @@ async function ask(deps: WithdrawalRouteDeps, body: unknown) {
 
 async function show(deps: WithdrawalRouteDeps, id: string) {
   const row = await deps.ledger.withdrawals.get(id);
-  return presentWithdrawal(row, await deps.ledger.attempts.of(id), deps.explorer);
+  const attempts = await deps.ledger.attempts.of(id);
+  return {
+    ...presentSummary(row),
+    attempts: attempts.map((attempt) => presentAttempt(attempt, deps.explorer)),
+  };
+}
+
+function presentSummary(row: WithdrawalRow) {
+  const self = `/v1/withdrawals/${encodeURIComponent(row.id)}`;
+  const links = { self, confirm: `${self}/confirm`, cancel: `${self}/cancel` };
+  return { ...row, workflowId: withdrawalWorkflowId(row.id), links };
 }

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely';
+import type { AuditReport } from '../../domain/audit.ts';
 import type {
   DepositAddressState,
   DepositState,
@@ -118,9 +119,13 @@ interface ScanPauseTable {
   endedReason: string | null;
 }
 
-/** Committed blocks that are read again. Their headers are kept until the rescan has ended. */
-export interface RescanTable {
+/** Earlier blocks, or the history of one address, that are read again. Headers are kept until it has ended. */
+export interface BackfillTable {
   position: Generated<bigint>;
+  /** Null for all wallets, by the blocks. */
+  address: string | null;
+  /** Whether missing deposits are recorded. */
+  repair: boolean;
   fromSlot: bigint;
   toSlot: bigint;
   actor: string;
@@ -134,6 +139,8 @@ export interface RescanTable {
   found: Generated<number>;
   /** Slots of closed gaps whose blocks nodes did not return. */
   unread: ColumnType<readonly ScanRange[], string | undefined, string>;
+  /** Result for an address. */
+  report: ColumnType<AuditReport | null, string | undefined, string>;
   /** Error of the latest try; null while it makes progress. */
   trouble: string | null;
   /** When a run of it is started again; null: at once. */
@@ -265,7 +272,7 @@ export interface DepositTables {
   block: BlockTable;
   scanGap: ScanGapTable;
   scanPause: ScanPauseTable;
-  rescan: RescanTable;
+  backfill: BackfillTable;
   stagedRange: StagedRangeTable;
   deposit: DepositTable;
   depositRejection: DepositRejectionTable;

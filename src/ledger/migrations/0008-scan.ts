@@ -70,8 +70,10 @@ export const scan = inOrder([
     check (read_at is null or state = 'closed')
   )`,
   sql`create unique index scan_gap_one_open on scan_gap (state) where state = 'open'`,
-  sql`create table rescan (
+  sql`create table backfill (
     position bigint generated always as identity primary key,
+    address text,
+    repair boolean not null check (repair or address is not null),
     from_slot bigint not null,
     to_slot bigint not null check (to_slot >= from_slot),
     actor text not null,
@@ -82,9 +84,11 @@ export const scan = inOrder([
     blocks integer not null default 0,
     found integer not null default 0,
     unread jsonb not null default '[]',
+    report jsonb check (report is null or address is not null),
     trouble text,
     retry_after timestamptz,
     ended_at timestamptz
   )`,
-  sql`create unique index rescan_one_open on rescan (from_slot, to_slot) where ended_at is null`,
+  sql`create unique index backfill_one_open on backfill (coalesce(address, ''), from_slot, to_slot, repair)
+    where ended_at is null`,
 ]);

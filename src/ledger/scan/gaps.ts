@@ -90,8 +90,8 @@ export class Gaps {
         .where('state', '=', 'open')
         .execute();
       await trx
-        .insertInto('rescan')
-        .values({ fromSlot: from, toSlot: to, actor, reason })
+        .insertInto('backfill')
+        .values({ repair: true, fromSlot: from, toSlot: to, actor, reason })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
       return moveCursor(trx, cursor, { slot: to, blockhash: gap.blockhash, height: gap.height });

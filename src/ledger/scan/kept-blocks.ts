@@ -6,7 +6,7 @@ import { lockCursor } from './scan-cursor.ts';
 interface Retention {
   /** Slots behind the cursor whose headers are always kept. */
   readonly keptSlots?: bigint | undefined;
-  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses and for rescans. */
+  /** The maximum of slots behind the cursor whose headers are kept for audits of addresses and for backfills. */
   readonly auditSlots?: bigint;
   /** The maximum of headers that one transaction deletes. */
   readonly atMost?: number;
@@ -75,8 +75,8 @@ export class KeptBlocks {
 }
 
 /**
- * The lowest slot that an attempt, an open gap or (from `auditFrom` on) an audit or a rescan needs; null for none. A
- * rescan of a closed gap links its blocks to the one below.
+ * The lowest slot that an attempt, an open gap or (from `auditFrom` on) an audit or a backfill needs; null for none. A
+ * backfill of a closed gap links its blocks to the one below.
  */
 async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
@@ -84,6 +84,6 @@ async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<
     (select min(from_slot) from scan_gap where state = 'open'),
     (select greatest(min(since), ${auditFrom}) from deposit_address where audit_due having count(*) > 0),
     (select greatest(coalesce((select max(slot) from block where slot < min(from_slot)), min(from_slot)), ${auditFrom})
-      from rescan where ended_at is null having count(*) > 0)) as slot`.execute(trx);
+      from backfill where ended_at is null having count(*) > 0)) as slot`.execute(trx);
   return rows[0]?.slot ?? null;
 }

@@ -59,6 +59,6 @@ export async function holdUnpaused(trx: Transaction<Tables>): Promise<bigint | n
   return cursor?.slot ?? null;
 }
 
-async function openPause(db: Database): Promise<ScanPauseRow | undefined> {
+export async function openPause(db: Database): Promise<ScanPauseRow | undefined> {
   return db.selectFrom('scanPause').selectAll().where('endedAt', 'is', null).executeTakeFirst();
 }

@@ -1,6 +1,9 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
+import { highest } from '../../domain/bigint.ts';
 import { HALTED, type ScanPosition, type ScanReport, type ScanStatus } from '../../domain/scan.ts';
-import type { Database } from '../database.ts';
+import type { Database, Tables } from '../database.ts';
+import { type Cursor, readCursor } from './scan-cursor.ts';
+import { openPause } from './scan-pauses.ts';
 
 /** After this time without a report the scan is `silent`. A worker that dies is replaced sooner. */
 const SILENT_AFTER = sql`interval '1 minute'`;
@@ -60,72 +63,52 @@ export class ScanStatusRow {
   }
 
   async read(): Promise<ScanStatus> {
-    const { rows } = await sql<StatusParts>`
-      select status.state, status.reason, status.since, status.at, status.tip, status.rate,
-        status.at < now() - ${SILENT_AFTER} as is_silent,
-        cursor.slot, cursor.blockhash, cursor.height,
-        pause.actor as paused_by, pause.reason as pause_reason, pause.since as paused_since,
-        gap.from_slot, gap.to_slot
-      from (values (true)) as one
-        left join scan_cursor cursor on true
-        left join scan_status status on true
-        left join scan_pause pause on pause.ended_at is null
-        left join scan_gap gap on gap.state = 'open'`.execute(this.#db);
-    const [parts] = rows;
-    if (parts === undefined) throw new TypeError('one row is selected');
-    return statusOf(parts);
+    const db = this.#db;
+    const isSilent = sql<boolean>`at < now() - ${SILENT_AFTER}`.as('isSilent');
+    const [row, cursor, pause, gap] = await Promise.all([
+      db.selectFrom('scanStatus').selectAll().select(isSilent).executeTakeFirst(),
+      readCursor(db),
+      openPause(db),
+      db.selectFrom('scanGap').select(['fromSlot', 'toSlot']).where('state', '=', 'open').executeTakeFirst(),
+    ]);
+    const position = positionOf(row, cursor);
+    // A pause counts before every report. A report of a pause or gap that has ended since is outdated.
+    if (pause !== undefined) {
+      const { actor, reason, since } = pause;
+      return {
+        ...position,
+        blocksPerSecond: null,
+        state: 'paused',
+        actor,
+        reason,
+        since: since.toISOString(),
+      };
+    }
+    if (row === undefined) return { ...position, state: 'absent' };
+    if (row.isSilent) return { ...position, tip: null, lag: null, blocksPerSecond: null, state: 'silent' };
+    const { state, reason, since } = row;
+    if (reason !== null && since !== null) {
+      const standstill = { ...position, reason, since: since.toISOString() };
+      if (state === 'waiting' || state === 'stopped') return { ...standstill, state };
+      if (state === 'gap' && gap !== undefined)
+        return { ...standstill, state, gap: { from: gap.fromSlot.toString(), to: gap.toSlot.toString() } };
+    }
+    return { ...position, state: state === 'tail' || state === 'catch-up' ? state : 'starting' };
   }
 }
 
-interface StatusParts {
-  readonly state: ScanReport['state'] | null;
-  readonly reason: string | null;
-  readonly since: Date | null;
-  readonly at: Date | null;
-  readonly tip: bigint | null;
-  readonly rate: number | null;
-  readonly isSilent: boolean | null;
-  readonly slot: bigint | null;
-  readonly blockhash: string | null;
-  readonly height: bigint | null;
-  readonly pausedBy: string | null;
-  readonly pauseReason: string | null;
-  readonly pausedSince: Date | null;
-  readonly fromSlot: bigint | null;
-  readonly toSlot: bigint | null;
-}
-
-/** A pause counts before every report. A report of a pause or gap that has ended since is outdated. */
-function statusOf(parts: StatusParts): ScanStatus {
-  const { state, reason, since, isSilent, pausedBy, pauseReason, pausedSince, fromSlot, toSlot } = parts;
-  const position = positionOf(parts);
-  if (pausedBy !== null && pauseReason !== null && pausedSince !== null) {
-    const pause = { actor: pausedBy, reason: pauseReason, since: pausedSince.toISOString() };
-    return { ...position, blocksPerSecond: null, state: 'paused', ...pause };
-  }
-  if (state === null) return { ...position, state: 'absent' };
-  if (isSilent === true) return { ...position, tip: null, lag: null, blocksPerSecond: null, state: 'silent' };
-  if (reason !== null && since !== null) {
-    const standstill = { ...position, reason, since: since.toISOString() };
-    if (state === 'waiting' || state === 'stopped') return { ...standstill, state };
-    if (state === 'gap' && fromSlot !== null && toSlot !== null)
-      return { ...standstill, state, gap: { from: fromSlot.toString(), to: toSlot.toString() } };
-  }
-  return { ...position, state: state === 'tail' || state === 'catch-up' ? state : 'starting' };
-}
-
-function positionOf({ slot, blockhash, height, tip, rate, at }: StatusParts): ScanPosition {
-  const cursor =
-    slot === null || blockhash === null || height === null
-      ? null
-      : { slot: slot.toString(), blockhash, height: height.toString() };
+function positionOf(row: Selectable<Tables['scanStatus']> | undefined, cursor: Cursor | null): ScanPosition {
+  const tip = row?.tip ?? null;
   // The tip was read before the newest blocks, so it may be behind the cursor.
-  const highest = slot !== null && tip !== null && tip < slot ? slot : tip;
+  const newest = tip === null ? null : highest([tip, cursor?.slot ?? 0n]);
   return {
-    cursor,
-    tip: highest?.toString() ?? null,
-    lag: slot === null || highest === null ? null : (highest - slot).toString(),
-    blocksPerSecond: rate === null ? null : Math.round(10 * rate) / 10,
-    at: at?.toISOString() ?? null,
+    cursor:
+      cursor === null
+        ? null
+        : { slot: `${cursor.slot}`, blockhash: cursor.blockhash, height: `${cursor.height}` },
+    tip: newest?.toString() ?? null,
+    lag: cursor === null || newest === null ? null : (newest - cursor.slot).toString(),
+    blocksPerSecond: typeof row?.rate === 'number' ? Math.round(10 * row.rate) / 10 : null,
+    at: row?.at.toISOString() ?? null,
   };
 }

@@ -1,15 +1,12 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { AuditOrder } from '../../domain/audit.ts';
-import type { RescanOrder } from '../../domain/rescan.ts';
+import type { BackfillOrder } from '../../domain/backfill.ts';
 import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
-import { startAudit } from './start-audit.ts';
-import { startRescan } from './start-rescan.ts';
-import { type NamedSettlement, startSettlement, startWithdrawal } from './starts.ts';
+import { type NamedSettlement, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
 
 const RUNNING =
-  'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "depositRescan") AND ExecutionStatus = "Running"';
-const AUDITING = 'WorkflowType = "addressAudit" AND ExecutionStatus = "Running"';
+  'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "backfill") AND ExecutionStatus = "Running"';
+const BACKFILLING = 'WorkflowType = "backfill" AND ExecutionStatus = "Running"';
 
 export class TemporalRuns {
   readonly #client: Client;
@@ -47,19 +44,15 @@ export class TemporalRuns {
     await startSettlement(this.#client, settlement, answersAt);
   }
 
-  async startRescan(order: RescanOrder): Promise<void> {
-    await startRescan(this.#client, order);
-  }
-
-  /** Start times of running audits by workflow id, also from the visibility store. */
-  async runningAudits(): Promise<ReadonlyMap<string, Date>> {
+  /** Start times of running backfills by workflow id, also from the visibility store. */
+  async runningBackfills(): Promise<ReadonlyMap<string, Date>> {
     const since = new Map<string, Date>();
-    for await (const { workflowId, startTime } of this.#client.workflow.list({ query: AUDITING }))
+    for await (const { workflowId, startTime } of this.#client.workflow.list({ query: BACKFILLING }))
       since.set(workflowId, startTime);
     return since;
   }
 
-  async startAudit(order: AuditOrder): Promise<void> {
-    await startAudit(this.#client, order);
+  async startBackfill(order: BackfillOrder): Promise<void> {
+    await startBackfill(this.#client, order);
   }
 }

@@ -4,6 +4,7 @@ import {
   type WorkflowHandleWithStartDetails,
 } from '@temporalio/client';
 import { describeAmount } from '../../domain/amount.ts';
+import { type BackfillOrder, backfillRun } from '../../domain/backfill.ts';
 import {
   QUICK_TASK_QUEUE,
   settlementWorkflowId,
@@ -85,6 +86,11 @@ export function startSettlement(
 export async function runSettlement(client: Client, named: NamedSettlement): Promise<SettlementEnd> {
   const handle = await startSettlement(client, named);
   return (await handle.result()) as SettlementEnd;
+}
+
+/** Starts a backfill, or joins a running one of the same order. */
+export async function startBackfill(client: Client, order: BackfillOrder): Promise<void> {
+  await startJoined(client, { type: 'backfill', ...backfillRun(order) });
 }
 
 /**

@@ -3,7 +3,7 @@ import { keepSilenceAlarm } from '../../../src/deposits/scan/failure-alerts.ts';
 import { createRegistry } from '../../../src/platform/metrics.ts';
 import { meterScan } from '../../../src/platform/scan-metrics.ts';
 import { childOf, START } from '../../ledger/chain-of-blocks.ts';
-import { authorization, openService, type Service, withoutTemporal } from '../service.ts';
+import { authorization, openService, type Service } from '../service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ async function call(method: 'GET' | 'POST', url: string, payload?: object) {
   return { status: answer.statusCode, body: answer.json() };
 }
 const scan = async () => (await call('GET', '/v1/scan')).body;
-const ORDERS = ['pause', 'resume', 'rescan', 'close-gap'] as const;
+const ORDERS = ['pause', 'resume', 'close-gap'] as const;
 const RANGE = { from: '100', to: '100', reason: 'x' };
 
 test('before the first block there is nothing to tell', async () => {
@@ -31,10 +31,10 @@ test('before the first block there is nothing to tell', async () => {
       blocksPerSecond: null,
       at: null,
       gaps: [],
-      rescans: [],
+      backfills: [],
     },
   });
-  expect((await call('POST', '/v1/scan/rescan', RANGE)).body).toMatchObject({
+  expect((await call('POST', '/v1/backfills', RANGE)).body).toMatchObject({
     code: 'SlotsNotRecorded',
     status: 409,
     field: 'to',
@@ -111,7 +111,7 @@ test('a gap is shown, and closed by name and reason, once it is exactly the open
     { state: 'closed', actor: 'tests', reason: 'archive has none', readAt: null },
   ]);
   expect((await call('POST', '/v1/scan/close-gap', closing)).status).toBe(200);
-  expect((await scan()).rescans).toMatchObject([
+  expect((await scan()).backfills).toMatchObject([
     { from: '101', to: '105', actor: 'tests', state: 'reading' },
   ]);
 });
@@ -122,76 +122,8 @@ test.each([
   ['no slot', { from: 'x', to: '2', reason: 'x' }, 'from'],
   ['more than it asks for', { from: '1', to: '2', reason: 'x', force: true }, 'force'],
 ])('an order is refused, and the field named: %s', async (_, body, field) => {
-  for (const order of ['rescan', 'close-gap'])
-    expect((await call('POST', `/v1/scan/${order}`, body)).body).toMatchObject({ status: 400, field });
-});
-
-test('a rescan is a run of its own, joined by who asks again, and needs no scan that runs', async () => {
-  const underWay = {
-    from: '100',
-    to: '100',
-    actor: 'tests',
-    reason: 'missed one',
-    state: 'reading',
-    readTo: null,
-    blocks: 0,
-    found: 0,
-    unread: [],
-    trouble: null,
-    begunAt: expect.stringMatching(/Z$/),
-    endedAt: null,
-  };
-  for (const reason of ['missed one', 'again'])
-    expect((await call('POST', '/v1/scan/rescan', { ...RANGE, reason })).body).toEqual(underWay);
-  const handle = service.temporal.workflow.getHandle('deposit-rescan/100-100');
-  expect(await handle.describe()).toMatchObject({ type: 'depositRescan', status: { name: 'RUNNING' } });
-  expect((await scan()).rescans).toContainEqual(underWay);
-  await handle.terminate();
-});
-
-test('what came of each rescan is listed, newest first, page by page', async () => {
-  const { db, rescans } = service.ledger;
-  await db.deleteFrom('rescan').execute();
-  const open = await rescans.begin({ from: 100n, to: 100n, actor: 'ops', reason: 'missed one' });
-  await rescans.note(open, 'too few nodes');
-  const waiting = { state: 'waiting', trouble: 'too few nodes', endedAt: null };
-  expect((await scan()).rescans).toMatchObject([waiting]);
-  await rescans.giveUp({ from: 100n, to: 100n }, 'its run has ended');
-  expect((await scan()).rescans).toEqual([]);
-  const again = await rescans.begin({ from: 100n, to: 101n, actor: 'ops', reason: 'once more' });
-  await rescans.end(again, { blocks: 2, unread: [], read: [] });
-  const newest = await call('GET', '/v1/scan/rescans?limit=1');
-  const endedAt = expect.stringMatching(/Z$/);
-  expect(newest.body.rescans).toMatchObject([{ to: '101', state: 'done', blocks: 2, endedAt }]);
-  const next = await call('GET', `/v1/scan/rescans?limit=1&cursor=${newest.body.nextCursor}`);
-  expect(next.body).toMatchObject({
-    rescans: [{ to: '100', state: 'given_up', trouble: 'too few nodes', endedAt }],
-    nextCursor: null,
-  });
-  const last = await rescans.begin({ from: 100n, to: 102n, actor: 'ops', reason: 'of a gap' });
-  const unread = [{ from: '101', to: '102' }];
-  await rescans.end(last, { blocks: 1, unread, read: [] });
-  const { rescans: after } = (await call('GET', '/v1/scan/rescans?limit=1')).body;
-  expect(after).toMatchObject([{ state: 'incomplete', unread, trouble: null, endedAt }]);
-  expect((await call('GET', '/v1/scan/rescans?limit=x')).body).toMatchObject({ status: 400, field: 'limit' });
-});
-
-test.each([
-  ['100', '106', 'to', 'to: blocks are read up to slot 105 only: it must not be above that'],
-  ['99', '100', 'from', 'from: the record begins with slot 100'],
-])(
-  'a rescan of what is not on record is refused, not shortened: %s to %s',
-  async (from, to, field, detail) => {
-    const beyond = await call('POST', '/v1/scan/rescan', { from, to, reason: 'x' });
-    expect(beyond.body).toMatchObject({ code: 'SlotsNotRecorded', status: 409, field, detail });
-  },
-);
-
-test('a rescan that Temporal does not begin now is on record, and says so', async () => {
-  const answer = await withoutTemporal(service, '/v1/scan/rescan', { from: '100', to: '103', reason: 'x' });
-  const detail = 'Temporal does not answer; the rescan is stored and starts when Temporal answers again';
-  expect(answer).toMatchObject({ status: 503, code: 'Unavailable', detail });
-  expect((await scan()).rescans).toMatchObject([{ from: '100', to: '103', state: 'reading' }]);
+  for (const url of ['/v1/backfills', '/v1/scan/close-gap'])
+    expect((await call('POST', url, body)).body).toMatchObject({ status: 400, field });
 });
 
 test.each(ORDERS)('nobody gives the order %s without a key', async (order) => {

@@ -50,7 +50,7 @@ it('none goes that links the rescan of a closed gap, or that an address with a p
     .insertInto('scanGap')
     .values({ ...at, ...gap, state: 'closed' })
     .execute();
-  const rescan = await use.ledger.rescans.begin({ from: 106n, to: 108n, ...OPS });
+  const rescan = await use.ledger.backfills.begin({ from: 106n, to: 108n, ...OPS });
   await use.ledger.addresses.import([{ address: address('past'), path: 'm' }], 104n);
   expect(await prune()).toBe(104n);
   await use.ledger.importAudits.markAudited(
@@ -58,9 +58,9 @@ it('none goes that links the rescan of a closed gap, or that an address with a p
     { from: 104n, to: 200n },
     await use.ledger.continuity.record(),
   );
-  await use.ledger.rescans.end(rescan, { blocks: 0, unread: [], read: [] });
+  await use.ledger.backfills.end(rescan, { blocks: 0, unread: [], read: [] });
   expect(await prune()).toBe(105n);
-  await use.ledger.rescans.end(rescan, { blocks: 3, unread: [], read: [gap] });
+  await use.ledger.backfills.end(rescan, { blocks: 3, unread: [], read: [gap] });
   expect(await prune()).toBe(115n);
   await imported(use.ledger, address('new'));
 });
@@ -83,25 +83,25 @@ it('an audit that comes to no end keeps so many at most', async () => {
 it('none goes that is just read again; what is gone cannot be', async () => {
   await commit(use.ledger, BLOCKS);
   const range = { from: 103n, to: 110n };
-  const begun = await use.ledger.rescans.begin({ ...range, ...OPS });
+  const begun = await use.ledger.backfills.begin({ ...range, ...OPS });
   expect(await prune()).toBe(102n);
-  expect(await use.ledger.rescans.begin({ ...range, ...OPS })).toMatchObject({ position: begun.position });
-  await use.ledger.rescans.end(begun, { blocks: 0, unread: [], read: [] });
+  expect(await use.ledger.backfills.begin({ ...range, ...OPS })).toMatchObject({ position: begun.position });
+  await use.ledger.backfills.end(begun, { blocks: 0, unread: [], read: [] });
   expect(await prune()).toBe(115n);
-  await expect(use.ledger.rescans.begin({ ...range, ...OPS })).rejects.toThrow(
+  await expect(use.ledger.backfills.begin({ ...range, ...OPS })).rejects.toThrow(
     'from: the headers up to slot 114 are no longer on record, which begins with slot 115',
   );
-  await use.ledger.rescans.begin({ from: 115n, to: 120n, ...OPS });
+  await use.ledger.backfills.begin({ from: 115n, to: 120n, ...OPS });
 });
 
 const RANGE = { from: 103n, to: 110n };
-const newest = async () => (await use.ledger.rescans.list({ limit: 1 })).rows[0];
+const newest = async () => (await use.ledger.backfills.list({ limit: 1 })).rows[0];
 
 it('a rescan whose run has ended is given up, by what it failed by or by that', async () => {
   await commit(use.ledger, BLOCKS);
-  await use.ledger.rescans.begin({ ...RANGE, ...OPS });
-  await use.ledger.rescans.giveUp(RANGE, 'cancelled');
-  await use.ledger.rescans.giveUp(RANGE, 'again');
+  await use.ledger.backfills.begin({ ...RANGE, ...OPS });
+  await use.ledger.backfills.giveUp(RANGE, 'cancelled');
+  await use.ledger.backfills.giveUp(RANGE, 'again');
   expect(await newest()).toMatchObject({ trouble: 'cancelled', endedAt: expect.any(Date) });
-  expect(await use.ledger.rescans.open(10)).toEqual([]);
+  expect(await use.ledger.backfills.open(10)).toEqual([]);
 });

@@ -4,8 +4,8 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createScanOrders } from '../../src/activities/deposits.ts';
+import type { RescanOrder } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE } from '../../src/domain/ids.ts';
-import type { RescanOrder } from '../../src/domain/rescan.ts';
 import { authorization, openService, type Service } from '../http/service.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { startWorkers } from './workers.ts';
@@ -14,7 +14,7 @@ let service: Service;
 let stop: () => Promise<void>;
 
 /** Reads nothing: it fails for good, or goes on until it is cancelled. */
-async function rescan({ reason }: RescanOrder): Promise<never> {
+async function backfill({ reason }: RescanOrder): Promise<never> {
   if (reason === 'to fail') throw ApplicationFailure.nonRetryable('no node shows them', 'InvalidRequest');
   for (;;) {
     heartbeat();
@@ -26,7 +26,7 @@ async function rescan({ reason }: RescanOrder): Promise<never> {
 beforeAll(async () => {
   service = await openService();
   await service.ledger.scan.start(START);
-  stop = await startWorkers(service, { ...createScanOrders(service), rescan }, [
+  stop = await startWorkers(service, { ...createScanOrders(service), backfill }, [
     { taskQueue: AUDIT_TASK_QUEUE },
   ]);
 });
@@ -39,19 +39,19 @@ it.each([
   ['to fail', 'no node shows them'],
   ['to be cancelled', 'its run was cancelled'],
 ])(
-  'a rescan whose run ends before all is read is on record as given up, with the reason: %s',
+  'a backfill whose run ends before all is read is on record as given up, with the reason: %s',
   async (reason, trouble) => {
     const ask = {
       headers: { authorization },
-      url: '/v1/scan/rescan',
+      url: '/v1/backfills',
       payload: { from: '100', to: '100', reason },
     };
     expect((await service.app.inject({ method: 'POST', ...ask })).json()).toMatchObject({ state: 'reading' });
-    const run = service.temporal.workflow.getHandle('deposit-rescan/100-100');
+    const run = service.temporal.workflow.getHandle('backfill/blocks/100-100');
     if (reason === 'to be cancelled') await run.cancel();
     await expect(run.result()).rejects.toThrow(WorkflowFailedError);
-    const list = { headers: { authorization }, url: '/v1/scan/rescans' };
-    const { rescans } = (await service.app.inject({ method: 'GET', ...list })).json();
-    expect(rescans[0]).toMatchObject({ reason, state: 'given_up', trouble });
+    const list = { headers: { authorization }, url: '/v1/backfills' };
+    const { backfills } = (await service.app.inject({ method: 'GET', ...list })).json();
+    expect(backfills[0]).toMatchObject({ reason, state: 'given_up', trouble });
   },
 );

@@ -1,10 +1,11 @@
 import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
+import type { AuditReport } from '../../domain/audit.ts';
+import { GAP_UNREAD, type RescanResult, type StoredOrder } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { GAP_UNREAD, type RescanResult } from '../../domain/rescan.ts';
-import type { Slots } from '../../domain/slots.ts';
+import { rangeOf, type Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
-import type { RescanTable } from '../deposits/deposit-tables.ts';
+import type { BackfillTable } from '../deposits/deposit-tables.ts';
 import { raiseMissed } from '../deposits/missed.ts';
 import { isRecord, RECORD } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
@@ -15,10 +16,10 @@ import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
 import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
-export type RescanRow = Readonly<Selectable<RescanTable>>;
+export type BackfillRow = Readonly<Selectable<BackfillTable>>;
 
-/** A try to read a rescan, and the name of the database in which it began. */
-export type RescanTry = Pick<RescanRow, 'position'> & { readonly record: string };
+/** A try of a backfill, and the name of the database in which it began. */
+export type BackfillTry = Pick<BackfillRow, 'position'> & { readonly record: string };
 
 /** Closed gaps in which a quorum of nodes returned each block are `read`; `blocks` counts blocks of all closed gaps. */
 export interface GapsRead extends Omit<RescanResult, 'found'> {
@@ -26,11 +27,12 @@ export interface GapsRead extends Omit<RescanResult, 'found'> {
 }
 
 /** The number of blocks read since the last progress; all blocks up to `readTo` are read. */
-export type RescanProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: bigint };
+export type BackfillProgress = Pick<RescanResult, 'blocks'> & { readonly readTo: bigint };
 
-/** A `rescan` of a closed gap is open until a quorum of nodes has returned its blocks, or its headers are pruned. */
+/** The `backfill` of a closed gap is open until a quorum of nodes has returned its blocks, or its headers are pruned. */
 const IS_GAP_DUE = sql<boolean>`exists (select from scan_gap gap
-  where gap.from_slot = rescan.from_slot and gap.to_slot = rescan.to_slot and gap.state = 'closed'
+  where gap.from_slot = backfill.from_slot and gap.to_slot = backfill.to_slot and backfill.address is null
+    and gap.state = 'closed'
     and gap.read_at is null and gap.from_slot > coalesce((select pruned_to from scan_cursor), -1))`;
 
 const UNLESS_GAP_DUE = {
@@ -38,11 +40,18 @@ const UNLESS_GAP_DUE = {
   retryAfter: nextLook(sql`begun_at`),
 };
 
+/** What to read: all wallets by the blocks of these slots, or one `address` by its history. */
+export interface BackfillSubject extends Slots {
+  readonly address?: string | null;
+  /** False: an audit that records nothing. Default: true. */
+  readonly repair?: boolean;
+}
+
 /**
- * Headers of a rescan are kept until it has ended. A try changes only an open rescan in the database of the name
- * `record`. After a restore its number may be another rescan's, or its findings may be lost.
+ * Headers are kept until a backfill has ended. A try changes only an open backfill in the database of the name
+ * `record`. After a restore its number may be another one's, or its findings may be lost.
  */
-export class Rescans {
+export class Backfills {
   readonly #db: Database;
 
   constructor(db: Database) {
@@ -50,27 +59,28 @@ export class Rescans {
   }
 
   /**
-   * From here on no header of the slots is pruned. Continues an open rescan of these slots; a run that has read all
-   * receives the ended one. Throws SlotsNotRecorded if a slot is above the cursor, or below the first header.
+   * From here on no header of the slots is pruned. Continues an open backfill of this subject; a run that has read all
+   * receives the ended one. Throws SlotsNotRecorded if a slot is above the cursor, or below the first header (an address
+   * is audited without headers).
    */
   async begin(
-    { from, to, actor, reason }: Slots & OperatorNote,
+    { from, to, address = null, repair = true, actor, reason }: BackfillSubject & OperatorNote,
     run: string | null = null,
-  ): Promise<RescanRow & RescanTry> {
+  ): Promise<BackfillRow & BackfillTry> {
     return this.#db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
-      const read = await readBy(trx, run, { from, to });
+      const read = await readBy(trx, run, { from, to, address, repair });
       if (read !== undefined) return read;
       assertReached(cursor, to);
-      await assertOnRecord(trx, from);
+      if (address === null) await assertOnRecord(trx, from);
       return trx
-        .insertInto('rescan')
-        .values({ fromSlot: from, toSlot: to, actor, reason, run })
+        .insertInto('backfill')
+        .values({ fromSlot: from, toSlot: to, address, repair, actor, reason, run })
         .onConflict((conflict) =>
           conflict
-            .columns(['fromSlot', 'toSlot'])
+            .expression(sql`coalesce(address, ''), from_slot, to_slot, repair`)
             .where('endedAt', 'is', null)
-            .doUpdateSet({ run: sql`coalesce(excluded.run, rescan.run)` }),
+            .doUpdateSet({ run: sql`coalesce(excluded.run, backfill.run)` }),
         )
         .returningAll()
         .returning(RECORD.as('record'))
@@ -79,9 +89,9 @@ export class Rescans {
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
-  async list(request: PageRequest): Promise<Page<RescanRow>> {
+  async list(request: PageRequest): Promise<Page<BackfillRow>> {
     const newest = await this.#db
-      .selectFrom('rescan')
+      .selectFrom('backfill')
       .selectAll()
       .where('position', '<', positionBefore(request))
       .orderBy('position', 'desc')
@@ -90,20 +100,31 @@ export class Rescans {
     return pageOf(newest, request);
   }
 
-  /** Open rescans that a run should continue now, oldest first. */
-  async due(limit: number): Promise<readonly RescanRow[]> {
+  /** @throws DomainError NotFound */
+  async get(position: bigint): Promise<BackfillRow> {
+    const row = await this.#db
+      .selectFrom('backfill')
+      .selectAll()
+      .where('position', '=', position)
+      .executeTakeFirst();
+    if (row !== undefined) return row;
+    throw new DomainError('NotFound', `there is no backfill ${position}`, { id: position.toString() });
+  }
+
+  /** Open backfills that a run should continue now, oldest first. */
+  async due(limit: number): Promise<readonly BackfillRow[]> {
     const all = this.#open(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`);
     return all.execute();
   }
 
-  /** Rescans that have not ended, oldest first. */
-  async open(limit: number): Promise<readonly RescanRow[]> {
+  /** Backfills that have not ended, oldest first. */
+  async open(limit: number): Promise<readonly BackfillRow[]> {
     return this.#open(limit).execute();
   }
 
   #open(limit: number) {
     return this.#db
-      .selectFrom('rescan')
+      .selectFrom('backfill')
       .selectAll()
       .where('endedAt', 'is', null)
       .orderBy('position')
@@ -111,13 +132,13 @@ export class Rescans {
   }
 
   /**
-   * Stores what the database lacks, with an alert for each arrival that the scan missed, and the rescan's progress.
+   * Stores what the database lacks, with an alert for each arrival that the scan missed, and the progress.
    * Throws as `Scan.upsert` does, and Unavailable if this try is over.
    */
   async record(
-    of: RescanTry,
+    of: BackfillTry,
     { blocks, watchVersion }: Matched<FoundBlock>,
-    progress?: RescanProgress,
+    progress?: BackfillProgress,
   ): Promise<'committed' | StaleWatchSet> {
     return this.#change(of, async (trx, change) => {
       const stale = await staleWatchSet(trx, watchVersion);
@@ -135,15 +156,15 @@ export class Rescans {
   }
 
   /** Stores the error of this try; another one follows. Throws Unavailable if this try is over. */
-  async note(of: RescanTry, trouble: string): Promise<void> {
+  async note(of: BackfillTry, trouble: string): Promise<void> {
     await this.#change(of, (_trx, change) => change(() => ({ trouble })));
   }
 
   /**
-   * All blocks with stored headers are read. The rescan of a gap that is not `read` stays open, and is retried in
+   * All blocks with stored headers are read. The backfill of a gap that is not `read` stays open, and is retried in
    * growing intervals. Throws Unavailable if this try is over.
    */
-  async end(of: RescanTry, { blocks, unread, read }: GapsRead): Promise<RescanRow> {
+  async end(of: BackfillTry, { blocks, unread, read }: GapsRead): Promise<BackfillRow> {
     return this.#change(of, async (trx, change) => {
       for (const { fromSlot, toSlot } of read)
         await trx
@@ -161,43 +182,65 @@ export class Rescans {
     });
   }
 
+  /** The audit of an address has ended, with this result. Throws Unavailable if this try is over. */
+  async endAudit(of: BackfillTry, report: AuditReport): Promise<BackfillRow> {
+    return this.#change(of, (_trx, change) =>
+      change(() => ({
+        found: report.found,
+        report: JSON.stringify(report),
+        trouble: null,
+        endedAt: sql<Date>`now()`,
+      })),
+    );
+  }
+
   /**
-   * No run continues this rescan: its row keeps the error of its latest try, or else `reason`. It ends, unless it is
-   * the rescan of a gap.
+   * No run continues this backfill: its row keeps the error of its latest try, or else `reason`. It ends, unless it is
+   * that of a gap.
    */
-  async giveUp({ from, to }: Slots, reason: string): Promise<void> {
+  async giveUp(subject: BackfillSubject, reason: string): Promise<void> {
     await this.#db
-      .updateTable('rescan')
+      .updateTable('backfill')
       .set({ ...UNLESS_GAP_DUE, trouble: sql<string>`coalesce(trouble, ${reason})` })
       .where('endedAt', 'is', null)
-      .where('fromSlot', '=', from)
-      .where('toSlot', '=', to)
+      .where(isOf(subject))
       .execute();
   }
 
-  /** The rescan's row is changed last: a transaction that holds the cursor may wait for it. */
+  /** The backfill's row is changed last: a transaction that holds the cursor may wait for it. */
   async #change<T>(
-    { position, record }: RescanTry,
-    work: (trx: Transaction<Tables>, change: (values: RescanUpdate) => Promise<RescanRow>) => Promise<T>,
+    { position, record }: BackfillTry,
+    work: (trx: Transaction<Tables>, change: (values: BackfillUpdate) => Promise<BackfillRow>) => Promise<T>,
   ): Promise<T> {
     return this.#db.transaction().execute(async (trx) => {
       if (!(await isRecord(trx, record))) throw over('the record is another one, or may be');
       return work(trx, async (values) => {
         const changed = await trx
-          .updateTable('rescan')
+          .updateTable('backfill')
           .set(values)
           .where('position', '=', position)
           .where('endedAt', 'is', null)
           .returningAll()
           .executeTakeFirst();
-        if (changed === undefined) throw over('its rescan has ended');
+        if (changed === undefined) throw over('its backfill has ended');
         return changed;
       });
     });
   }
 }
 
-type RescanUpdate = (row: ExpressionBuilder<Tables, 'rescan'>) => UpdateObject<Tables, 'rescan'>;
+function isOf({ from, to, address = null, repair = true }: BackfillSubject) {
+  return sql<boolean>`(from_slot = ${from} and to_slot = ${to} and repair = ${repair}
+    and address is not distinct from ${address})`;
+}
+
+/** The order of a stored backfill. */
+export function orderOf({ fromSlot, toSlot, address, repair, actor, reason }: BackfillRow): StoredOrder {
+  const order = { ...rangeOf({ from: fromSlot, to: toSlot }), actor, reason };
+  return address === null ? order : { ...order, address, repair };
+}
+
+type BackfillUpdate = (row: ExpressionBuilder<Tables, 'backfill'>) => UpdateObject<Tables, 'backfill'>;
 
 function over(reason: string): DomainError {
   return new DomainError('Unavailable', `this try to read blocks again is over: ${reason}`);
@@ -220,19 +263,18 @@ async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<v
   throw new DomainError('SlotsNotRecorded', `from: ${reason} with slot ${first}`, { field: 'from' });
 }
 
-/** The newest rescan of these slots, if this run has read all of it. */
+/** The newest backfill of this subject, if this run has read all of it. */
 async function readBy(
   trx: Transaction<Tables>,
   run: string | null,
-  { from, to }: Slots,
-): Promise<(RescanRow & RescanTry) | undefined> {
+  subject: BackfillSubject,
+): Promise<(BackfillRow & BackfillTry) | undefined> {
   if (run === null) return undefined;
   const newest = await trx
-    .selectFrom('rescan')
+    .selectFrom('backfill')
     .selectAll()
     .select(RECORD.as('record'))
-    .where('fromSlot', '=', from)
-    .where('toSlot', '=', to)
+    .where(isOf(subject))
     .orderBy('position', 'desc')
     .limit(1)
     .executeTakeFirst();

@@ -1,0 +1,144 @@
+import type { Command } from '@commander-js/extra-typings';
+import type { AuditReport, Backfill } from '../client/client.ts';
+import { backfillWorkflowId, unreadText } from '../domain/backfill.ts';
+import { inColumns } from './columns.ts';
+import {
+  apiCommand,
+  type Columns,
+  CURSOR_OPTION,
+  call,
+  FROM_OPTION,
+  LIMIT_OPTION,
+  list,
+  REASON_OPTION,
+  TO_OPTION,
+} from './command.ts';
+import { connect } from './connection.ts';
+import { EXIT } from './exit.ts';
+import { untilInterrupted } from './interruption.ts';
+import { run } from './output.ts';
+
+const COLUMNS: Columns<Backfill> = {
+  id: ({ id }) => id,
+  begun: ({ begunAt }) => begunAt,
+  address: ({ address }) => address ?? '(blocks)',
+  from: ({ from }) => from,
+  to: ({ to }) => to,
+  state: (backfill) => stateOf(backfill),
+  blocks: ({ blocks }) => String(blocks),
+  found: ({ found }) => String(found),
+  by: ({ actor }) => actor,
+  reason: ({ reason }) => reason,
+};
+
+const SILENT_MS = 10_000;
+const STILL_WAITING =
+  'sluice: the audit has not ended: the history is long, or no worker runs it; still waiting';
+const CONTINUES = 'interrupted; the audit continues, and the same command finds it';
+
+export function registerBackfills(program: Command): void {
+  const backfill = program
+    .command('backfill')
+    .description('Read earlier blocks, or the history of an address, again');
+  apiCommand(backfill, 'blocks', 'Read committed blocks again and add what was missed; removes nothing')
+    .requiredOption(...FROM_OPTION)
+    .requiredOption(...TO_OPTION)
+    .requiredOption(...REASON_OPTION)
+    .action(({ from, to, reason, ...options }) =>
+      call(options, (sluice) => sluice.backfills.start({ from, to, reason }), renderStarted),
+    );
+  apiCommand(
+    backfill,
+    'address',
+    "Compare an address's transactions on chain with its recorded deposits; exit code 6 if they differ",
+  )
+    .argument('<address>', 'Deposit address')
+    .requiredOption(...FROM_OPTION)
+    .requiredOption(...TO_OPTION)
+    .requiredOption(...REASON_OPTION)
+    .option('--repair', 'Record the deposits that are missing; never removes one')
+    .action((address, { from, to, reason, repair = false, ...options }) =>
+      run(options, async (output) => {
+        const request = { address, from, to, reason, repair };
+        const audit = await untilInterrupted(CONTINUES, (signal) =>
+          reportingTheWait(connect(options).backfills.run(request, { signal })),
+        );
+        output.result(audit, renderAudit(audit));
+        return exitOf(audit);
+      }),
+    );
+  apiCommand(backfill, 'get', 'Show one backfill; exit codes as those of `backfill address`')
+    .argument('<id>', 'Number of the backfill')
+    .action((id, options) => call(options, (sluice) => sluice.backfills.get(id), renderOne, exitOf));
+  apiCommand(backfill, 'list', 'List backfills and their results, newest first')
+    .option(...LIMIT_OPTION)
+    .option(...CURSOR_OPTION)
+    .action((options) => list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page(page)));
+}
+
+/** The API may return an unfinished earlier backfill of the same slots. */
+function renderStarted(backfill: Backfill): string {
+  const { id, from, to, actor, reason, begunAt } = backfill;
+  const workflow = backfillWorkflowId({ from, to, actor, reason });
+  return `backfill ${id} of slots ${from} to ${to} by ${actor} since ${begunAt}: workflow ${workflow}; see \`sluice backfill get ${id}\``;
+}
+
+function renderOne(backfill: Backfill): string {
+  return backfill.report === null ? renderProgress(backfill) : renderAudit(backfill);
+}
+
+export function renderProgress(backfill: Backfill): string {
+  const { address, from, to, actor, reason, begunAt, blocks, found } = backfill;
+  const of = address === null ? '' : ` of ${address}`;
+  return `${from} to ${to}${of} by ${actor} since ${begunAt}: ${reason}; ${stateOf(backfill)}; ${blocks} blocks, ${found} deposits found`;
+}
+
+function stateOf({ state, endedAt, readTo, trouble, unread }: Backfill): string {
+  const isRead = state === 'done' || state === 'incomplete';
+  const reached = readTo === null || isRead ? '' : ` at slot ${readTo}`;
+  const when = endedAt === null ? '' : ` ${endedAt}`;
+  const reason = state === 'incomplete' && unread.length > 0 ? unreadText(unread) : trouble;
+  return `${state}${reached}${when}${reason === null ? '' : `: ${reason}`}`;
+}
+
+/** Explains a long wait: the API does not know whether a worker is running. */
+async function reportingTheWait<T>(audit: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => process.stderr.write(`${STILL_WAITING}\n`), SILENT_MS);
+  return audit.finally(() => clearTimeout(timer));
+}
+
+function exitOf({ state, report }: Backfill): number {
+  if (state === 'given_up') return EXIT.failure;
+  if (report !== null && report.remaining > 0) return EXIT.differs;
+  return state === 'incomplete' ? EXIT.unavailable : EXIT.ok;
+}
+
+function renderAudit({ report, trouble, from, to }: Backfill): string {
+  if (report === null) return `the audit failed: ${trouble ?? 'no reason is known'}`;
+  const looked = `${report.transactions} ${report.transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
+  const hidden =
+    report.unread === 0
+      ? []
+      : [
+          'not complete: no quorum of nodes returns all of the history, or the blocks of these slots; run it again',
+        ];
+  if (report.found === 0 && report.unread === 0) return `${looked}: chain and database agree`;
+  if (report.found === 0)
+    return [`${looked}: no differences in the part that was read`, ...hidden].join('\n');
+  return [...table(report), `${looked}: ${report.found} differ, ${report.remaining} remain`, ...hidden].join(
+    '\n',
+  );
+}
+
+function table({ differences, found }: AuditReport): readonly string[] {
+  const head = ['signature', 'slot', 'account', 'asset', 'on chain', 'recorded', ''];
+  const rows = differences.map(({ signature, slot, account, asset, chain, record, repaired }) => {
+    const end = repaired ? 'repaired' : 'remains';
+    return [signature, slot, account, asset, chain ?? '-', record ?? '-', end];
+  });
+  const more = found - differences.length;
+  return [
+    ...inColumns([head, ...rows]),
+    ...(more > 0 ? [`and ${more} more, see \`sluice alerts list\``] : []),
+  ];
+}

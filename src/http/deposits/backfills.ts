@@ -1,0 +1,166 @@
+import type { Client } from '@temporalio/client';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { AuditDifference, AuditReport } from '../../domain/audit.ts';
+import { BACKFILL_STATES } from '../../domain/backfill.ts';
+import { DomainError } from '../../domain/errors.ts';
+import type { OperatorNote } from '../../domain/operator-note.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { type BackfillRow, type BackfillSubject, orderOf } from '../../ledger/scan/backfills.ts';
+import { startBackfill } from '../../platform/temporal/starts.ts';
+import { listRoute, route } from '../route.ts';
+import { addressParam, inOrder, position, reason, time, u64 } from '../schemas.ts';
+import { refuseAsRecorded } from '../temporal-errors.ts';
+
+interface BackfillDeps {
+  readonly ledger: Ledger;
+  readonly temporal: Client;
+}
+
+const count = z.int().nonnegative();
+const DifferenceBody = z
+  .object({
+    signature: z.string().describe('Signature of the transaction in base58'),
+    slot: u64.describe('Slot of the block'),
+    account: z.string().describe('The wallet for SOL, else a token account'),
+    asset: z.string().describe('`SOL` or the address of a mint'),
+    chain: u64.nullable().describe('Base units that arrived on chain; null if none did'),
+    record: u64.nullable().describe('Base units in the database; null if it had no such deposit'),
+    repaired: z.boolean().describe('Whether the audit corrected the database'),
+  })
+  .meta({ id: 'AuditDifference' }) satisfies z.ZodType<AuditDifference>;
+
+const ReportBody = z
+  .object({
+    transactions: count.describe('Number of transactions examined'),
+    differences: z
+      .array(DifferenceBody)
+      .readonly()
+      .describe('Deposits that differ between the chain and the database; at most 100'),
+    found: count.describe('Total number of differences'),
+    remaining: count.describe('Number of differences that are not repaired'),
+    unread: count.describe('Number of transactions that no quorum of nodes returned; 0 for a complete audit'),
+  })
+  .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
+
+const asked = {
+  from: position.describe('First slot'),
+  to: position.describe('Last slot; the scan must have passed it'),
+  reason,
+};
+
+/** A range of slots, both ends inclusive, and a reason. */
+export const RangeBody = z.strictObject(asked).transform(inOrder);
+
+const OrderBody = z
+  .strictObject({
+    ...asked,
+    address: addressParam
+      .nullable()
+      .default(null)
+      .describe('Address of a watched wallet, to read its history; null: all wallets, by the blocks'),
+    repair: z
+      .boolean()
+      .optional()
+      .describe('With an address: whether missing deposits are recorded; default false. Blocks: always true'),
+  })
+  .refine(({ address, repair }) => address !== null || repair !== false, {
+    path: ['repair'],
+    message: 'must not be false without an address',
+  })
+  .meta({ id: 'BackfillRequest' })
+  .transform(({ repair, ...body }) => inOrder({ ...body, repair: repair ?? body.address === null }));
+
+export const BackfillBody = z
+  .object({
+    id: u64.describe('Number of the backfill'),
+    address: z
+      .string()
+      .nullable()
+      .describe('Address whose history is read; null: all wallets, by the blocks'),
+    from: u64.describe('First slot'),
+    to: u64.describe('Last slot'),
+    repair: z.boolean().describe('Whether missing deposits are recorded'),
+    actor: z.string().describe('Name of the API key or operator that requested the backfill'),
+    reason: z.string().describe('Reason for the backfill'),
+    state: z
+      .enum(BACKFILL_STATES)
+      .describe(
+        '`waiting`: the last try failed because of `trouble`; Sluice tries again. `given_up`: the backfill ended early because of `trouble`. `incomplete`: the backfill has ended, but nodes did not return the blocks of the slots in `unread`, or all of the history of the address',
+      ),
+    readTo: u64
+      .nullable()
+      .describe('Slot up to which blocks are read, apart from gaps; null before the first block'),
+    blocks: count.describe('Number of blocks read'),
+    found: count.describe('Number of deposits found that differ from the database'),
+    unread: z
+      .array(z.object({ from: u64.describe('First slot'), to: u64.describe('Last slot') }))
+      .readonly()
+      .describe('Slots of closed gaps whose blocks no node returned; empty until they were tried'),
+    report: ReportBody.nullable().describe('Result for an address; null until the backfill has ended'),
+    trouble: z.string().nullable().describe('Why the last try failed; null if it did not'),
+    begunAt: time.describe('Time of the request'),
+    endedAt: time.nullable().describe('Time at which the backfill ended; null until then'),
+  })
+  .meta({ id: 'Backfill' });
+
+const tags = ['operations'];
+
+/** Routes of `/v1/backfills`. The name of the API key is stored with each backfill. */
+export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
+  const { backfills } = deps.ledger;
+  route(app, 'POST', '/v1/backfills', {
+    operationId: 'startBackfill',
+    tags,
+    summary: 'Read blocks or the history of an address again',
+    description:
+      'Reads the slots between `from` and `to` again, both included, in either order. Missing deposits are added; no deposit is removed. With `address`, the transactions of that wallet on chain are compared with its recorded deposits. If the same backfill is running, the response describes that one. 409 `SlotsNotRecorded`: the database does not hold all of these slots. Its `detail` names the first or the last slot that it holds.',
+    body: OrderBody,
+    response: BackfillBody,
+    handler: async ({ caller: actor, body }) => presentBackfill(await begin(deps, { ...body, actor })),
+  });
+  listRoute(app, '/v1/backfills', {
+    operationId: 'listBackfills',
+    tags,
+    summary: 'List backfills, newest first',
+    page: 'BackfillPage',
+    name: 'backfills',
+    item: BackfillBody,
+    filter: {},
+    find: async (request) => {
+      const { rows, nextCursor } = await backfills.list(request);
+      return { rows: rows.map(presentBackfill), nextCursor };
+    },
+  });
+  route(app, 'GET', '/v1/backfills/:id', {
+    operationId: 'getBackfill',
+    tags,
+    summary: 'Get a backfill',
+    params: z.object({ id: position.describe('Number of the backfill') }),
+    response: BackfillBody,
+    handler: async ({ params: { id } }) => presentBackfill(await backfills.get(id)),
+  });
+}
+
+/** @throws DomainError NotFound for an address that is not watched; SlotsNotRecorded; Unavailable */
+async function begin(
+  { ledger, temporal }: BackfillDeps,
+  order: BackfillSubject & OperatorNote,
+): Promise<BackfillRow> {
+  const { address = null } = order;
+  if (address !== null && !(await ledger.watched.among([address])).has(address))
+    throw new DomainError('NotFound', `${address} is not a watched wallet`, { address });
+  const row = await ledger.backfills.begin(order);
+  await startBackfill(temporal, orderOf(row)).catch(refuseAsRecorded('the backfill'));
+  return row;
+}
+
+export function presentBackfill(row: BackfillRow) {
+  return { ...row, id: row.position, from: row.fromSlot, to: row.toSlot, state: stateOf(row) };
+}
+
+function stateOf({ trouble, endedAt, unread, report }: BackfillRow): (typeof BACKFILL_STATES)[number] {
+  if (endedAt === null) return trouble === null ? 'reading' : 'waiting';
+  if (trouble !== null) return 'given_up';
+  return unread.length === 0 && (report?.unread ?? 0) === 0 ? 'done' : 'incomplete';
+}

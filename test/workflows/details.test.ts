@@ -36,11 +36,11 @@ describe('the card of a backfill', () => {
   it('says what the audit of an address came to', () => {
     expect(backfillCard(report)).toBe('3 transactions read: chain and database agree');
     expect(backfillCard({ ...report, found: 2 })).toBe(
-      '3 transactions read: 2 arrivals were not on record so, and are now',
+      '3 transactions read: 2 differences found and repaired',
     );
     const partly = { ...report, transactions: 1, found: 2, remaining: 1, unread: 1 };
     expect(backfillCard(partly).split('  \n')).toEqual([
-      '1 transaction read: **1 arrival is not on record so**',
+      '1 transaction read: **1 difference not repaired**',
       '**not complete**, nodes did not return all (1 unread): see alert `audit_incomplete`',
     ]);
   });

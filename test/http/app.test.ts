@@ -131,7 +131,6 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
     '/v1/backfills/{id}',
     '/v1/deposit-addresses',
     '/v1/deposit-addresses/import',
-    '/v1/deposit-addresses/release',
     '/v1/deposit-addresses/{address}',
     '/v1/deposit-addresses/{address}/assets/{mint}',
     '/v1/deposits',

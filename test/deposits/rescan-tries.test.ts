@@ -113,7 +113,7 @@ describe('a try to read blocks again', () => {
         }),
       );
       await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
-      const untouched = { ...inWords(other), state: 'reading', readTo: null, trouble: null };
+      const untouched = { from: other.from, to: other.to, state: 'reading', readTo: null, trouble: null };
       expect(presentBackfill(await newest())).toMatchObject(untouched);
       await heal();
       await rescan(other);

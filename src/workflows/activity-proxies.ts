@@ -112,7 +112,7 @@ const WATCH: ActivityOptions = {
   retry,
 };
 
-type Steps = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
+type SettlementSteps = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
 type Deposits = DepositActivities;
 
 /** Proxies of `Activities` with these options; the summary is shown in the Temporal Web UI. */
@@ -120,23 +120,23 @@ const record = <Activities>(summary: string) => proxyLocalActivities<Activities>
 const run = <Activities>(options: ActivityOptions, summary: string) =>
   proxyActivities<Activities>({ ...options, summary });
 
-export const { admit } = record<Steps>('reserve the id, find earlier attempts');
-export const { confirm } = record<Steps>("store the customer's confirmation");
-export const { cancel } = record<Steps>('cancel unless an attempt was prepared');
-export const { hold, holdSettlement } = record<Steps>('hold the settlement');
-export const { findSettlement } = record<Steps>('find earlier attempts');
-export const { storeSignature } = record<Steps>('store a signature');
-export const { isOwed } = record<Steps>('check whether the buyer was served');
-export const { prepareAttempt, prepareSettlement } = run<Steps>(
+export const { admit } = record<SettlementSteps>('reserve the id, find earlier attempts');
+export const { confirm } = record<SettlementSteps>("store the customer's confirmation");
+export const { cancel } = record<SettlementSteps>('cancel unless an attempt was prepared');
+export const { hold, holdSettlement } = record<SettlementSteps>('hold the settlement');
+export const { findSettlement } = record<SettlementSteps>('find earlier attempts');
+export const { storeSignature } = record<SettlementSteps>('store a signature');
+export const { isOwed } = record<SettlementSteps>('check whether the buyer was served');
+export const { prepareAttempt, prepareSettlement } = run<SettlementSteps>(
   PREPARE,
   'check the terms, compose the transaction, reserve funds',
 );
-export const { awaitSignatures } = run<Steps>(PREPARE, 'wait for external signatures');
+export const { awaitSignatures } = run<SettlementSteps>(PREPARE, 'wait for external signatures');
 export const { signTransaction } = run<SignerActivities>(SIGN, 'sign the transaction');
-export const { landAttempt } = run<Steps>(LAND, LANDING);
-export const { landPayment } = run<Steps>(LAND_QUICK, LANDING);
-export const { serveOwed } = run<Steps>(SERVE, 'request the paid resource from the upstream');
-export const { settleQuickly } = proxyLocalActivities<Steps>({
+export const { landAttempt } = run<SettlementSteps>(LAND, LANDING);
+export const { landPayment } = run<SettlementSteps>(LAND_QUICK, LANDING);
+export const { serveOwed } = run<SettlementSteps>(SERVE, 'request the paid resource from the upstream');
+export const { settleQuickly } = proxyLocalActivities<SettlementSteps>({
   ...QUICK,
   summary: 'settle until it is confirmed',
 });

@@ -271,6 +271,6 @@ export async function noteJudged(
 
 function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
   const named = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
-  const message = `these end with their cause, or by the order that settles it: ${named}`;
+  const message = `these alerts close with their cause, or by the command that settles it: ${named}`;
   return new DomainError('InvalidRequest', message, { field: 'seen' });
 }

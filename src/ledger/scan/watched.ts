@@ -69,7 +69,7 @@ export class Watched {
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
     if (!(await isKnown(this.#db, version))) {
-      const message = `the watch set is at version ${newest} on record, which knows of no version ${version}: it must be read anew`;
+      const message = `the watch set in the database is at version ${newest} and never had version ${version}: load the whole set again`;
       throw new DomainError('Unavailable', message, { version: newest.toString() });
     }
     return { version: newest, wallets: await addedBetween(this.#db, version, newest) };

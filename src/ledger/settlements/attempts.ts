@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
 import { violates } from '../connection.ts';
 import { type Database, type Tables, toJson } from '../database.ts';
-import { GENERATION } from '../operations/restore-detection.ts';
+import { EPOCH } from '../operations/restore-detection.ts';
 import { afterSettlement } from './attempt-end.ts';
 import {
   type AttemptOutcome,
@@ -245,7 +245,7 @@ async function prepareIn(
       kind: settlement.kind,
       signatures,
       state: isSigned ? 'signed' : 'prepared',
-      generation: GENERATION,
+      generation: EPOCH,
     })
     .returningAll()
     .executeTakeFirstOrThrow();

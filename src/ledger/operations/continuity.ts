@@ -38,7 +38,7 @@ export class Continuity {
   async pulse(): Promise<Gap | null> {
     const flushed = await this.#flushed();
     if (flushed < this.#flushedTo) {
-      // Not by an old `seen_at`: a server started before it is no sign of a restore, and the next pulse would end the gap.
+      // Not by an old `seen_at`: a server that started before it shows no restore, so the next pulse would end the gap.
       await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
         this.#db,
       );

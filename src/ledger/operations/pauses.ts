@@ -80,7 +80,10 @@ export class Pauses {
     });
   }
 
-  /** Pauses the scope and raises the alert. `hold`: the settlement to hold, unless it has ended. An open alert that paused everything keeps that scope. */
+  /**
+   * Pauses the scope and raises the alert. `hold`: the settlement to hold, unless it has ended. An open alert that
+   * paused everything keeps that scope.
+   */
   async pauseWithAlert(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.

@@ -17,9 +17,8 @@ export const IDENTITY = sql<string>`(select system_identifier from pg_control_sy
  * Id of the period in which a restore may have lost rows, or null. Silence is harmless if PostgreSQL ran throughout:
  * its files cannot be replaced while it runs.
  */
-export const POSSIBLE_LOSS = sql<
-  string | null
->`(select identity || ' ' || extract(epoch from seen_at) from continuity
+export const POSSIBLE_LOSS = sql<string | null>`(
+  select identity || ' ' || extract(epoch from seen_at) from continuity
   where identity <> ${IDENTITY} or (seen_at <= now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})
     and pg_postmaster_start_time() > seen_at))`;
 
@@ -29,7 +28,7 @@ export const EPOCH = sql<number>`coalesce((select generation from continuity), 0
 /** Identifies this copy in its current epoch. */
 export const DATABASE_ID = sql<string>`${IDENTITY} || '/' || ${EPOCH}`;
 
-/** True if this database has all rows that were written to the database with this id; stays true until the transaction ends. */
+/** True if this database has all rows that were written under this id; stays true until the transaction ends. */
 export async function isSameDatabase(trx: Transaction<Tables>, databaseId: string): Promise<boolean> {
   if (await mayHaveLostRows(trx)) return false;
   const { id } = await trx.selectNoFrom(DATABASE_ID.as('id')).executeTakeFirstOrThrow();

@@ -114,7 +114,7 @@ export class Settlements {
       const row = await lockSettlement(trx, id);
       if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
       if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, MAY_HAVE_PAID))) {
-        const message = `settlement ${id} may not become ${to}: an attempt has paid it or may land`;
+        const message = `settlement ${id} cannot change to ${to}: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id, to });
       }
       if (UNPAID_ENDS.includes(to)) await refuseIfMaybePaid(trx, id);
@@ -144,15 +144,15 @@ export class Settlements {
   }
 
   /**
-   * Ends a needless settlement: its effect exists without it. Customers get no notice of it, so a restore need not be ruled
-   * out. One that a dead attempt has paid stays as it is. Throws IllegalTransition.
+   * Ends a needless settlement: its effect exists without it. Customers get no notice of it, so a restore need not
+   * be ruled out. A settlement that a dead attempt has paid stays as it is. Throws IllegalTransition.
    */
   async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' || isPaidByDead(row)) return row;
       if (await hasAttempt(trx, id, MAY_HAVE_PAID)) {
-        const message = `settlement ${id} may not be dropped: an attempt has paid it or may land`;
+        const message = `settlement ${id} cannot be dropped: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id });
       }
       return endUnpaid(trx, this.#kinds, id, reason);
@@ -218,7 +218,7 @@ async function endUnpaid(
 async function refuseIfMaybePaid(trx: Transaction<Tables>, id: string): Promise<void> {
   const payment = await possiblePaymentOf(trx, id);
   if (payment === null) return;
-  const message = `${id} may not end without a payment now: ${payment.message}`;
+  const message = `settlement ${id} cannot end unpaid now: ${payment.message}`;
   throw new DomainError('RecordInDoubt', message, { id, reason: payment.code });
 }
 

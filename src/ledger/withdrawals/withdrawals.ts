@@ -223,7 +223,7 @@ export function toWithdrawalRow(
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
   if (!isWithdrawalStatus(status))
-    throw new Error(`a withdrawal is composed anew: ${id} cannot be ${status}`);
+    throw new Error(`withdrawal ${id} is ${status}, which is no status of a withdrawal`);
   const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
   return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }

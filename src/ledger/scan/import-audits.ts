@@ -21,8 +21,8 @@ const IS_OF_NO_IMPORT = sql<boolean>`(alert.subject ~ ${SUBJECT} and not exists 
 const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
 
 /**
- * Each audit is due until nodes have returned everything since the import's slot. Its end changes only the database
- * of the name `record`: a restore may have undone what the audit stored.
+ * Each audit is due until nodes have returned everything since the import's slot. Its end changes only the
+ * database with the id `databaseId`: a restore may have undone what the audit stored.
  */
 export class ImportAudits {
   readonly #db: Database;

@@ -223,7 +223,7 @@ describe('a settlement that was confirmed', () => {
     [
       'fails on another fork',
       { state: 'failed', slot: 9n, error: '"X"', reason: failedOn },
-      'it has failed on another fork',
+      'it failed on another fork',
     ],
     ['is proved dead', { state: 'dead' }, 'it is proved dead'],
   ] as const)('and held, and then %s raises the alert', async (_what, outcome, said) => {
@@ -237,7 +237,7 @@ describe('a settlement that was confirmed', () => {
     const id = await confirmed();
     const outcome = { state: 'failed', slot: 9n, error: '"X"', reason: failedOn } as const;
     await ledger.attempts.settle(id, 1, { ...outcome, proof: {} });
-    expect(await saidOf(id)).toBe('it has failed on another fork');
+    expect(await saidOf(id)).toBe('it failed on another fork');
   });
 });
 

@@ -160,7 +160,10 @@ describe('a payment that a fork takes back after it was served', () => {
       const { response, payment, signature, headers } = shown;
       expect([response.status, await response.text(), payment.state]).toEqual([200, 'answer 1', 'served']);
       await takeBack(shown);
-      await alerted(shown, 'which was confirmed, and may have been served; its bytes are sent again');
+      await alerted(
+        shown,
+        'after it was confirmed, and its purchase may have been served; its bytes are sent again',
+      );
       const meanwhile = await fetch(url, { headers });
       expect([meanwhile.status, await meanwhile.text()]).toEqual([200, 'answer 1']);
       expect(await shop.ledger.payments.get(payment.id)).toMatchObject({ state: 'served' });

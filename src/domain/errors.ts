@@ -28,7 +28,7 @@ export const ERROR_KINDS = {
   AlertsUnseen: {
     status: 409,
     retryable: false,
-    title: 'An alert that paused the payments is not acknowledged',
+    title: 'The resume does not name every open alert that holds a pause',
   },
   NotAwaitingConfirmation: {
     status: 409,

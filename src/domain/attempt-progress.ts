@@ -44,7 +44,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   paused:
     '`sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows the pause and the alerts that caused it',
   record_restored:
-    'wait: the settlement continues automatically once the search for lost transactions has ended',
+    'wait: the settlement continues automatically once every earlier attempt has landed or expired',
   fee_above_bound: 'raise `SLUICE_MAX_FEE_LAMPORTS` of the chain workers and of the signer',
   no_free_nonce:
     'wait until a nonce account is proved free, or create more with `sluice nonces create --count <count>`',
@@ -58,11 +58,11 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
   confidential_only:
     'the customer enables non-confidential transfers of the token account; the withdrawal then continues automatically',
   mint_changed:
-    'find out why the mint differs from its listing; the withdrawal continues once both match again, else cancel it',
+    'find out why the mint differs from its listing; the withdrawal continues once both match again; otherwise cancel it',
   signing_refused:
     'find out why the signer refused; a worker repeats the request, and composes a new attempt once this one is proved dead',
   maybe_paid:
-    'check whether the receiver is paid: if so, `sluice settlements mark-paid <id> --reason <text>`, if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
+    'check whether the receiver is paid: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
   payment_keeps_failing:
     'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing --subject <id> --reason <text>` to allow more attempts; or cancel it',
   record_lost: 'restore a newer backup of the database; the settlement then continues automatically',
@@ -73,7 +73,7 @@ const ENDS_HOLD: Readonly<Record<string, string>> = {
 /** Overrides {@link ENDS_HOLD} for kinds other than withdrawals: they have no receiver to check. */
 const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
-    'check whether the chain already has its effect: if so, `sluice settlements mark-paid <id> --reason <text>`, if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
+    'check whether the chain already has its effect: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
 };
 
 /** Overrides {@link BY_STATUS} for kinds other than withdrawals: external keys may have to sign them too. */

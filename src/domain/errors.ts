@@ -61,7 +61,7 @@ export const ERROR_KINDS = {
   NotRejectable: {
     status: 409,
     retryable: false,
-    title: 'The deposit cannot be rejected: nodes do not deny it, or it has ended',
+    title: 'The deposit cannot be rejected: no quorum denies it, or it has ended',
   },
   FeedBehind: {
     status: 409,

@@ -51,9 +51,9 @@ function reportsOneLie(
   { arrivals, payments }: ChainAmounts,
 ): boolean {
   if (kind !== 'deposit_mismatch' || details.state === 'dropped') return false;
-  const { asset, by, read, onRecord } = details;
+  const { asset, by, read, onRecord: recorded } = details;
   if (by !== undefined && !(Array.isArray(by) && by.length >= QUORUM)) return false;
-  const kept = by === undefined ? onRecord : read;
+  const kept = by === undefined ? recorded : read;
   const amounts = [
     ...arrivals,
     ...payments.map(({ signature, asset: paid, sent }) => ({ signature, asset: paid, amount: sent })),

@@ -179,7 +179,7 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.nonces.candidate(HOT, 1n);
   await ledger.nonces.unproved(HOT);
   await ledger.lostNonces.list();
-  await ledger.continuity.record();
+  await ledger.continuity.databaseId();
   await ledger.continuity.isUnbrokenSince(0);
   await ledger.cluster.get();
   await ledger.scan.cursor();

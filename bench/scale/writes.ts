@@ -97,7 +97,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await addresses.import([entry]);
   await addresses.assign(hex());
   await ledger.importAudits.noteTried([of.address]);
-  const record = await ledger.continuity.record();
+  const record = await ledger.continuity.databaseId();
   await ledger.importAudits.putOff(of.address, record);
   await ledger.importAudits.markAudited(of.address, { from: 1n, to: 2n }, record);
   await ledger.watched.addHot([randomAddress()]);
@@ -105,7 +105,10 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await alerts.keepOnly(['balance_difference'], []);
   await alerts.close('maybe_paid', of.id);
   await alerts.endSeen([1n], NOTE).catch(() => undefined);
-  await ledger.pauses.sound({ kind: 'unknown_spend', subject: of.signature, message: 'a message' }, of.id);
+  await ledger.pauses.pauseWithAlert(
+    { kind: 'unknown_spend', subject: of.signature, message: 'a message' },
+    of.id,
+  );
   await ledger.pauses.begin(NOTE);
   const { rows } = await alerts.list({ open: true, limit: 200 });
   await ledger.pauses.end({ ...NOTE, seen: rows.map(({ position }) => position) });
@@ -115,7 +118,7 @@ export async function writeOthers(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.reconciliations.commit(place, { ...page, tally });
   await ledger.reconciliations.halt(place, 'a reason');
   await ledger.reconciliations.begin();
-  await ledger.reconciliations.tell();
+  await ledger.reconciliations.updateBehindAlert();
   await deliveries.markHanded({ endpoint: 'e-1', entity: 'withdrawal/w-300', upTo: 300n });
   await deliveries.delivered({ endpoint: 'e-1', event: 'event-300' });
   await deliveries.failed({ endpoint: 'e-2', event: 'event-301' }, 'an error');
@@ -160,7 +163,7 @@ export async function writeFew(ledger: Ledger): Promise<void> {
   const { nonces, webhooks, scanPauses } = ledger;
   const { address } = await nonces.register(HOT, () => randomAddress());
   await nonces.prove(address, { nonce: hex(), slot: 1n });
-  await nonces.doubt(address, hex());
+  await nonces.markUnproved(address, hex());
   await nonces.useUp({ address, nonce: hex() });
   await nonces.adopt(
     { authority: HOT, position: 1_000_000, address: randomAddress() },

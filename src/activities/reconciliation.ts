@@ -52,7 +52,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
     reconcilePage(): Promise<ReconciledPage> {
       return withHeartbeat(async () => {
         const place = await ledger.reconciliations.begin();
-        await ledger.reconciliations.tell(kind);
+        await ledger.reconciliations.updateBehindAlert(kind);
         try {
           return await compare(place);
         } catch (error) {
@@ -60,7 +60,7 @@ export function createReconciliation(deps: ReconciliationDeps) {
           await ledger.reconciliations.halt(place, error.message);
           return { ...NOTHING_RECONCILED, complete: false, next: null };
         } finally {
-          await ledger.reconciliations.tell(kind);
+          await ledger.reconciliations.updateBehindAlert(kind);
         }
       });
     },

@@ -98,7 +98,10 @@ export async function requireDurableCommits(db: Database): Promise<void> {
  */
 function impatientSocket(longestSilenceMs: number): Socket {
   const socket = new Socket();
-  const silent = Object.assign(new Error('PostgreSQL has said nothing for long'), { code: 'ETIMEDOUT' });
+  const silent = Object.assign(
+    new Error('PostgreSQL sent nothing on this connection before the time limit'),
+    { code: 'ETIMEDOUT' },
+  );
   return socket.setTimeout(longestSilenceMs, () => socket.destroy(silent));
 }
 
@@ -121,9 +124,9 @@ export function isDatabaseAway(error: unknown): boolean {
 /** The error for one that {@link isDatabaseAway}, else null. Reads need no advice to check before a repeat. */
 export function databaseFault(error: unknown, { reads = false } = {}): DomainError | null {
   if (!isDatabaseAway(error)) return null;
-  const away = 'PostgreSQL does not answer: look at its server, and at the way to it';
-  const doubt = '. An order may have been done all the same: look before you repeat it';
-  return new DomainError('Unavailable', reads ? away : `${away}${doubt}`, {}, error);
+  const away = 'PostgreSQL does not answer: check its server and the network';
+  const unknown = '. The request may still have been executed: check its result before you repeat it';
+  return new DomainError('Unavailable', reads ? away : `${away}${unknown}`, {}, error);
 }
 
 /** True if `error` violates the unique constraint of that name. */

@@ -76,7 +76,7 @@ interface AttemptTable {
   slot: Slot | null;
   error: string | null;
   proof: ColumnType<unknown, string | null, string | null>;
-  /** Epoch of the database when the row was inserted: see `GENERATION`. */
+  /** Epoch of the database when the row was inserted: see `EPOCH`. */
   generation: Generated<number>;
   createdAt: Generated<Date>;
   /** Null while the attempt is live. */

@@ -148,7 +148,7 @@ async function migrated(databaseUrl: string): Promise<Database> {
   } catch (error) {
     await db.destroy();
     const reason = messageOf(error);
-    const message = `the database (DATABASE_URL, or that of a running dev) cannot be opened: ${reason}`;
+    const message = `the database (DATABASE_URL, or the one of a running "npm run dev") cannot be opened: ${reason}`;
     throw new DomainError('Unavailable', message, {}, error);
   }
 }

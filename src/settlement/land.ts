@@ -96,7 +96,7 @@ export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work
     const alarm = lostAlarm(remembered, error);
     // Raised once per database: after an operator resumes payments, this settlement alone stays stopped.
     const raised = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
-    if (!raised.has(remembered.id)) await ledger.pauses.sound(alarm, remembered.id);
+    if (!raised.has(remembered.id)) await ledger.pauses.pauseWithAlert(alarm, remembered.id);
     throw notYet(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
   }
 }

@@ -68,7 +68,7 @@ export class NonceLifetimes implements Lifetimes {
     const state = readNonceAccount(held.accounts[0] ?? null);
     if (state?.nonce === nonce && agreed.nonce === nonce && state.authority === hotWallet)
       return { kind: 'nonce', account: address, nonce, slot: agreed.slot };
-    await ledger.nonces.doubt(address, nonce);
+    await ledger.nonces.markUnproved(address, nonce);
     return NO_FREE_NONCE;
   }
 

@@ -111,7 +111,7 @@ export class SpendJudge {
     const judged = spends.filter(({ signature, isOverdue }) => isOverdue || !unproven.has(signature));
     for (const { signature, slot } of judged.filter((one) => unproven.has(one.signature)))
       if (!(await isInvented(chain.pool, { signature, slot })))
-        await ledger.pauses.sound(unprovedSpendAlarm(wallet, signature, slot), undefined, scope);
+        await ledger.pauses.pauseWithAlert(unprovedSpendAlarm(wallet, signature, slot), undefined, scope);
     await ledger.spends.markJudged(
       wallet,
       judged.map(({ signature }) => signature),
@@ -167,7 +167,7 @@ export class SpendJudge {
     }
     const searches = scope === EVERYTHING;
     const alarm = unknownSpendAlarm(wallet, entry.signature, entry.slot, searches ? null : []);
-    await ledger.pauses.sound(alarm, undefined, scope);
+    await ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     // Payments stop before the search for withdrawals that it may have paid. Each check repeats an unfinished
     // search.
     if (searches)
@@ -214,7 +214,7 @@ export class SpendJudge {
     const later = (await ledger.attempts.of(settlementId)).filter((attempt) => attempt.n > n);
     const others = later.flatMap((attempt) => (attempt.signature === null ? [] : [attempt.signature]));
     const alarm = landedThoughDead(settlementId, { n, signature, shownBy, others });
-    await ledger.pauses.sound(alarm, settlementId, scope);
+    await ledger.pauses.pauseWithAlert(alarm, settlementId, scope);
   }
 }
 

@@ -46,7 +46,10 @@ async function secondPrepared() {
 }
 
 async function sound(id: string): Promise<void> {
-  await use.ledger.pauses.sound({ kind: PAID_BY_DEAD, subject: id, message: 'the first has landed' }, id);
+  await use.ledger.pauses.pauseWithAlert(
+    { kind: PAID_BY_DEAD, subject: id, message: 'the first has landed' },
+    id,
+  );
   await resume(use.ledger);
 }
 

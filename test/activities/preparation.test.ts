@@ -66,7 +66,10 @@ describe('a preparation', () => {
     await attempts.settle(paid.id, 1, DEAD);
     expect((await prepared(paid, REQUESTED)).kind).toBe('prepared');
     const reason = { code: 'dead_attempt_landed', message: 'the first has landed' };
-    await pauses.sound({ kind: 'dead_attempt_landed', subject: paid.id, message: reason.message }, paid.id);
+    await pauses.pauseWithAlert(
+      { kind: 'dead_attempt_landed', subject: paid.id, message: reason.message },
+      paid.id,
+    );
     expect(await prepared(paid, REQUESTED)).toEqual({ kind: 'waiting', status: 'held', reason });
     await attempts.settle(paid.id, 2, DEAD);
     expect(await prepared(paid, REQUESTED)).toEqual({ kind: 'waiting', status: 'held', reason });

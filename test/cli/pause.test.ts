@@ -97,7 +97,7 @@ describe.each(WAYS)('by $way, an operator', ({ actor, sluice: call }) => {
 
   it('resumes only with the positions of the alerts that began a pause', async () => {
     const { pauses } = use.service.ledger;
-    await pauses.sound({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
+    await pauses.pauseWithAlert({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
     const resume = [...resumeArgs, ...reason('done')];
     const refused = await sluice(...resume);
     expect(refused).toMatchObject({ json: { ok: false, error: { code: 'AlertsUnseen' } }, code: 3 });

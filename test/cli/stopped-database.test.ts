@@ -9,8 +9,8 @@ import { standStill } from '../support/paused-postgres.ts';
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
-const SAYS = 'PostgreSQL does not answer: look at its server, and at the way to it';
-const SAYS_OF_ORDER = `${SAYS}. An order may have been done all the same: look before you repeat it`;
+const SAYS = 'PostgreSQL does not answer: check its server and the network';
+const SAYS_OF_ORDER = `${SAYS}. The request may still have been executed: check its result before you repeat it`;
 
 let postgres: LocalPostgres;
 let service: Service;

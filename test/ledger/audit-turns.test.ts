@@ -69,7 +69,7 @@ describe('audits that are due', () => {
 
   it('are begun later each time they end and are not whole, and at once where they are to begin earlier', async () => {
     const { addresses, importAudits, continuity, db } = use.ledger;
-    const record = await continuity.record();
+    const record = await continuity.databaseId();
     const [first = ''] = names;
     const isDue = async () => (await importAudits.due(100)).some(({ address: one }) => one === first);
     await importAudits.putOff(first, record);

@@ -18,7 +18,7 @@ async function shownLanded(signed: boolean): Promise<void> {
   await attempts.settle(id, 1, DEAD);
   await attempts.prepare(attempt(id, 2), PLENTY);
   if (signed) await attempts.storeSignature(id, 2, `second-${id}`);
-  await pauses.sound({ kind: 'dead_attempt_landed', subject: id, message: ALARM.message }, id);
+  await pauses.pauseWithAlert({ kind: 'dead_attempt_landed', subject: id, message: ALARM.message }, id);
   await resume(use.ledger);
 }
 
@@ -58,7 +58,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     await stands();
     for (const to of ['held', 'awaiting_funds', 'rejected'] as const)
       expect(await settlements.move(id, to, REASON)).toMatchObject({ status: 'held', reason: ALARM });
-    await pauses.sound({ kind: 'record_lost', subject: id, message: 'later' }, id);
+    await pauses.pauseWithAlert({ kind: 'record_lost', subject: id, message: 'later' }, id);
     await resume(use.ledger);
     await stands();
   });

@@ -80,7 +80,7 @@ describe('the word of an operator that it is paid', () => {
     await attempts.storeSignature(id, 1, `sig-${id}`);
     await attempts.settle(id, 1, DEAD);
     expect(await reservations.total()).toBeGreaterThan(before);
-    const message = 'paid already, says ops: the explorer shows it (said by a test)';
+    const message = 'ops ended it as paid: the explorer shows it (said by a test)';
     const ended = { status: 'cancelled', reason: { code: 'paid_already', message } };
     expect(await settlements.endAsPaid(id, OPERATOR)).toMatchObject(ended);
     expect(await reservations.total()).toBe(before);

@@ -83,7 +83,7 @@ describe('in a record that was restored', () => {
       ]),
     );
     await heal();
-    await importAudits.markAudited(ANN, { from: 40n, to: 200n }, await use.ledger.continuity.record());
+    await importAudits.markAudited(ANN, { from: 40n, to: 200n }, await use.ledger.continuity.databaseId());
     expect(await codeOf(addresses.assign('user-1'))).toBe('NoFreeAddress');
     expect((await addresses.byAddress(ANN))?.state).toBe('withheld');
   });

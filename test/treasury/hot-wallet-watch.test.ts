@@ -120,11 +120,11 @@ describe('a look at the history of the hot wallet', () => {
     const signature = await hot.spend(destination);
     const scope = 'wallet/a-fee-payer';
     const alarm = unknownSpendAlarm('a-fee-payer', signature, 1n, []);
-    await use.ledger.pauses.sound(alarm, undefined, scope);
+    await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     await look();
     expect((await use.ledger.pauses.open()).map((one) => one.scope)).toEqual([scope, 'all']);
     expect(await open()).toEqual([`maybe_paid ${id} 1`, `unknown_spend ${signature} 2`]);
-    await use.ledger.pauses.sound(alarm, undefined, scope);
+    await use.ledger.pauses.pauseWithAlert(alarm, undefined, scope);
     const { rows } = await use.ledger.alerts.list({ open: true, limit: 9 });
     expect(rows.find(({ subject }) => subject === signature)?.details).not.toHaveProperty('scope');
     await use.ledger.alerts.close('maybe_paid', id);
@@ -266,7 +266,7 @@ describe('a look at the history of the hot wallet', () => {
     const { id, destination } = await reserved();
     await givenUp(id, await hot.spend(destination), 'dead');
     const alarm = { kind: 'dead_attempt_landed', subject: id, message: 'one node alone lists it' } as const;
-    await use.ledger.pauses.sound(alarm, id);
+    await use.ledger.pauses.pauseWithAlert(alarm, id);
     await resume(use.ledger);
     expect(
       await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'no other shows it' }),

@@ -84,7 +84,7 @@ describe('a chain worker', () => {
     await query(use.stack, `update cluster set genesis_hash = '${ELSEWHERE}'`);
     const ended = await startedWorker();
     expect(ended.code).toBe(1);
-    expect(fatal(ended)).toEqual([expect.stringContaining(`this record belongs to ${ELSEWHERE}`)]);
+    expect(fatal(ended)).toEqual([expect.stringContaining(`this database belongs to ${ELSEWHERE}`)]);
     const { attempt } = await use.sluice.explain(terms.id);
     expect(attempt).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining(ELSEWHERE) });
   }, 180_000);

@@ -30,13 +30,13 @@ export async function startDueAudits({ ledger, runs }: DueAuditsDeps): Promise<n
   if (cursor === null) return 0;
   const running = await runs.runningBackfills();
   const most = IMPORTS_AT_ONCE - placesTaken(running);
-  const record = await ledger.continuity.record();
+  const databaseId = await ledger.continuity.databaseId();
   const begun: ImportAuditOrder[] = [];
   const tried: string[] = [];
   for (const row of await ledger.importAudits.due(IMPORTS_AT_ONCE)) {
     if (begun.length >= most) break;
     tried.push(row.address);
-    const order = auditOfImport(row, cursor.slot, record);
+    const order = auditOfImport(row, cursor.slot, databaseId);
     if (order !== null && !running.has(backfillWorkflowId(order))) begun.push(order);
   }
   await pLimit(STARTED_AT_ONCE).map(begun, (order) => runs.startBackfill(order));
@@ -53,9 +53,9 @@ function placesTaken(running: ReadonlyMap<string, Date>): number {
 function auditOfImport(
   { address, since, watchedAfter, importedAfter }: DepositAddressRow,
   cursor: bigint,
-  record: string,
+  databaseId: string,
 ): ImportAuditOrder | null {
   if (since === null) return null;
   const to = highest([watchedAfter ?? cursor, since, importedAfter ?? since]);
-  return { address, ...rangeOf({ from: since, to }), repair: true, cause: 'import', record };
+  return { address, ...rangeOf({ from: since, to }), repair: true, cause: 'import', record: databaseId };
 }

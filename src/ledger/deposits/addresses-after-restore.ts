@@ -29,7 +29,7 @@ export async function withholdUnassigned(trx: Transaction<Tables>): Promise<void
   await raiseAlert(trx, {
     kind: 'addresses_withheld',
     subject: WHOLE,
-    message: `the database was restored: users may have some of the unassigned deposit addresses up to position ${upTo}, so none of these is assigned any more. Import new addresses`,
+    message: `the database was restored: unassigned deposit addresses up to position ${upTo} may already belong to users, so none of them will be assigned. Import new addresses`,
     details: { upTo: upTo.toString() },
   });
 }

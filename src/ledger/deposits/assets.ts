@@ -72,6 +72,6 @@ async function listed(
     .returningAll()
     .executeTakeFirst();
   if (row !== undefined) return row;
-  const message = `${asset.asset} is on record with another program or other decimals`;
+  const message = `${asset.asset} is already listed with another program or other decimals`;
   throw new DomainError('InvalidRequest', message, { field: 'asset', asset: asset.asset });
 }

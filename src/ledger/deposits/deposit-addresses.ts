@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { violates } from '../connection.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
-import { refuseInDoubt } from '../operations/restore-detection.ts';
+import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
 import { IS_SURE } from './addresses-after-restore.ts';
@@ -69,7 +69,8 @@ export class DepositAddresses {
     const address = await this.#take(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
-    const message = 'no deposit address is free: import more, or wait for those that are audited';
+    const message =
+      'no deposit address is free: import more, or wait until the audits of imported addresses end';
     throw new DomainError('NoFreeAddress', message, { userRef });
   }
 
@@ -91,7 +92,7 @@ export class DepositAddresses {
   async #give(userRef: string, choose: Choice): Promise<string | undefined> {
     return this.#db.transaction().execute(async (trx) => {
       await refuseUnscanned(trx);
-      await refuseInDoubt(trx);
+      await refuseIfRowsMayBeLost(trx);
       const address = await choose(trx);
       if (address === undefined) return undefined;
       // Only a new statement sees commits from before the lock; later writers wait for the lock.
@@ -145,7 +146,8 @@ export class DepositAddresses {
 async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
   if (cursor !== undefined) return;
-  const message = 'the scan of blocks has not begun: what is paid to an address now would never be seen';
+  const message =
+    'the scan has not read its first block: it would miss a payment to an address now. Start the scan, then retry';
   throw new DomainError('Unavailable', message);
 }
 
@@ -232,6 +234,6 @@ async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Pr
   const other = entries.find(({ address, path }) => (known.get(address) ?? path) !== path);
   if (other === undefined) return;
   const { address, path } = other;
-  const message = `path: ${address} is on record under ${known.get(address)}, not under ${path}`;
+  const message = `path: ${address} is stored with path ${known.get(address)}, not ${path}`;
   throw new DomainError('InvalidRequest', message, { field: 'path', address });
 }

@@ -3,7 +3,7 @@ import { lowest } from '../../domain/bigint.ts';
 import type { DepositState } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { anyOfNumbers, type Database, type Locked, type Tables } from '../database.ts';
-import { DOUBT } from '../operations/restore-detection.ts';
+import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
 import { depositNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
@@ -78,9 +78,9 @@ export class DepositFeed {
    * that they keep until commit, so all events up to it are visible and later ones are higher.
    */
   async #endOfLook(after: bigint): Promise<bigint> {
-    const { last, doubt, first } = await this.#db
+    const { last, loss, first } = await this.#db
       .selectFrom('depositFeed')
-      .select(['lastSequence as last', DOUBT.as('doubt')])
+      .select(['lastSequence as last', POSSIBLE_LOSS.as('loss')])
       .select((feed) =>
         feed
           .selectFrom('depositEvent')
@@ -89,17 +89,17 @@ export class DepositFeed {
           .as('first'),
       )
       .executeTakeFirstOrThrow();
-    if (after > last) throw behind(after, last, doubt !== null);
+    if (after > last) throw behind(after, last, loss !== null);
     if (first === null) return after;
     // Sequences jump at each restore; between two jumps they are consecutive.
     return lowest([first + this.#lookedAt - 1n, last]);
   }
 }
 
-function behind(after: bigint, last: bigint, isInDoubt: boolean): DomainError {
-  const message = `after: the newest event is ${last}, so that ${after} was told by a newer record than this`;
+function behind(after: bigint, last: bigint, mayBeRestored: boolean): DomainError {
+  const message = `after: ${after} is above the newest event ${last}: the database may be older than the one that returned ${after}`;
   const context = { field: 'after', last: last.toString() };
-  return new DomainError(isInDoubt ? 'RecordInDoubt' : 'FeedBehind', message, context);
+  return new DomainError(mayBeRestored ? 'RecordInDoubt' : 'FeedBehind', message, context);
 }
 
 /**
@@ -111,10 +111,10 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
     .updateTable('depositFeed')
     .set({
       lastSequence: sql<bigint>`greatest(last_sequence, (extract(epoch from clock_timestamp()) * 1000000)::bigint)`,
-      renumberedFor: DOUBT,
+      renumberedFor: POSSIBLE_LOSS,
     })
-    .where(DOUBT, 'is not', null)
-    .where('renumberedFor', 'is distinct from', DOUBT)
+    .where(POSSIBLE_LOSS, 'is not', null)
+    .where('renumberedFor', 'is distinct from', POSSIBLE_LOSS)
     .execute();
 }
 
@@ -150,10 +150,10 @@ export async function appendEvents(
     .columns(columns)
     .expression(trx.selectFrom(givenRows('depositEvent', rows)).select(columns))
     .execute();
-  await tell(trx, rows);
+  await writeWebhookEvents(trx, rows);
 }
 
-async function tell(
+async function writeWebhookEvents(
   trx: Transaction<Tables>,
   events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {

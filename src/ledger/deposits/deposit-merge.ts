@@ -46,12 +46,12 @@ export interface Merge {
  * `known` holds every deposit with the signature of an arrival.
  */
 export function mergeArrivals(known: readonly KnownDeposit[], arrivals: readonly Arrival[]): Merge {
-  const onRecord = new Map(known.map((row) => [depositKey(row), row]));
+  const stored = new Map(known.map((row) => [depositKey(row), row]));
   const added = new Map<string, Arrival>();
   const changed = new Map<bigint, DepositChange>();
   const mismatches: Mismatch[] = [];
   for (const arrival of arrivals) {
-    const before = onRecord.get(depositKey(arrival));
+    const before = stored.get(depositKey(arrival));
     if (before === undefined) added.set(depositKey(arrival), arrival);
     else if (before.finalizedAt === null) {
       const isNews = before.state === 'dropped' || !isAlike(before, arrival);

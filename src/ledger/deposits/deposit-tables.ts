@@ -41,7 +41,7 @@ interface DepositAddressTable {
   auditAfter: Date | null;
   createdAt: Generated<Date>;
   assignedAt: Date | null;
-  /** Deposits up to this slot came before the address was the user's; null if that is no longer known. */
+  /** Deposits up to this slot arrived before the assignment to the user; null if that is no longer known. */
   assignedAfter: bigint | null;
 }
 

@@ -63,7 +63,7 @@ export async function addDeposits(
     .expression(given)
     .returning(WRITTEN)
     .execute();
-  return inOrder(added.filter(isTold));
+  return inOrder(added.filter(needsEvent));
 }
 
 /** The caller has locked the new wallets. Returns the changes that need an event. */
@@ -96,18 +96,18 @@ export async function changeDeposits(
     .returning(WRITTEN)
     .execute();
   const news = new Set(changes.filter(({ isNews }) => isNews).map(({ id }) => id));
-  return inOrder(changed.filter((one) => news.has(one.id) && isTold(one)));
+  return inOrder(changed.filter((one) => news.has(one.id) && needsEvent(one)));
 }
 
 /** Ends a pending deposit with the quorum's verdict. Undefined if it has changed since the nodes were asked. */
 export async function endDeposit(
   trx: FeedTransaction,
-  { row: { id, ...before }, verdict: { by, ...told } }: Confirmation,
+  { row: { id, ...before }, verdict: { by, ...confirmed } }: Confirmation,
 ): Promise<(WrittenDeposit & Omit<Movement, 'amount'> & Pick<BlockHeader, 'slot'>) | undefined> {
-  const state = told.reason === null ? 'final' : 'not_credited';
+  const state = confirmed.reason === null ? 'final' : 'not_credited';
   const ended = await trx
     .updateTable('deposit')
-    .set({ ...told, state, confirmedBy: by.join(', '), updatedAt: sql<Date>`now()` })
+    .set({ ...confirmed, state, confirmedBy: by.join(', '), updatedAt: sql<Date>`now()` })
     .where('id', '=', id)
     .where('wallet', '=', before.wallet)
     .where('amount', '=', before.amount)
@@ -119,13 +119,13 @@ export async function endDeposit(
   // Our own transfers, such as a first balance for an address, do not show that a user knows the address.
   if (ended.reason !== 'internal') await markUsed(trx, ended.wallet);
   if (ended.reason === 'asset_changed') await alertChangedAsset(trx, ended);
-  if (isAlike(before, told)) return ended;
+  if (isAlike(before, confirmed)) return ended;
   const { signature, account, asset } = ended;
   await raiseAlert(trx, {
     kind: 'deposit_mismatch',
     subject: signature,
-    message: `${by.join(', ')} show ${describeInflow({ ...told, asset, account })}, the scan was shown ${describeInflow({ ...before, asset, account })}`,
-    details: { account, asset, by, onRecord: before.amount.toString(), read: told.amount.toString() },
+    message: `${by.join(', ')} report ${describeInflow({ ...confirmed, asset, account })}, the node of the scan reported ${describeInflow({ ...before, asset, account })}`,
+    details: { account, asset, by, onRecord: before.amount.toString(), read: confirmed.amount.toString() },
   });
   return ended;
 }
@@ -135,14 +135,14 @@ async function alertChangedAsset(
   { asset, amount, account, signature }: Omit<Movement, 'amount'> & Pick<WrittenDeposit, 'amount'>,
 ): Promise<void> {
   const message =
-    `the mint ${asset} has other decimals or another program than when it was listed: it was closed and made again. ` +
-    `${amount} of it came to ${account} and is not credited. Set its deposits off, and ask the issuer`;
+    `the mint ${asset} has other decimals or another program than its listing: it was closed and created again. ` +
+    `${account} received ${amount} base units of it, which are not credited. Turn deposits of it off, and ask the issuer`;
   const details = { account, amount: amount.toString(), signature };
   await raiseAlert(trx, { kind: 'asset_changed', subject: asset, message, details });
 }
 
 /** A deposit that one node shows as not creditable gets its event once a quorum confirms that. */
-function isTold({ reason }: WrittenDeposit): boolean {
+function needsEvent({ reason }: WrittenDeposit): boolean {
   return reason === null;
 }
 

@@ -123,9 +123,9 @@ export class Deposits {
         .select(['signature', 'slot', 'account', 'asset'])
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
-      const onRecord = new Set(known.map(depositKey));
+      const stored = new Set(known.map(depositKey));
       const fresh = notices
-        .filter((one) => one.slot > (cursor ?? one.slot) && !onRecord.has(depositKey(one)))
+        .filter((one) => one.slot > (cursor ?? one.slot) && !stored.has(depositKey(one)))
         .map((one) => [depositKey(one), one] as const);
       const announced = [...new Map(fresh).values()];
       await holdWallets(feed, announced);
@@ -135,7 +135,7 @@ export class Deposits {
   }
 }
 
-/** Raises an alert for each of these deposits that is final and came to a user's address before its assignment. */
+/** Raises an alert for each of these deposits that is final and arrived at a user's address before its assignment. */
 async function raiseUnowned(trx: Transaction<Tables>, ids: readonly bigint[]): Promise<void> {
   const rows = await trx
     .selectFrom('deposit')
@@ -151,7 +151,7 @@ async function raiseUnowned(trx: Transaction<Tables>, ids: readonly bigint[]): P
     await raiseAlert(trx, {
       kind: 'deposit_unowned',
       subject: depositId(row),
-      message: `${amount} base units of ${asset} came to ${wallet} in slot ${slot}, before it was given to ${userRef}: it is nobody's`,
+      message: `${wallet} received ${amount} base units of ${asset} in slot ${slot}, before its assignment to ${userRef}: the deposit has no owner`,
       details: { signature, wallet, slot: `${slot}`, assignedAfter: `${assignedAfter}`, amount: `${amount}` },
     });
   }

@@ -37,7 +37,7 @@ export class Rejections {
         .execute();
       if (await wasAnnounced(trx, row)) await appendEvents(feed, [dropped]);
       const [kind, subject] = ['deposit_unconfirmed' as const, depositId(row)];
-      const message = `${actor} rejected ${row.amount} of ${row.asset} at ${row.account}, which ${deniedBy.join(', ')} deny: ${reason}`;
+      const message = `${actor} rejected the deposit of ${row.amount} of ${row.asset} at ${row.account}: ${deniedBy.join(', ')} do not have it. Reason: ${reason}`;
       await raiseAlert(trx, { kind, subject, message, details: { actor, reason, deniedBy } });
       await closeAlerts(trx, (alert) =>
         alert.and([alert('kind', '=', kind), alert('subject', '=', subject)]),
@@ -58,15 +58,15 @@ async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row
     .returning(['id', 'state', 'amount', 'reason'])
     .executeTakeFirst();
   if (dropped !== undefined) return dropped;
-  throw new DomainError('NotRejectable', 'the deposit has changed while nodes were asked: look at it again');
+  throw new DomainError('NotRejectable', 'the deposit changed while the nodes were asked: read it again');
 }
 
 async function wasAnnounced(trx: Transaction<Tables>, { id }: Rejection['row']): Promise<boolean> {
-  const told = await trx
+  const event = await trx
     .selectFrom('depositEvent')
     .select('sequence')
     .where('depositId', '=', id)
     .limit(1)
     .executeTakeFirst();
-  return told !== undefined;
+  return event !== undefined;
 }

@@ -34,7 +34,7 @@ export async function alertSeizures(
     await raiseAlert(trx, {
       kind: 'tokens_seized',
       subject: account,
-      message: `${taker} took ${amount} base units of ${asset} from ${account} of ${wallet} by ${signature}: ${wallet} did not sign it`,
+      message: `${taker} took ${amount} base units of ${asset} from ${account} of ${wallet} by transaction ${signature}, which ${wallet} did not sign`,
       details: { signature, slot: `${slot}`, wallet, asset, amount: `${amount}`, permanentDelegate },
     });
   }

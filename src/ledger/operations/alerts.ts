@@ -48,7 +48,7 @@ export class Alerts {
     return this.#db.transaction().execute((trx) => raiseAlert(trx, alarm));
   }
 
-  /** Closes the alert. Returns false if it was not open. `word`: the operator who judged it, and the reason. */
+  /** Closes the alert. Returns false if it was not open. `note`: the operator who judged it, and the reason. */
   async close(kind: AlertKind, subject: string, note?: OperatorNote): Promise<boolean> {
     return this.#db.transaction().execute(async (trx) => {
       const closed = await closeAlerts(
@@ -62,7 +62,7 @@ export class Alerts {
 
   /**
    * Closes the open alerts at these positions and returns them; their details get the operator's note as `closedBy`
-   * and `closedWhy`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
+   * and `closedReason`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
    */
   async endSeen(seen: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
     return this.#db.transaction().execute(async (trx) => {
@@ -271,6 +271,6 @@ export async function noteJudged(
 
 function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
   const named = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
-  const message = `these end with their cause, or by the order that settles it: ${named}`;
+  const message = `these alerts close with their cause, or by the command that settles it: ${named}`;
   return new DomainError('InvalidRequest', message, { field: 'seen' });
 }

@@ -40,7 +40,7 @@ export class Cluster {
   async check(genesisHash: string): Promise<void> {
     const known = await this.get();
     if (known === null || known.genesisHash === genesisHash) return;
-    const message = `the nodes belong to cluster ${genesisHash}, but this record belongs to ${known.genesisHash}: nothing is judged or composed`;
+    const message = `the nodes belong to cluster ${genesisHash}, but this database belongs to ${known.genesisHash}: no attempt is judged or composed. Configure nodes of that cluster`;
     throw new DomainError('WrongCluster', message, { nodes: genesisHash, record: known.genesisHash });
   }
 }

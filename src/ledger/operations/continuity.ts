@@ -2,7 +2,7 @@ import { sql, type Transaction, type UpdateObject } from 'kysely';
 import type { Database, Tables } from '../database.ts';
 import { withholdUnassigned } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
-import { IDENTITY, isInDoubt, LONGEST_SILENCE_SECONDS, RECORD } from './restore-detection.ts';
+import { DATABASE_ID, IDENTITY, LONGEST_SILENCE_SECONDS, mayHaveLostRows } from './restore-detection.ts';
 
 /** A possible loss by a restore. Above `quarantineHeight` every earlier attempt has landed or can never land. */
 export interface Gap {
@@ -38,7 +38,7 @@ export class Continuity {
   async pulse(): Promise<Gap | null> {
     const flushed = await this.#flushed();
     if (flushed < this.#flushedTo) {
-      // Not by an old `seen_at`: a server started before it raises no doubt, and the next pulse would end the gap.
+      // Not by an old `seen_at`: a server that started before it shows no restore, so the next pulse would end the gap.
       await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
         this.#db,
       );
@@ -49,9 +49,9 @@ export class Continuity {
     return gapOf(this.#db);
   }
 
-  /** Names this database. The name changes with a restore, and at the end of a gap. */
-  async record(): Promise<string> {
-    return (await this.#db.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow()).record;
+  /** Identifies this database. The id changes with a restore, and at the end of a gap. */
+  async databaseId(): Promise<string> {
+    return (await this.#db.selectNoFrom(DATABASE_ID.as('id')).executeTakeFirstOrThrow()).id;
   }
 
   /** True if no row since `generation` can be lost. Without a row, no judging process has prepared an attempt. */
@@ -89,9 +89,9 @@ export class Continuity {
     };
     await this.#db.transaction().execute(async (trx) => {
       await trx.selectFrom('continuity').select('one').forUpdate().executeTakeFirst();
-      const doubt = await isInDoubt(trx);
+      const mayBeLost = await mayHaveLostRows(trx);
       await renumber(trx);
-      if ((await replaceGap(trx, height, values)) && doubt) await withholdUnassigned(trx);
+      if ((await replaceGap(trx, height, values)) && mayBeLost) await withholdUnassigned(trx);
     });
   }
 }

@@ -80,8 +80,11 @@ export class Pauses {
     });
   }
 
-  /** `hold`: the settlement to hold, unless it has ended. An open alert that paused everything keeps that scope. */
-  async sound(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
+  /**
+   * Pauses the scope and raises the alert. `hold`: the settlement to hold, unless it has ended. An open alert that
+   * paused everything keeps that scope.
+   */
+  async pauseWithAlert(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
       const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
@@ -130,7 +133,7 @@ async function alertsOf(db: Database, pauses: readonly PauseRow[]): Promise<read
 function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
   const texts = unseen.map(({ position, kind, message }) => `${position} ${kind}: ${message}`);
   const positions = unseen.map(({ position }) => position.toString());
-  const message = `name the alerts that you have looked at; not named are ${texts.join('; ')}`;
+  const message = `name each open alert that you have examined; missing: ${texts.join('; ')}`;
   return new DomainError('AlertsUnseen', message, { positions });
 }
 

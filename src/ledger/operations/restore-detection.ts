@@ -17,32 +17,34 @@ export const IDENTITY = sql<string>`(select system_identifier from pg_control_sy
  * Id of the period in which a restore may have lost rows, or null. Silence is harmless if PostgreSQL ran throughout:
  * its files cannot be replaced while it runs.
  */
-export const DOUBT = sql<string | null>`(select identity || ' ' || extract(epoch from seen_at) from continuity
+export const POSSIBLE_LOSS = sql<string | null>`(
+  select identity || ' ' || extract(epoch from seen_at) from continuity
   where identity <> ${IDENTITY} or (seen_at <= now() - make_interval(secs => ${LONGEST_SILENCE_SECONDS})
     and pg_postmaster_start_time() > seen_at))`;
 
 /** Current epoch: the number of gaps that have ended. */
-export const GENERATION = sql<number>`coalesce((select generation from continuity), 0)`;
+export const EPOCH = sql<number>`coalesce((select generation from continuity), 0)`;
 
-export const RECORD = sql<string>`${IDENTITY} || '/' || ${GENERATION}`;
+/** Identifies this copy in its current epoch. */
+export const DATABASE_ID = sql<string>`${IDENTITY} || '/' || ${EPOCH}`;
 
-/** True if everything written to the database of this name is in this one; stays true until the transaction ends. */
-export async function isRecord(trx: Transaction<Tables>, name: string): Promise<boolean> {
-  if (await isInDoubt(trx)) return false;
-  const { record } = await trx.selectNoFrom(RECORD.as('record')).executeTakeFirstOrThrow();
-  return record === name;
+/** True if this database has all rows that were written under this id; stays true until the transaction ends. */
+export async function isSameDatabase(trx: Transaction<Tables>, databaseId: string): Promise<boolean> {
+  if (await mayHaveLostRows(trx)) return false;
+  const { id } = await trx.selectNoFrom(DATABASE_ID.as('id')).executeTakeFirstOrThrow();
+  return id === databaseId;
 }
 
 /** True if a restore may have lost rows; the answer is valid until the transaction ends. */
-export async function isInDoubt(trx: Transaction<Tables>): Promise<boolean> {
+export async function mayHaveLostRows(trx: Transaction<Tables>): Promise<boolean> {
   await trx.selectFrom('continuity').select('one').forShare().executeTakeFirst();
-  const { doubt } = await trx.selectNoFrom(DOUBT.as('doubt')).executeTakeFirstOrThrow();
-  return doubt !== null;
+  const { loss } = await trx.selectNoFrom(POSSIBLE_LOSS.as('loss')).executeTakeFirstOrThrow();
+  return loss !== null;
 }
 
 /** Throws RecordInDoubt if a restore may have lost assignments of addresses; valid until the transaction ends. */
-export async function refuseInDoubt(trx: Transaction<Tables>): Promise<void> {
-  if (!(await isInDoubt(trx))) return;
+export async function refuseIfRowsMayBeLost(trx: Transaction<Tables>): Promise<void> {
+  if (!(await mayHaveLostRows(trx))) return;
   const message =
     'the database may have been restored from a backup: no address is assigned until the search for lost payments ends';
   throw new DomainError('RecordInDoubt', message);

@@ -55,7 +55,7 @@ export interface PassesView {
   readonly longestUnread: readonly Selectable<Tables['unreadWallet']>[];
 }
 
-const TOLD: readonly AlertKind[] = [
+const WALLET_ALERTS: readonly AlertKind[] = [
   'balance_difference',
   'confidential_pending',
   'deposit_account_frozen',
@@ -123,7 +123,7 @@ export class Reconciliations {
         .executeTakeFirstOrThrow();
       if (moved.numUpdatedRows === 0n) return false;
       if (next === null) await endPass(trx);
-      await keepOnlyAlerts(trx, TOLD, alarms, compared);
+      await keepOnlyAlerts(trx, WALLET_ALERTS, alarms, compared);
       await trx.deleteFrom('unreadWallet').where('wallet', '=', anyOf(compared)).execute();
       await noteUnread(trx, unread);
       return true;
@@ -148,7 +148,7 @@ export class Reconciliations {
   }
 
   /** Raises or closes the alert about wallets that were not compared for too long, of one kind or of all. */
-  async tell(kind?: WatchKind): Promise<void> {
+  async updateBehindAlert(kind?: WatchKind): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
       const { now, ...progress } = await progressOf(trx, kind);
       const alarm = behindAlarm(progress, now);

@@ -7,7 +7,7 @@ import { rangeOf, type Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
 import type { BackfillTable } from '../deposits/deposit-tables.ts';
 import { raiseMissed } from '../deposits/missed.ts';
-import { isRecord, RECORD } from '../operations/restore-detection.ts';
+import { DATABASE_ID, isSameDatabase } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import { nextLook } from '../retry-after.ts';
 import type { FoundBlock } from './findings.ts';
@@ -18,8 +18,8 @@ import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 export type BackfillRow = Readonly<Selectable<BackfillTable>>;
 
-/** A try of a backfill, and the name of the database in which it began. */
-export type BackfillTry = Pick<BackfillRow, 'position'> & { readonly record: string };
+/** A try of a backfill, and the id of the database in which it began. */
+export type BackfillTry = Pick<BackfillRow, 'position'> & { readonly databaseId: string };
 
 /** Closed gaps in which a quorum of nodes returned each block are `read`; `blocks` counts blocks of all closed gaps. */
 export interface GapsRead extends Omit<RescanResult, 'found'> {
@@ -48,8 +48,8 @@ export interface BackfillSubject extends Slots {
 }
 
 /**
- * Headers are kept until a backfill has ended. A try changes only an open backfill in the database of the name
- * `record`. After a restore its number may be another one's, or its findings may be lost.
+ * Headers are kept until a backfill has ended. A try changes only an open backfill in the database with the id
+ * `databaseId`. After a restore another backfill may have its number, or its findings may be lost.
  */
 export class Backfills {
   readonly #db: Database;
@@ -72,7 +72,7 @@ export class Backfills {
       const read = await readBy(trx, run, { from, to, address, repair });
       if (read !== undefined) return read;
       assertReached(cursor, to);
-      if (address === null) await assertOnRecord(trx, from);
+      if (address === null) await assertStored(trx, from);
       return trx
         .insertInto('backfill')
         .values({ fromSlot: from, toSlot: to, address, repair, actor, reason, run })
@@ -83,7 +83,7 @@ export class Backfills {
             .doUpdateSet({ run: sql`coalesce(excluded.run, backfill.run)` }),
         )
         .returningAll()
-        .returning(RECORD.as('record'))
+        .returning(DATABASE_ID.as('databaseId'))
         .executeTakeFirstOrThrow();
     });
   }
@@ -209,11 +209,12 @@ export class Backfills {
 
   /** The backfill's row is changed last: a transaction that holds the cursor may wait for it. */
   async #change<T>(
-    { position, record }: BackfillTry,
+    { position, databaseId }: BackfillTry,
     work: (trx: Transaction<Tables>, change: (values: BackfillUpdate) => Promise<BackfillRow>) => Promise<T>,
   ): Promise<T> {
     return this.#db.transaction().execute(async (trx) => {
-      if (!(await isRecord(trx, record))) throw over('the record is another one, or may be');
+      if (!(await isSameDatabase(trx, databaseId)))
+        throw over('the database may have been restored from a backup since');
       return work(trx, async (values) => {
         const changed = await trx
           .updateTable('backfill')
@@ -243,11 +244,11 @@ export function orderOf({ fromSlot, toSlot, address, repair, actor, reason }: Ba
 type BackfillUpdate = (row: ExpressionBuilder<Tables, 'backfill'>) => UpdateObject<Tables, 'backfill'>;
 
 function over(reason: string): DomainError {
-  return new DomainError('Unavailable', `this try to read blocks again is over: ${reason}`);
+  return new DomainError('Unavailable', `this try of the backfill has ended: ${reason}`);
 }
 
 /** Slots right above the pruned ones may have no header. Blocks before the very first were never scanned. */
-async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<void> {
+async function assertStored(trx: Transaction<Tables>, from: bigint): Promise<void> {
   const { prunedTo, first } = await trx
     .selectFrom('scanCursor')
     .select([
@@ -258,8 +259,8 @@ async function assertOnRecord(trx: Transaction<Tables>, from: bigint): Promise<v
   if (prunedTo === null ? first === null || from >= first : from > prunedTo) return;
   const reason =
     prunedTo === null
-      ? 'the record begins'
-      : `the headers up to slot ${prunedTo} are no longer on record, which begins`;
+      ? 'the stored headers begin'
+      : `the headers up to slot ${prunedTo} are deleted; the stored headers begin`;
   throw new DomainError('SlotsNotRecorded', `from: ${reason} with slot ${first}`, { field: 'from' });
 }
 
@@ -273,7 +274,7 @@ async function readBy(
   const newest = await trx
     .selectFrom('backfill')
     .selectAll()
-    .select(RECORD.as('record'))
+    .select(DATABASE_ID.as('databaseId'))
     .where(isOf(subject))
     .orderBy('position', 'desc')
     .limit(1)

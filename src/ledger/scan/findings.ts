@@ -128,7 +128,8 @@ async function recordSome(feed: FeedTransaction, arrivals: readonly Arrival[]): 
 
 function alarmOf({ known, arrival }: Mismatch): Alarm {
   const { signature, slot, account, asset, state } = known;
-  const before = state === 'dropped' ? 'it was rejected' : `on record: ${describeInflow(known)}`;
+  const before =
+    state === 'dropped' ? 'an operator rejected it' : `the database has ${describeInflow(known)}`;
   return {
     kind: 'deposit_mismatch',
     subject: signature,

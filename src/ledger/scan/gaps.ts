@@ -79,8 +79,9 @@ export class Gaps {
           .selectAll()
           .where('state', '=', 'open')
           .executeTakeFirst();
-        const which = open === undefined ? 'none is open' : `${open.fromSlot} to ${open.toSlot} is`;
-        const message = `no gap is open from slot ${from} to ${to}: ${which}`;
+        const which =
+          open === undefined ? 'none is open' : `the open gap is from ${open.fromSlot} to ${open.toSlot}`;
+        const message = `no open gap is from slot ${from} to ${to}: ${which}`;
         throw new DomainError('NotFound', message, { from: from.toString(), to: to.toString() });
       }
       if (gap.state === 'closed') return cursor;

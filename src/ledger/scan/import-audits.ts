@@ -6,7 +6,7 @@ import { anyOf, type Database, type Tables } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
 import { NEWEST_FINAL } from '../deposits/deposit-row.ts';
 import { closeAlerts } from '../operations/alerts.ts';
-import { isRecord } from '../operations/restore-detection.ts';
+import { isSameDatabase } from '../operations/restore-detection.ts';
 import { nextLook } from '../retry-after.ts';
 
 const NEVER_UNREAD = { unreadSince: null, auditAfter: null } as const;
@@ -72,10 +72,10 @@ export class ImportAudits {
   }
 
   /** The audit has ended incomplete. It is retried, in growing intervals. */
-  async putOff(address: string, record: string): Promise<void> {
+  async putOff(address: string, databaseId: string): Promise<void> {
     const unreadSince = sql<Date>`coalesce(unread_since, now())`;
     await this.#db.transaction().execute(async (trx) => {
-      if (!(await isRecord(trx, record))) return;
+      if (!(await isSameDatabase(trx, databaseId))) return;
       await trx
         .updateTable('depositAddress')
         .set({ unreadSince, auditAfter: nextLook(unreadSince) })
@@ -86,9 +86,9 @@ export class ImportAudits {
   }
 
   /** The slots are audited: the address becomes free, unless it was used, or an earlier or longer audit is due. */
-  async markAudited(address: string, { from, to }: Slots, record: string): Promise<void> {
+  async markAudited(address: string, { from, to }: Slots, databaseId: string): Promise<void> {
     await this.#db.transaction().execute(async (trx) => {
-      if (!(await isRecord(trx, record))) return;
+      if (!(await isSameDatabase(trx, databaseId))) return;
       await trx
         .updateTable('depositAddress')
         .set({ auditDue: false, state: insteadOf('auditing', 'free'), ...NEVER_UNREAD })

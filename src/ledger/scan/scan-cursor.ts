@@ -30,8 +30,8 @@ export function assertReached(cursor: Cursor | null, to: bigint): void {
   if (cursor !== null && to <= cursor.slot) return;
   const message =
     cursor === null
-      ? 'to: no block is read yet'
-      : `to: blocks are read up to slot ${cursor.slot} only: it must not be above that`;
+      ? 'to: the scan has not read a block yet'
+      : `to: must be at most ${cursor.slot}, the last slot that the scan has read`;
   throw new DomainError('SlotsNotRecorded', message, { field: 'to' });
 }
 

@@ -184,12 +184,16 @@ async function namedBlocks(
     const context = { slot: slot.toString() };
     if (cursor === null || slot > cursor.slot)
       throw new DomainError('InvalidRequest', `block ${slot} is above the cursor`, context);
-    const onRecord = recorded.get(slot);
-    const blockhash = onRecord?.blockhash ?? header.blockhash;
-    if (onRecord?.isSkipped === true || (header.blockhash ?? blockhash) !== blockhash)
-      throw new DomainError('NodeFault', `block ${slot} is not the one that is on record`, context);
+    const stored = recorded.get(slot);
+    const blockhash = stored?.blockhash ?? header.blockhash;
+    if (stored?.isSkipped === true || (header.blockhash ?? blockhash) !== blockhash)
+      throw new DomainError(
+        'NodeFault',
+        `the node returned block ${slot} with another hash than the stored header`,
+        context,
+      );
     // The stored time is a quorum's.
-    const time = typeof onRecord?.blockhash === 'string' ? onRecord.time : header.time;
+    const time = typeof stored?.blockhash === 'string' ? stored.time : header.time;
     return { header: { ...header, blockhash, time }, finding };
   });
 }

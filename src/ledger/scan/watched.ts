@@ -69,7 +69,7 @@ export class Watched {
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
     if (!(await isKnown(this.#db, version))) {
-      const message = `the watch set is at version ${newest} on record, which knows of no version ${version}: it must be read anew`;
+      const message = `the watch set in the database is at version ${newest} and never had version ${version}: load the whole set again`;
       throw new DomainError('Unavailable', message, { version: newest.toString() });
     }
     return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
@@ -80,8 +80,8 @@ export class Watched {
   }
 
   /**
-   * Runs `work` while no wallet is added. PostgreSQL ends a hold that takes too long, so a commit compares versions
-   * all the same.
+   * Runs `work` while no wallet is added. PostgreSQL ends a hold that takes too long, so a commit still
+   * compares versions.
    */
   async hold<T>(work: () => Promise<T>): Promise<T> {
     return this.#db.transaction().execute(async (trx) => {
@@ -146,7 +146,7 @@ async function refuseOtherKind(
     .where('kind', '<>', kind)
     .executeTakeFirst();
   if (other === undefined) return;
-  const message = `${other.address} is watched as a ${other.kind} wallet: it cannot be a ${kind} wallet, too`;
+  const message = `${other.address} is watched as a ${other.kind} wallet: it cannot be a ${kind} wallet`;
   throw new DomainError('InvalidRequest', message, { address: other.address, kind: other.kind });
 }
 

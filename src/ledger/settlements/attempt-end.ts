@@ -28,7 +28,7 @@ export async function afterSettlement(
   if (settled.nonceAccount !== null) await returnNonce(trx, settled.nonceAccount, id);
   const isStopped = isPaidByDead(settlement);
   if (settled.state !== 'dead' && settled.slot === null)
-    throw illegal(settled, 'end in a block without its slot');
+    throw illegal(settled, 'end in a block whose slot is missing');
   if (settled.state === 'landed') {
     if (!isStopped) await enterStatus(trx, kinds, id, 'finalized');
     await landReservations(trx, id, settled.slot ?? 0n);
@@ -63,7 +63,7 @@ async function prepareAgain(
   { settlementId: id, n }: AttemptRow,
   reason: StatusReason | null,
 ): Promise<void> {
-  const cause = reason?.message ?? 'the chain gives no reason';
+  const cause = reason?.message ?? 'the chain reports no error';
   const failures = await failuresOf(trx, id);
   if (!keepsFailing(failures)) {
     await enterStatus(trx, kinds, id, 'preparing', attemptFailed(n, cause));

@@ -69,15 +69,11 @@ export async function readAttempt(db: Database, settlementId: string, n: number)
 
 export function illegal(row: AttemptRow, wish: string): DomainError {
   const { settlementId, n, state } = row;
-  return new DomainError(
-    'IllegalTransition',
-    `attempt ${settlementId}/${n} is ${state} and may not ${wish}`,
-    {
-      settlementId,
-      n,
-      state,
-    },
-  );
+  return new DomainError('IllegalTransition', `attempt ${settlementId}/${n} is ${state} and cannot ${wish}`, {
+    settlementId,
+    n,
+    state,
+  });
 }
 
 /** Throws IllegalTransition unless all earlier attempts are proved never to pay, and `n` is the next number. */
@@ -89,6 +85,6 @@ export function refuseAnother(
   const open = earlier.find(({ state }) => MAY_HAVE_PAID.includes(state));
   if (open === undefined && n === earlier.length + 1 && mayFollow(status, 'preparing')) return;
   const reason = open === undefined ? `it is ${status}` : `attempt ${open.n} is ${open.state}`;
-  const message = `attempt ${n} of ${id} may not be prepared: ${reason}`;
+  const message = `attempt ${n} of ${id} cannot be prepared: ${reason}`;
   throw new DomainError('IllegalTransition', message, { settlementId: id, n, status });
 }

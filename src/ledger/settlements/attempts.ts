@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
 import { violates } from '../connection.ts';
 import { type Database, type Tables, toJson } from '../database.ts';
-import { GENERATION } from '../operations/restore-detection.ts';
+import { EPOCH } from '../operations/restore-detection.ts';
 import { afterSettlement } from './attempt-end.ts';
 import {
   type AttemptOutcome,
@@ -100,9 +100,9 @@ export class Attempts {
       const row = await readAttempt(trx, settlementId, n);
       const place = signer === undefined ? 0 : row.signers.indexOf(signer);
       const stored = row.signatures[place];
-      if (stored === undefined) throw illegal(row, `be signed by ${signer}, who is not among its signers`);
+      if (stored === undefined) throw illegal(row, `be signed by ${signer}, which is none of its signers`);
       if (stored !== null || (row.state === 'prepared' && isPaidByDead(settlement))) return row;
-      if (row.state !== 'prepared') throw illegal(row, 'take a signature');
+      if (row.state !== 'prepared') throw illegal(row, 'be signed');
       const next = row.signatures.with(place, signature);
       const { row: signed, tookMs } = await signIn(trx, this.#kinds, settlement, row, next);
       if (signed.state === 'signed') this.signings.add(signed.kind, performance.now(), tookMs);
@@ -143,7 +143,7 @@ export class Attempts {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
       if (outcome.signature !== undefined && row.signature !== outcome.signature)
-        throw illegal(row, `end as ${outcome.signature ?? 'an unsigned one'} did`);
+        throw illegal(row, `be settled with the outcome of ${outcome.signature ?? 'an unsigned attempt'}`);
       if (row.state === outcome.state) return row;
       const stored = await trx
         .updateTable('attempt')
@@ -245,7 +245,7 @@ async function prepareIn(
       kind: settlement.kind,
       signatures,
       state: isSigned ? 'signed' : 'prepared',
-      generation: GENERATION,
+      generation: EPOCH,
     })
     .returningAll()
     .executeTakeFirstOrThrow();

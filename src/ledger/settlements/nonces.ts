@@ -102,7 +102,7 @@ export class Nonces {
   }
 
   /** The chain shows another nonce for a free account. No attempt carries the stored one: any new value will do. */
-  async doubt(address: string, nonce: string): Promise<void> {
+  async markUnproved(address: string, nonce: string): Promise<void> {
     await updateOf(this.#db, address)
       .set({ state: 'unproved', nonce: null, slot: null })
       .where('state', '=', 'free')

@@ -156,7 +156,7 @@ export async function enterStatus(
     .returning(['before.oldStatus', 'before.oldCode'])
     .executeTakeFirst();
   if (entered === undefined) {
-    const message = `settlement ${id} may not become ${to} from where it is`;
+    const message = `settlement ${id} cannot change to ${to} from its present status`;
     throw new DomainError('IllegalTransition', message, { id, to });
   }
   const { oldStatus, oldCode, ...stored } = entered;
@@ -173,7 +173,7 @@ const TAKEN_BACK = 'confirmed_taken_back';
 /** What happened to a settlement that is no longer confirmed, for the alert. */
 const NOW: Readonly<Partial<Record<SettlementStatus, string>>> = {
   sending: 'its bytes are sent again',
-  failed: 'it has failed on another fork',
+  failed: 'it failed on another fork',
   dead: 'it is proved dead',
 };
 
@@ -186,6 +186,6 @@ async function alertTakenBack(
     await closeAlerts(trx, (row) => row.and([row('kind', '=', TAKEN_BACK), row('subject', '=', subject)]));
   const now = NOW[status];
   if (!wasConfirmed || now === undefined) return;
-  const message = `a fork has taken back ${subject}, which was confirmed, and may have been served; ${now}`;
+  const message = `a fork reverted ${subject} after it was confirmed, and its purchase may have been served; ${now}`;
   await raiseAlert(trx, { kind: TAKEN_BACK, subject, message });
 }

@@ -27,7 +27,7 @@ import {
   type SettlementRow,
   toSettlementRow,
 } from './settlement-row.ts';
-import { doubtOf } from './stops.ts';
+import { possiblePaymentOf } from './stops.ts';
 
 export type { SettlementRow } from './settlement-row.ts';
 
@@ -114,10 +114,10 @@ export class Settlements {
       const row = await lockSettlement(trx, id);
       if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
       if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, MAY_HAVE_PAID))) {
-        const message = `settlement ${id} may not become ${to}: an attempt has paid it or may land`;
+        const message = `settlement ${id} cannot change to ${to}: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id, to });
       }
-      if (UNPAID_ENDS.includes(to)) await refuseInDoubt(trx, id);
+      if (UNPAID_ENDS.includes(to)) await refuseIfMaybePaid(trx, id);
       const moved = await enterStatus(trx, this.#kinds, id, to, reason);
       if (to === 'awaiting_confirmation' || isTerminal(to)) await releaseReservations(trx, id);
       return moved;
@@ -144,15 +144,15 @@ export class Settlements {
   }
 
   /**
-   * Ends a needless settlement: its effect exists without it. No customer is told about a payment, so a restore need
-   * not be ruled out. One that a dead attempt has paid stays as it is. Throws IllegalTransition.
+   * Ends a needless settlement: its effect exists without it. Customers get no notice of it, so a restore need not
+   * be ruled out. A settlement that a dead attempt has paid stays as it is. Throws IllegalTransition.
    */
   async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
     return this.#db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' || isPaidByDead(row)) return row;
       if (await hasAttempt(trx, id, MAY_HAVE_PAID)) {
-        const message = `settlement ${id} may not be dropped: an attempt has paid it or may land`;
+        const message = `settlement ${id} cannot be dropped: an attempt has paid it or may land`;
         throw new DomainError('IllegalTransition', message, { id });
       }
       return endUnpaid(trx, this.#kinds, id, reason);
@@ -170,7 +170,7 @@ export class Settlements {
       if (row.status === 'cancelled') return row;
       if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
         throw notCancellable(row);
-      await refuseInDoubt(trx, id);
+      await refuseIfMaybePaid(trx, id);
       return endUnpaid(trx, this.#kinds, id, reason);
     });
   }
@@ -185,9 +185,10 @@ export class Settlements {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
       const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
-      const doubt = await doubtOf(trx, id);
-      if (!ends || doubt === null || (await hasAttempt(trx, id, MAY_HAVE_PAID))) throw notEndable(row, doubt);
-      const message = `paid already, says ${actor}: ${reason} (${doubt.message})`;
+      const payment = await possiblePaymentOf(trx, id);
+      if (!ends || payment === null || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
+        throw notEndable(row, payment);
+      const message = `${actor} ended it as paid: ${reason} (${payment.message})`;
       return endUnpaid(trx, this.#kinds, id, { code: PAID_ALREADY, message });
     });
   }
@@ -214,17 +215,19 @@ async function endUnpaid(
 }
 
 /** A withdrawal must not be reported as unpaid while an attempt that a restore has lost may have paid it. */
-async function refuseInDoubt(trx: Transaction<Tables>, id: string): Promise<void> {
-  const doubt = await doubtOf(trx, id);
-  if (doubt === null) return;
-  const message = `${id} may not end without a payment now: ${doubt.message}`;
-  throw new DomainError('RecordInDoubt', message, { id, reason: doubt.code });
+async function refuseIfMaybePaid(trx: Transaction<Tables>, id: string): Promise<void> {
+  const payment = await possiblePaymentOf(trx, id);
+  if (payment === null) return;
+  const message = `settlement ${id} cannot end unpaid now: ${payment.message}`;
+  throw new DomainError('RecordInDoubt', message, { id, reason: payment.code });
 }
 
-function notEndable(row: SettlementRow, doubt: StatusReason | null): DomainError {
+function notEndable(row: SettlementRow, payment: StatusReason | null): DomainError {
   const { kind, subjectId: id, status } = row;
   const reason =
-    doubt === null ? 'nothing says that it may be paid without being on record' : `it is ${status}`;
+    payment === null
+      ? 'no alert and no gap suggests a payment that is missing from the database'
+      : `it is ${status}`;
   const message = `${kind} ${id} cannot be ended as paid: ${reason}`;
   return new DomainError('NotCancellable', message, { id, status });
 }

@@ -29,7 +29,10 @@ export async function stopOf(
  * Why this settlement may not end unpaid: an attempt that is missing from the database may have paid it or may land.
  * Null if there can be none. Valid as long as {@link stopOf}.
  */
-export async function doubtOf(trx: Transaction<Tables>, settlementId: string): Promise<StatusReason | null> {
+export async function possiblePaymentOf(
+  trx: Transaction<Tables>,
+  settlementId: string,
+): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
   const suspicion = await suspicionOf(trx, settlementId, ['maybe_paid']);
   if (suspicion !== null) return suspicion;

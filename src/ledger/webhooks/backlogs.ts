@@ -73,7 +73,7 @@ export async function raiseLateAlerts(db: Database): Promise<void> {
 }
 
 function alarmOf({ endpoint, url, since, waiting, dead, lastError }: BacklogRow) {
-  const reason = lastError ?? 'no try has failed: they wait for one another, or no worker runs';
+  const reason = lastError ?? 'no try has failed: the events wait behind each other, or no worker runs';
   const oldest = since?.toISOString();
   // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
   const message = `${waiting} events wait for the webhook ${endpoint} at ${new URL(url).host}, the oldest since ${oldest}: ${reason}`;

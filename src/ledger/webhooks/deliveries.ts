@@ -54,10 +54,10 @@ export class Deliveries {
       .selectFrom('webhookDelivery')
       .select(['endpoint', 'entity', 'sequence'])
       .where('state', '=', 'waiting');
-    const untold = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(HANDED_AT_ONCE);
+    const unhanded = waiting.where('handedAt', 'is', null).orderBy('sequence').limit(HANDED_AT_ONCE);
     const lost = waiting.where('handedAt', '<', LOST_AFTER).orderBy('handedAt').limit(HANDED_AT_ONCE);
     const lines = new Map<string, Unhanded>();
-    for (const { endpoint, entity, sequence } of [...(await lost.execute()), ...(await untold.execute())]) {
+    for (const { endpoint, entity, sequence } of [...(await lost.execute()), ...(await unhanded.execute())]) {
       const name = JSON.stringify([endpoint, entity]);
       const upTo = lines.get(name)?.upTo ?? sequence;
       lines.set(name, { endpoint, entity, upTo: sequence > upTo ? sequence : upTo });
@@ -144,7 +144,7 @@ export class Deliveries {
         .returning(['entity', 'lastError'])
         .executeTakeFirst();
       if (dead === undefined) return;
-      const reason = dead.lastError ?? 'no try came to an end';
+      const reason = dead.lastError ?? 'no try has ended';
       const message = `an event about ${dead.entity} was not delivered: ${reason}`;
       const details = { event: key.event };
       await raiseAlert(trx, { kind: 'webhook_dead_letter', subject: key.endpoint, message, details });

@@ -5,7 +5,7 @@ import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/se
 import { fingerprint, termsConflict } from '../../domain/terms.ts';
 import { isWithdrawalStatus, type WithdrawalStatus, type WithdrawalTerms } from '../../domain/withdrawal.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
-import { GENERATION } from '../operations/restore-detection.ts';
+import { EPOCH } from '../operations/restore-detection.ts';
 import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import { LIVE } from '../settlements/attempt-row.ts';
 import { lockSettlement, type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
@@ -175,7 +175,7 @@ export class Withdrawals {
               .where((of) =>
                 of.or([
                   of('attempt.state', '=', 'landed'),
-                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', GENERATION)]),
+                  of.and([of('attempt.state', 'in', LIVE), of('attempt.generation', '=', EPOCH)]),
                 ]),
               ),
           ),
@@ -223,7 +223,7 @@ export function toWithdrawalRow(
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });
   if (!isWithdrawalStatus(status))
-    throw new Error(`a withdrawal is composed anew: ${id} cannot be ${status}`);
+    throw new Error(`withdrawal ${id} is ${status}, which is no status of a withdrawal`);
   const terms = { id, asset, amount, destination, acceptEmptyWallet, memo, fingerprint };
   return { ...terms, confirmedByCustomer, amountReceived, status, reason, createdAt, updatedAt };
 }

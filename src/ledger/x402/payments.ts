@@ -42,7 +42,7 @@ export class Payments {
     if (known !== undefined) return { kind: 'known', payment: known };
     const other = await this.#openOf(input);
     if (other !== undefined) return { kind: 'busy', payment: other };
-    const message = 'another payment for this request has ended this moment: send yours again';
+    const message = 'another payment for this request ended just now: send the request again';
     throw new DomainError('Unavailable', message);
   }
 

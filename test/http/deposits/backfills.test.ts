@@ -115,8 +115,8 @@ test('what came of each backfill is listed, newest first, page by page', async (
 });
 
 test.each([
-  ['100', '106', 'to', 'to: blocks are read up to slot 105 only: it must not be above that'],
-  ['99', '100', 'from', 'from: the record begins with slot 100'],
+  ['100', '106', 'to', 'to: must be at most 105, the last slot that the scan has read'],
+  ['99', '100', 'from', 'from: the stored headers begin with slot 100'],
 ])(
   'a backfill of what is not on record is refused, not shortened: %s to %s',
   async (from, to, field, detail) => {

@@ -102,7 +102,7 @@ test('a gap is shown, and closed by name and reason, once it is exactly the open
     to: '104',
     reason: 'archive has none',
   });
-  const detail = 'no gap is open from slot 101 to 104: 101 to 105 is';
+  const detail = 'no open gap is from slot 101 to 104: the open gap is from 101 to 105';
   expect(wrong).toMatchObject({ status: 404, body: { code: 'NotFound', detail } });
   const closing = { from: '105', to: '101', reason: 'archive has none' };
   const closed = await call('POST', '/v1/scan/close-gap', closing);

@@ -109,7 +109,7 @@ describe('the operations routes', () => {
 
   it('resume only with the alerts that were looked at', async () => {
     const alarm = { kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' } as const;
-    await service.ledger.pauses.sound(alarm);
+    await service.ledger.pauses.pauseWithAlert(alarm);
     const refused = await call('POST', '/v1/resume', { reason: 'done' });
     expect([refused.statusCode, refused.json().code]).toEqual([409, 'AlertsUnseen']);
     expect(refused.json().detail).toContain('whose is it?');

@@ -26,7 +26,7 @@ it('tells that few addresses are left, whatever used them up, until there are en
   await use.ledger.importAudits.markAudited(
     BEN,
     { from: 40n, to: 200n },
-    await use.ledger.continuity.record(),
+    await use.ledger.continuity.databaseId(),
   );
   expect(await toldBy(pool)).toEqual([]);
 });

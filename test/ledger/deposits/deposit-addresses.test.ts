@@ -179,7 +179,7 @@ describe('a deposit address', () => {
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 40n, to: 200n },
-      await use.ledger.continuity.record(),
+      await use.ledger.continuity.databaseId(),
     );
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     expect(await use.ledger.importAudits.due(10)).toEqual([]);
@@ -194,7 +194,7 @@ describe('a deposit address', () => {
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 30n, to: 200n },
-      await use.ledger.continuity.record(),
+      await use.ledger.continuity.databaseId(),
     );
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
     await confirmAll(use.ledger);
@@ -208,13 +208,13 @@ describe('a deposit address', () => {
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 40n, to: 200n },
-      await use.ledger.continuity.record(),
+      await use.ledger.continuity.databaseId(),
     );
     expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n, state: 'auditing' }]);
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 30n, to: 200n },
-      await use.ledger.continuity.record(),
+      await use.ledger.continuity.databaseId(),
     );
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
@@ -233,9 +233,9 @@ describe('a deposit address', () => {
       [ANN, 'assigned', 40n],
       [BEN, 'used', 40n],
     ]);
-    await importAudits.markAudited(ANN, { from: 40n, to: 200n }, await use.ledger.continuity.record());
+    await importAudits.markAudited(ANN, { from: 40n, to: 200n }, await use.ledger.continuity.databaseId());
     expect(await due()).toEqual([[BEN, 'used', 40n]]);
-    await importAudits.markAudited(BEN, { from: 40n, to: 200n }, await use.ledger.continuity.record());
+    await importAudits.markAudited(BEN, { from: 40n, to: 200n }, await use.ledger.continuity.databaseId());
     await addresses.import(entries, 50n);
     expect(await due()).toEqual([]);
     expect(await addresses.byUser('user-1')).toMatchObject({ address: ANN, state: 'assigned' });
@@ -249,7 +249,7 @@ describe('a deposit address', () => {
     await use.ledger.importAudits.markAudited(
       ANN,
       { from: 40n, to: 200n },
-      await use.ledger.continuity.record(),
+      await use.ledger.continuity.databaseId(),
     );
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });

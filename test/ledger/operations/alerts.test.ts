@@ -91,7 +91,7 @@ describe('a withdrawal under suspicion', () => {
     'of %s is never prepared again, resumed or not',
     async (kind) => {
       const id = await reserved(use.ledger);
-      await use.ledger.pauses.sound({ kind, subject: id, message: 'look' }, id);
+      await use.ledger.pauses.pauseWithAlert({ kind, subject: id, message: 'look' }, id);
       expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'held', reason: { code: kind } });
       await resume(use.ledger);
       expect(await preparation(use.ledger, id)).toBe('stopped');

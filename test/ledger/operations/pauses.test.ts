@@ -71,8 +71,8 @@ describe('a pause', () => {
   it('of an alarm is apart from an operator’s; a resume ends both and closes the alert', async () => {
     const subject = newId('sig');
     await use.ledger.pauses.begin(NOTE);
-    await use.ledger.pauses.sound({ ...ALARM, subject });
-    await use.ledger.pauses.sound({ ...ALARM, subject });
+    await use.ledger.pauses.pauseWithAlert({ ...ALARM, subject });
+    await use.ledger.pauses.pauseWithAlert({ ...ALARM, subject });
     const open = await use.ledger.pauses.open();
     expect(open.map(({ cause, actor }) => [cause, actor])).toEqual([
       ['operator', 'ops'],
@@ -91,9 +91,9 @@ describe('a resume', () => {
     const { pauses, alerts } = use.ledger;
     const [first, second] = [newId('sig'), newId('sig')];
     await pauses.begin(NOTE);
-    await pauses.sound({ ...ALARM, subject: first });
+    await pauses.pauseWithAlert({ ...ALARM, subject: first });
     const seen = (await alerts.list({ open: true, limit: 200 })).rows.map(({ position }) => position);
-    await pauses.sound({ ...ALARM, subject: second, message: 'came while people looked' });
+    await pauses.pauseWithAlert({ ...ALARM, subject: second, message: 'came while people looked' });
     await expect(pauses.end({ ...NOTE, seen })).rejects.toMatchObject({
       code: 'AlertsUnseen',
       message: expect.stringMatching(/not named are \d+ unknown_spend: came while people looked$/),
@@ -180,7 +180,7 @@ describe('a pause of a scope', () => {
 
   it('of one wallet stops what that wallet is to sign, with an alarm that the resume of all others leaves', async () => {
     const scope = 'wallet/fee-payer' as const;
-    await use.ledger.pauses.sound({ ...ALARM, subject: newId('sig') }, undefined, scope);
+    await use.ledger.pauses.pauseWithAlert({ ...ALARM, subject: newId('sig') }, undefined, scope);
     const id = await reserved(use.ledger);
     const signers = ['fee-payer', 'hot'];
     expect(await stopped(id, { signers })).toBe('stopped');

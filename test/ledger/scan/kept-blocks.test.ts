@@ -56,7 +56,7 @@ it('none goes that links the rescan of a closed gap, or that an address with a p
   await use.ledger.importAudits.markAudited(
     address('past'),
     { from: 104n, to: 200n },
-    await use.ledger.continuity.record(),
+    await use.ledger.continuity.databaseId(),
   );
   await use.ledger.backfills.end(rescan, { blocks: 0, unread: [], read: [] });
   expect(await prune()).toBe(105n);
@@ -89,7 +89,7 @@ it('none goes that is just read again; what is gone cannot be', async () => {
   await use.ledger.backfills.end(begun, { blocks: 0, unread: [], read: [] });
   expect(await prune()).toBe(115n);
   await expect(use.ledger.backfills.begin({ ...range, ...OPS })).rejects.toThrow(
-    'from: the headers up to slot 114 are no longer on record, which begins with slot 115',
+    'from: the headers up to slot 114 are deleted; the stored headers begin with slot 115',
   );
   await use.ledger.backfills.begin({ from: 115n, to: 120n, ...OPS });
 });

@@ -172,7 +172,7 @@ describe('of an alert is told', () => {
     for (let again = 0; again < 2; again += 1) await alerts.close('node_lagging', 'a');
     await alerts.keepOnly(['node_lagging'], [alarm]);
     await alerts.keepOnly(['node_lagging'], []);
-    await pauses.sound({ kind: 'unknown_spend', subject: 's', message: 'whose is it?' });
+    await pauses.pauseWithAlert({ kind: 'unknown_spend', subject: 's', message: 'whose is it?' });
     await resume(use.ledger);
     const events = await heard(id);
     const told = events.map(({ type, data }) => [type, data.subject]);

@@ -73,7 +73,7 @@ async function judged(
     signal,
     answersAt,
     maySend: sendingOf(deps, row, n, reporter),
-    onOutlook: async (outlook) => {
+    onProgress: async (outlook) => {
       const report = reportOf(n, outlook);
       const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
       if (!noted) return;
@@ -86,7 +86,7 @@ async function judged(
   const outcome = await paid.during(settlementId, watch);
   const word = await verdictOnMessage(deps, attempt, outcome);
   if (word.doubt !== null) {
-    await hooks.onOutlook({ status: 'held', reason: word.doubt });
+    await hooks.onProgress({ status: 'held', reason: word.doubt });
     return null;
   }
   await alert(null);

@@ -73,7 +73,7 @@ async function judged(
     signal,
     answersAt,
     maySend: sendingOf(deps, row, n, reporter),
-    onOutlook: async (outlook) => {
+    onProgress: async (outlook) => {
       const report = reportOf(n, outlook);
       const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
       if (!noted) return;
@@ -86,7 +86,7 @@ async function judged(
   const outcome = await paid.during(settlementId, watch);
   const message = await verdictOnMessage(deps, attempt, outcome);
   if (message.unproved !== null) {
-    await hooks.onOutlook({ status: 'held', reason: message.unproved });
+    await hooks.onProgress({ status: 'held', reason: message.unproved });
     return null;
   }
   await alert(null);

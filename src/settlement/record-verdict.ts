@@ -73,8 +73,8 @@ async function judged(
     signal,
     answersAt,
     maySend: sendingOf(deps, row, n, reporter),
-    onProgress: async (outlook) => {
-      const report = reportOf(n, outlook);
+    onProgress: async (progress) => {
+      const report = reportOf(n, progress);
       const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
       if (!noted) return;
       reporter.show(report);

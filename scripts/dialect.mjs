@@ -39,6 +39,7 @@ const LAWFUL = [
   /\bburyRefused\b/g,
   /\bgoesOn\b/g,
   /\bonRecord: /g,
+  /\bwitnesses:/g,
   /'nobody'/g,
 ];
 

@@ -6,22 +6,22 @@ import { type SettlementStatus, type StatusReason, WITHDRAWAL } from './settleme
 export const WAITS_FOR: Readonly<Record<SettlementStatus, string>> = {
   requested: 'a worker to check the destination and compose the transaction',
   awaiting_confirmation: 'the customer: `confirmDestination` or `cancelWithdrawal`',
-  awaiting_funds: 'the hot wallet to be funded; it goes on by itself',
+  awaiting_funds: 'SOL or tokens in the hot wallet; the withdrawal then continues automatically',
   preparing: 'the signer',
-  sending: 'a block that carries the transaction; the same bytes are sent again until then',
+  sending: 'a block that contains the transaction; a worker sends the same bytes again until then',
   confirmed: 'finality',
-  held: 'what its reason names; nothing is signed until then',
-  finalized: 'nothing: paid, for ever',
-  rejected: 'nothing: it was not paid and never will be',
-  cancelled: 'nothing: it was not paid and never will be',
-  failed: 'nothing: the transaction failed on chain and paid nothing',
+  held: 'the end of the cause in `reason`; nothing is signed until then',
+  finalized: 'nothing: it is paid, and this is final',
+  rejected: 'nothing: it is not paid, and no transaction can pay it',
+  cancelled: 'nothing: it is not paid, and no transaction can pay it',
+  failed: 'nothing: its transaction failed on chain and paid nothing',
   dead: 'nothing: its transaction is proved dead and paid nothing',
 };
 
 /** Overrides {@link WAITS_FOR} for other kinds of settlement: they have no customer, and may not pay. */
 const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
-  awaiting_funds: 'its wallet to be funded; it goes on by itself',
-  preparing: 'the signatures that are missing',
+  awaiting_funds: 'SOL or tokens in its wallet; the settlement then continues automatically',
+  preparing: 'the missing signatures',
   finalized: 'nothing: its transaction is finalized',
   rejected: 'nothing: it has ended, and none of its transactions landed',
   cancelled: 'nothing: it has ended, and none of its transactions landed',
@@ -31,62 +31,69 @@ const OTHERS_WAIT_FOR: Readonly<Partial<Record<SettlementStatus, string>>> = {
 
 /** What a settlement of this kind waits for, as text for operators. `code` is its reason code. */
 export function waitsFor(kind: string, status: SettlementStatus, code: string | null = null): string {
-  if (status === 'preparing' && code === ATTEMPT_FAILED) return 'the next attempt, which follows by itself';
+  if (status === 'preparing' && code === ATTEMPT_FAILED)
+    return 'the next attempt, which a worker composes automatically';
   return (kind === WITHDRAWAL ? undefined : OTHERS_WAIT_FOR[status]) ?? WAITS_FOR[status];
 }
 
 /** How each reason to hold a settlement ends, by reason code. No order can force a signature past a hold. */
 const ENDS_HOLD: Readonly<Record<string, string>> = {
-  evidence_missing: 'mend the nodes that are named, or add one; it goes on by itself when they tell',
-  cannot_prepare: 'mend what the reason names; it goes on by itself',
+  evidence_missing:
+    'repair the nodes that `reason` names, or add one; the settlement continues automatically once they answer',
+  cannot_prepare: 'fix the cause in `reason`; the settlement then continues automatically',
   paused:
-    '`sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows it, and the alerts that began it',
-  record_restored: 'wait: it goes on by itself once the gap in the record is looked over',
+    '`sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows the pause and the alerts that caused it',
+  record_restored:
+    'wait: the settlement continues automatically once every earlier attempt has landed or expired',
   fee_above_bound: 'raise `SLUICE_MAX_FEE_LAMPORTS` of the chain workers and of the signer',
   no_free_nonce:
-    'wait for an account to be proved free, or make more with `sluice nonces create --count <count>`',
-  hot_account_frozen: 'have the issuer thaw the token account of the hot wallet; it goes on by itself',
-  mint_paused: 'wait for the issuer to resume the mint; it goes on by itself',
-  default_frozen: 'the customer opens a token account and has the issuer thaw it; it goes on by itself',
-  account_frozen: 'the customer has the issuer thaw the token account; it goes on by itself',
+    'wait until a nonce account is proved free, or create more with `sluice nonces create --count <count>`',
+  hot_account_frozen:
+    'ask the issuer to thaw the token account of the hot wallet; the withdrawal then continues automatically',
+  mint_paused: 'wait until the issuer resumes the mint; the withdrawal then continues automatically',
+  default_frozen:
+    'the customer opens a token account and asks the issuer to thaw it; the withdrawal then continues automatically',
+  account_frozen:
+    'the customer asks the issuer to thaw the token account; the withdrawal then continues automatically',
   confidential_only:
-    'the customer enables non-confidential transfers of the token account; it goes on by itself',
+    'the customer enables non-confidential transfers of the token account; the withdrawal then continues automatically',
   mint_changed:
-    'find out why the mint is another one; the withdrawal goes on if the mint matches its listing again, else cancel it',
+    'find out why the mint differs from its listing; the withdrawal continues once both match again; otherwise cancel it',
   signing_refused:
-    'find out why the signer refused; the same request tries again, and a new attempt follows once this one is proved dead',
+    'find out why the signer refused; a worker repeats the request, and composes a new attempt once this one is proved dead',
   maybe_paid:
-    'look whether the receiver has its money: then `sluice settlements mark-paid <id> --reason <text>`, else `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
+    'check whether the receiver is paid: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
   payment_keeps_failing:
-    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing --subject <id> --reason <text>`: more attempts follow; else cancel it',
-  record_lost: 'restore a newer record; it then goes on by itself',
+    'find out why its attempts fail on chain, then `sluice alerts close --kind payment_keeps_failing --subject <id> --reason <text>` to allow more attempts; or cancel it',
+  record_lost: 'restore a newer backup of the database; the settlement then continues automatically',
   dead_attempt_landed:
-    'look whether its dead attempt has landed: then `sluice settlements mark-paid <id> --reason <text>` ends it as paid, else `sluice alerts close --kind dead_attempt_landed --subject <id> --reason <text>` lets it be paid; `sluice settlements resume` ends the pause',
+    'check whether its dead attempt has landed: if so, `sluice settlements mark-paid <id> --reason <text>` ends it as paid; if not, `sluice alerts close --kind dead_attempt_landed --subject <id> --reason <text>` allows its payment; `sluice settlements resume` ends the pause',
 };
 
 /** Overrides {@link ENDS_HOLD} for kinds other than withdrawals: they have no receiver to check. */
 const ENDS_HOLD_OF_OTHERS: Readonly<Record<string, string>> = {
   maybe_paid:
-    'look on the chain whether it is done already: then `sluice settlements mark-paid <id> --reason <text>`, else `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
+    'check whether the chain already has its effect: if so, `sluice settlements mark-paid <id> --reason <text>`; if not, `sluice alerts close --kind maybe_paid --subject <id> --reason <text>`',
 };
 
 /** Overrides {@link BY_STATUS} for kinds other than withdrawals: external keys may have to sign them too. */
 const BY_STATUS_OF_OTHERS: Readonly<Partial<Record<SettlementStatus, string>>> = {
-  awaiting_funds: 'fund the wallet that its reason names; it goes on by itself',
+  awaiting_funds: 'fund the wallet that `reason` names; the settlement then continues automatically',
   preparing:
-    'the signer signs with our keys, and the holder of any other key sends its signature by the update `giveSignature`; if our signatures are missing for long, start a signer on task queue `sluice-signer`',
+    'the signer signs with its keys; the holder of any other key sends its signature by the update `giveSignature`; if signatures of the signer stay missing, start a signer on task queue `sluice-signer`',
 };
 
 const BY_STATUS: Readonly<Record<SettlementStatus, string>> = {
-  requested: 'a worker composes the transaction; where that takes long, start one on task queue `sluice`',
+  requested:
+    'a worker composes the transaction; if the state does not change, start a worker on task queue `sluice`',
   awaiting_confirmation:
-    '`sluice withdrawals confirm <id>` pays the wallet as it is, `sluice withdrawals cancel <id>` ends it',
-  awaiting_funds: 'fund the hot wallet; it goes on by itself',
+    '`sluice withdrawals confirm <id>` pays the wallet as it is; `sluice withdrawals cancel <id>` ends the withdrawal',
+  awaiting_funds: 'fund the hot wallet; the withdrawal then continues automatically',
   preparing:
-    'the signer signs, and a worker sends; where that takes long, start a signer on task queue `sluice-signer`, or one more chain worker',
-  sending: 'wait: the same bytes are sent again until a block carries them or they are proved dead',
+    'the signer signs, and a worker sends; if the state does not change, start a signer on task queue `sluice-signer` or a chain worker',
+  sending: 'wait: a worker sends the same bytes again until a block contains them or they are proved dead',
   confirmed: 'wait for finality',
-  held: 'mend what the reason names; it goes on by itself',
+  held: 'fix the cause in `reason`; the settlement then continues automatically',
   finalized: 'nothing: it has ended',
   rejected: 'nothing: it has ended',
   cancelled: 'nothing: it has ended',
@@ -104,11 +111,11 @@ export function nextStep(
     case 'landed':
       return 'nothing: a worker records that it has landed';
     case 'failed':
-      return 'nothing: a worker records that it has failed on chain; the next attempt follows if the cause can pass';
+      return 'nothing: a worker records that it has failed on chain, and composes the next attempt if the cause can pass';
     case 'dead':
       return kind === WITHDRAWAL
         ? 'nothing: a worker records the proof and composes the next attempt'
-        : 'nothing: a worker records the proof; the next attempt follows if its kind allows one';
+        : 'nothing: a worker records the proof, and composes the next attempt if its kind allows one';
     case 'alive':
       return BY_STATUS[status === 'confirmed' ? 'confirmed' : 'sending'];
     case 'unknown':
@@ -122,7 +129,8 @@ export function nextStep(
 
 function stepOf(kind: string, status: SettlementStatus, code: string): string {
   const isOther = kind !== WITHDRAWAL;
-  if (status === 'preparing' && code === ATTEMPT_FAILED) return 'wait: the next attempt follows by itself';
+  if (status === 'preparing' && code === ATTEMPT_FAILED)
+    return 'wait: a worker composes the next attempt automatically';
   if (status !== 'held') return (isOther ? BY_STATUS_OF_OTHERS[status] : undefined) ?? BY_STATUS[status];
   return (isOther ? ENDS_HOLD_OF_OTHERS[code] : undefined) ?? ENDS_HOLD[code] ?? BY_STATUS.held;
 }

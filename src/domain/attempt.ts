@@ -89,7 +89,7 @@ export interface Coverage {
   readonly last: AgreedBlock;
   readonly containsSignature: boolean;
   /** At least this many nodes return each of these blocks with the same transactions. */
-  readonly witnesses: number;
+  readonly minAgreeingNodes: number;
 }
 
 /**

@@ -25,7 +25,7 @@ export interface OperatorAuditOrder extends ScanRange {
 }
 
 /** Why an empty listing does not prove that there was no deposit. */
-export const UNSHOWN = 'no quorum of nodes has shown the blocks of these slots: add nodes that have them';
+export const UNSHOWN = 'no quorum of nodes returned the blocks of these slots: add nodes that have them';
 
 const IMPORTS_SINCE = 'since ';
 
@@ -85,11 +85,13 @@ export function differencesBetween(
   const [before, now] = [amountsOf(recordBefore), amountsOf(recordNow)];
   const all = new Map([...recordBefore, ...chain].map((one) => [depositKey(one), one]));
   return [...all].flatMap(([key, { signature, slot, account, asset }]) => {
-    const [onChain, onRecord] = [shown.get(key) ?? null, before.get(key) ?? null];
-    if (onChain === onRecord) return [];
-    const [chainSays, recordSaid] = [onChain?.toString() ?? null, onRecord?.toString() ?? null];
+    const [onChain, recorded] = [shown.get(key) ?? null, before.get(key) ?? null];
+    if (onChain === recorded) return [];
+    const [chainAmount, recordedAmount] = [onChain?.toString() ?? null, recorded?.toString() ?? null];
     const repaired = (now.get(key) ?? null) === onChain;
-    return [{ signature, slot: `${slot}`, account, asset, chain: chainSays, record: recordSaid, repaired }];
+    return [
+      { signature, slot: `${slot}`, account, asset, chain: chainAmount, record: recordedAmount, repaired },
+    ];
   });
 }
 
@@ -106,13 +108,13 @@ export function differenceAlarm({
   record,
   repaired,
 }: AuditDifference): Alarm {
-  const done = repaired ? 'the record is right now' : 'the record stays as it is';
+  const done = repaired ? 'the audit corrected the database' : 'the database is unchanged';
   const about = { subject: signature, details: { account, asset, slot, chain, record } };
   if (record === null) {
-    const message = `${chain} of ${asset} came to ${account} in slot ${slot}, and was not on record: ${done}`;
+    const message = `${account} received ${chain} of ${asset} in slot ${slot}, and the database has no such deposit: ${done}`;
     return { kind: 'deposit_missed', message, ...about };
   }
-  const shown = chain === null ? 'no such arrival' : `${chain} of it`;
-  const message = `${record} of ${asset} at ${account} in slot ${slot} is on record, and nodes show ${shown}: ${done}`;
+  const shown = chain === null ? 'no such arrival' : `${chain}`;
+  const message = `the database has ${record} of ${asset} for ${account} in slot ${slot}, and the nodes show ${shown}: ${done}`;
   return { kind: 'deposit_mismatch', message, ...about };
 }

@@ -45,8 +45,8 @@ export function untouchedToken<Mint extends Pick<AssetTerms, 'asset' | 'program'
 }
 
 /** Whether deposits of an asset are on, by its stored terms. Default: on for SOL, off for a mint that is not listed. */
-export function takesDeposits(asset: string, onRecord: Pick<AssetTerms, 'depositsOn'> | undefined): boolean {
-  return onRecord?.depositsOn ?? asset === SOL;
+export function takesDeposits(asset: string, recorded: Pick<AssetTerms, 'depositsOn'> | undefined): boolean {
+  return recorded?.depositsOn ?? asset === SOL;
 }
 
 /** Applies the change. Throws AssetRejected, which names the field, for terms that the chain does not permit. */

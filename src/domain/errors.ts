@@ -1,4 +1,4 @@
-/** How an error appears at every border: HTTP status, whether a retry can help, and a sentence for people. */
+/** How an error appears at every border: HTTP status, whether a retry can help, and a title for people. */
 interface ErrorKind {
   readonly status: number;
   readonly retryable: boolean;
@@ -12,24 +12,28 @@ interface ErrorKind {
 export const ERROR_KINDS = {
   InvalidRequest: { status: 400, retryable: false, title: 'The request is not valid' },
   Unauthorized: { status: 401, retryable: false, title: 'The API key is missing or wrong' },
-  NotFound: { status: 404, retryable: false, title: 'There is no such resource' },
-  MethodNotAllowed: { status: 405, retryable: false, title: 'The path does not have this method' },
-  TermsConflict: { status: 409, retryable: false, title: 'The id is taken by a withdrawal with other terms' },
+  NotFound: { status: 404, retryable: false, title: 'The resource does not exist' },
+  MethodNotAllowed: { status: 405, retryable: false, title: 'The path does not support this method' },
+  TermsConflict: {
+    status: 409,
+    retryable: false,
+    title: 'Another withdrawal with different terms has this id',
+  },
   NotCancellable: { status: 409, retryable: false, title: 'The withdrawal can no longer be cancelled' },
   RecordInDoubt: {
     status: 503,
     retryable: true,
-    title: 'The record may not know all that was done: what cannot be taken back waits',
+    title: 'The database may lack transactions since a restore: irreversible steps wait',
   },
   AlertsUnseen: {
     status: 409,
     retryable: false,
-    title: 'An alert that paused the payments was not looked at',
+    title: 'The resume does not name every open alert that holds a pause',
   },
   NotAwaitingConfirmation: {
     status: 409,
     retryable: false,
-    title: 'The withdrawal does not wait for a confirmation',
+    title: 'The withdrawal is not waiting for a confirmation',
   },
   ForeignWorkflowId: {
     status: 409,
@@ -39,36 +43,44 @@ export const ERROR_KINDS = {
   DestinationRejected: { status: 409, retryable: false, title: 'The destination cannot be paid' },
   AssetRejected: { status: 409, retryable: false, title: 'The asset cannot be used' },
   AmountRejected: { status: 409, retryable: false, title: 'The amount cannot be withdrawn' },
-  ScanPaused: { status: 503, retryable: true, title: 'The scan of blocks is paused' },
-  ManifestRejected: { status: 409, retryable: false, title: 'The manifest of addresses cannot be trusted' },
+  ScanPaused: { status: 503, retryable: true, title: 'The block scan is paused' },
+  ManifestRejected: { status: 409, retryable: false, title: 'The address manifest is not trusted' },
   SigningRefused: {
     status: 500,
     retryable: false,
-    title: 'The signer refused a message that is not the transfer asked for',
+    title: 'The signer refused a message that differs from the requested transfer',
   },
-  FeeAboveBound: { status: 503, retryable: true, title: 'The fee is above what one payment may cost' },
-  IllegalTransition: { status: 500, retryable: false, title: 'The state machine forbids this step' },
-  MessageTaken: { status: 500, retryable: true, title: 'Another attempt already has this exact message' },
+  FeeAboveBound: { status: 503, retryable: true, title: 'The fee exceeds the limit for one payment' },
+  IllegalTransition: {
+    status: 500,
+    retryable: false,
+    title: 'The state machine does not allow this transition',
+  },
+  MessageTaken: { status: 500, retryable: true, title: 'Another attempt has the same message' },
   SlotsNotRecorded: { status: 409, retryable: false, title: 'The database does not hold all of these slots' },
   NotRejectable: {
     status: 409,
     retryable: false,
-    title: 'The deposit may be true, or has ended: it is not rejected',
+    title: 'The deposit cannot be rejected: no quorum denies it, or it has ended',
   },
   FeedBehind: {
     status: 409,
     retryable: false,
-    title: 'The feed has not come so far: the record is older than what was read of it',
+    title: 'The feed has not reached this position: the database is older than the events already read',
   },
-  NoFreeAddress: { status: 409, retryable: false, title: 'No deposit address is free: import more' },
-  NodeFault: { status: 502, retryable: true, title: 'A Solana node answered with a fault' },
-  NoHealthyNode: { status: 503, retryable: true, title: 'No Solana node can answer' },
+  NoFreeAddress: {
+    status: 409,
+    retryable: false,
+    title: 'No deposit address is free: import more addresses',
+  },
+  NodeFault: { status: 502, retryable: true, title: 'A Solana node returned an invalid answer' },
+  NoHealthyNode: { status: 503, retryable: true, title: 'No healthy Solana node is available' },
   WrongCluster: {
     status: 503,
     retryable: true,
-    title: 'The Solana nodes belong to another cluster than the record',
+    title: 'The Solana nodes and the database belong to different clusters',
   },
-  Unavailable: { status: 503, retryable: true, title: 'A service that Sluice needs cannot be reached' },
+  Unavailable: { status: 503, retryable: true, title: 'A service that Sluice requires is not reachable' },
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof ERROR_KINDS;

@@ -138,7 +138,7 @@ export function behindAlarm(
 ): Alarm | null {
   const lacks: string[] = [];
   if (now.getTime() - comparedSince.getTime() > LONGEST_UNCOMPARED_MS) {
-    const where = after === null ? 'no wallet' : `only wallets up to ${after}`;
+    const where = after === null ? 'no wallet was' : `only wallets up to ${after} were`;
     lacks.push(`${where} compared since the round that began at ${comparedSince.toISOString()}`);
   }
   if (longest !== null && now.getTime() - longest.since.getTime() > LONGEST_UNREAD_MS) {
@@ -146,7 +146,7 @@ export function behindAlarm(
     lacks.push(`${unread} wallets cannot be compared, ${wallet} since ${since.toISOString()}: ${reason}`);
   }
   if (lacks.length === 0) return null;
-  const message = `balances are not held against the record: ${lacks.join('; ')}`;
+  const message = `balances are not compared with the database: ${lacks.join('; ')}`;
   const details = { comparedSince: comparedSince.toISOString(), unread, wallet: longest?.wallet ?? null };
   return { kind: 'reconciliation_behind', subject: WHOLE, message, details };
 }

@@ -44,11 +44,11 @@ export function fingerprint(terms: WithdrawalTerms): string {
 
 /** The error for `sent` if its id is taken by `stored`. Names each differing term with both values. */
 export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): DomainError {
-  const [onRecord, asked] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
-  const differing = asked.filter(([field, value]) => onRecord.get(field) !== value);
+  const [recorded, asked] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
+  const differing = asked.filter(([field, value]) => recorded.get(field) !== value);
   const sentences = differing.map(
     ([field, value]) =>
-      `${field} is ${JSON.stringify(onRecord.get(field))} on record, ${JSON.stringify(value)} was sent`,
+      `${field} is recorded as ${JSON.stringify(recorded.get(field))}, the request has ${JSON.stringify(value)}`,
   );
   return new DomainError('TermsConflict', `the id ${sent.id} is taken: ${sentences.join('; ')}`, {
     id: sent.id,

@@ -63,13 +63,18 @@ interface DeliveryTarget {
 }
 
 /** Display text of a delivery. Shows only the host: a URL may contain the receiver's only secret. */
-export function deliveredText(told: DeliveryTarget): string {
-  return `${wayOf(told)}: delivered`;
+export function deliveredText(delivery: DeliveryTarget): string {
+  return `${wayOf(delivery)}: delivered`;
 }
 
-export function givenUpText(told: DeliveryTarget, endpoint: string, tries: number, reason: string): string {
+export function givenUpText(
+  delivery: DeliveryTarget,
+  endpoint: string,
+  tries: number,
+  reason: string,
+): string {
   const count = tries === 0 ? 'untried' : `after ${tries} ${tries === 1 ? 'try' : 'tries'}`;
-  return `**${wayOf(told)}: given up** ${count}: ${reason}; \`sluice webhooks replay ${endpoint}\` tries it again`;
+  return `**${wayOf(delivery)}: given up** ${count}: ${reason}; \`sluice webhooks replay ${endpoint}\` retries it`;
 }
 
 function wayOf({ type, url }: DeliveryTarget): string {

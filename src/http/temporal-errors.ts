@@ -18,7 +18,7 @@ export function temporalFault(error: unknown): DomainError | null {
 }
 
 /**
- * Error handler for starting a stored request that begins by itself once Temporal answers. Throws Unavailable, so
+ * Error handler for starting a stored request, which a worker starts once Temporal answers. Throws Unavailable, so
  * that callers do not treat it as refused. `hint` ends the sentence.
  */
 export function refuseAsRecorded(what: string, hint = ''): (error: unknown) => never {

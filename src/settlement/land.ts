@@ -95,8 +95,8 @@ export async function unlessLost<T>(ledger: Ledger, remembered: SignedStep, work
     if (!isDomainError(error, 'NotFound') || error.context['settlementId'] !== remembered.id) throw error;
     const alarm = lostAlarm(remembered, error);
     // Raised once per database: after an operator resumes payments, this settlement alone stays stopped.
-    const told = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
-    if (!told.has(remembered.id)) await ledger.pauses.pauseWithAlert(alarm, remembered.id);
+    const raised = await ledger.alerts.everRaised(alarm.kind, [remembered.id]);
+    if (!raised.has(remembered.id)) await ledger.pauses.pauseWithAlert(alarm, remembered.id);
     throw notYet(alarm.kind, alarm.message, TIMEOUTS.operatorLookMs);
   }
 }
@@ -105,7 +105,7 @@ function lostAlarm({ id, n, signature }: SignedStep, { message }: DomainError): 
   return {
     kind: 'record_lost',
     subject: id,
-    message: `its workflow has signed attempt ${n} as ${signature}, but ${message}: the record was restored from before it`,
+    message: `the workflow has signed attempt ${n} as ${signature}, but ${message}: the database was restored from an older backup`,
     details: { n, signature },
   };
 }
@@ -217,7 +217,7 @@ export class LandingReporter {
       await client.workflow.getHandle(workflowId, runId).signal(LANDING_REPORT, this.#report);
       this.#runShows = shown;
     } catch (error) {
-      log.warn('the run was not told how its wait for a landing looks', { error });
+      log.warn('the signal about the progress of a landing did not reach the run', { error });
     }
   }
 }

@@ -137,8 +137,8 @@ class Turn {
       const dropped = await settlements.drop(id, reason);
       return { kind: 'ended', status: dropped.status, reason: dropped.reason };
     }
-    const moved = await settlements.move(id, kind, reason).catch(doubtful);
-    if ('doubt' in moved) return this.#turnAway({ kind: 'held', reason: moved.doubt }, n, after);
+    const moved = await settlements.move(id, kind, reason).catch(unlessRestored);
+    if ('hold' in moved) return this.#turnAway({ kind: 'held', reason: moved.hold }, n, after);
     // The confirmation may have arrived between the check and the move, and is not sent again.
     if (kind === 'awaiting_confirmation' && (await this.#kind.isConfirmed?.(moved)) === true)
       return this.#begin(n, after);
@@ -182,9 +182,9 @@ function tooDear(error: unknown): Refusal {
 }
 
 /** Why the settlement cannot be rejected yet: an attempt lost in a database restore may have paid it. */
-function doubtful(error: unknown): { readonly doubt: StatusReason } {
+function unlessRestored(error: unknown): { readonly hold: StatusReason } {
   if (!isDomainError(error, 'RecordInDoubt')) throw error;
-  return { doubt: { code: String(error.context['reason']), message: error.message } };
+  return { hold: { code: String(error.context['reason']), message: error.message } };
 }
 
 /** `awaiting_confirmation` is never a retry: the run itself waits for the customer. */

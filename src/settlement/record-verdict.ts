@@ -73,8 +73,8 @@ async function judged(
     signal,
     answersAt,
     maySend: sendingOf(deps, row, n, reporter),
-    onOutlook: async (outlook) => {
-      const report = reportOf(n, outlook);
+    onProgress: async (progress) => {
+      const report = reportOf(n, progress);
       const noted = await ledger.settlements.note(settlementId, report.status, report.reason);
       if (!noted) return;
       reporter.show(report);
@@ -84,13 +84,13 @@ async function judged(
   const watched = { ...attemptOfRow(attempt, signature), raw: bytesOf(attempt) };
   const watch = () => watcher.watch(watched, hooks, start);
   const outcome = await paid.during(settlementId, watch);
-  const word = await verdictOnMessage(deps, attempt, outcome);
-  if (word.doubt !== null) {
-    await hooks.onOutlook({ status: 'held', reason: word.doubt });
+  const message = await verdictOnMessage(deps, attempt, outcome);
+  if (message.unproved !== null) {
+    await hooks.onProgress({ status: 'held', reason: message.unproved });
     return null;
   }
   await alert(null);
-  return { ...outcome, ofMessage: word.proof };
+  return { ...outcome, ofMessage: message.proof };
 }
 
 /** Returns whether the bytes may be sent now. They may not while a dead attempt has paid the settlement. */
@@ -130,7 +130,7 @@ async function verdictOnMessage(
   attempt: AttemptRow,
   { verdict, evidence }: LandingOutcome,
 ): Promise<MessageVerdict> {
-  if (verdict.kind !== 'dead') return { doubt: null, proof: null };
+  if (verdict.kind !== 'dead') return { unproved: null, proof: null };
   await confirmOneCluster(ledger, chain.pool);
   return sameMessage.judge(attempt, evidence);
 }
@@ -203,7 +203,7 @@ function failedOutcome(
 }
 
 export function failureOf({ message }: AttemptRow, error: string | null): StatusReason {
-  const text = describeFailure(recordedError(error ?? 'no error is on record'), base64.decode(message));
+  const text = describeFailure(recordedError(error ?? 'no error is recorded'), base64.decode(message));
   return { code: 'failed_on_chain', message: text };
 }
 
@@ -238,7 +238,7 @@ export async function confirmOneCluster(
 /** Milliseconds for which all watches of this process share one query. Equals the interval of resending. */
 const SHARED_MS = 2_000;
 
-/** Tells the watches of this process if a dead attempt has paid their settlement. */
+/** Reports to the watches of this process whether a dead attempt has paid their settlement. */
 class PaidMeanwhile {
   readonly #record: Pick<Settlements, 'paidByDead'>;
   readonly #watched = new Map<symbol, string>();

@@ -43,8 +43,8 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
     // A run completes only after its end is stored. If the row has no end now, a restore has lost it.
     if (end === 'completed') {
       if (isTerminal((await ledger.settlements.get(id)).status)) return;
-      const told = await ledger.alerts.everRaised('maybe_paid', [id]);
-      if (!told.has(id)) await ledger.alerts.raise(endedAlarm(id));
+      const raised = await ledger.alerts.everRaised('maybe_paid', [id]);
+      if (!raised.has(id)) await ledger.alerts.raise(endedAlarm(id));
     }
     if (terms === undefined) await runs.startSettlement(settlement, ledger.settlements.answersAt(kind));
     else await runs.start(terms);
@@ -86,12 +86,12 @@ export function createOrphans({ ledger, runs, kinds }: OrphansDeps) {
 }
 
 function failedAlarm(subject: string): Alarm {
-  const message = 'its workflow failed and was started again: see the error of the failed run';
+  const message = 'the workflow failed, and Sluice started it again: see the error of the failed run';
   return { kind: 'workflow_failed', subject, message };
 }
 
 function endedAlarm(id: string): Alarm {
   const message =
-    'its workflow has come to an end that the record does not know: end it as paid, or close this alert to have it paid';
+    'its workflow has completed, but the database has no end for it: mark it as paid, or close this alert to allow its payment';
   return { kind: 'maybe_paid', subject: id, message };
 }

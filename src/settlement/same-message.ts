@@ -10,15 +10,15 @@ import { examineUnsigned, unsignedCache } from '../solana/proof/investigate-unsi
 /** Proof that a message landed under no signature, and when the nodes were asked. */
 export type MessageProof = (Evidence | NonceEvidence) & InvestigationTimes;
 
-/** `doubt`: why another signature may have landed, or null. `proof`: set if a proof was needed. */
+/** `unproved`: why another signature may have landed, or null. `proof`: set if a proof was needed. */
 export type MessageVerdict =
-  | { readonly doubt: string }
-  | { readonly doubt: null; readonly proof: MessageProof | null };
+  | { readonly unproved: string }
+  | { readonly unproved: null; readonly proof: MessageProof | null };
 
 const PROOFS_AT_ONCE = 4;
 /** Limit on queued proofs. Settlements beyond it stay held and try again later. */
 const MOST_WAITING = 64;
-const SURE: MessageVerdict = { doubt: null, proof: null };
+const SURE: MessageVerdict = { unproved: null, proof: null };
 
 /**
  * Checks whether an attempt landed under another signature than the stored one. A randomized signer returns a
@@ -46,7 +46,7 @@ export class SameMessage {
     const cause = isWhole ? SIGNED_TWICE : RESTORED;
     if (this.#proofs.pendingCount >= MOST_WAITING)
       return {
-        doubt: `${cause}, and ${MOST_WAITING} other proofs of that wait: it is looked at again later`,
+        unproved: `${cause}, and ${MOST_WAITING} other proofs are queued: Sluice tries again later`,
       };
     return this.#proofs(() => this.#byBlocks(attempt, cause));
   }
@@ -54,17 +54,20 @@ export class SameMessage {
   async #byUse({ messageHash }: AttemptRow, signature: string): Promise<MessageVerdict> {
     const parties = await partiesOf(this.#chain.pool, signature, verifySignature);
     if (parties === null)
-      return { doubt: `no node shows the bytes of ${signature}, which used up its nonce` };
-    return parties.messageHash === messageHash ? { doubt: `its message has landed as ${signature}` } : SURE;
+      return { unproved: `no node returns the transaction ${signature}, which used its nonce` };
+    return parties.messageHash === messageHash
+      ? { unproved: `its message has landed as ${signature}` }
+      : SURE;
   }
 
   async #byBlocks(row: AttemptRow, cause: string): Promise<MessageVerdict> {
-    const doubt = `${cause}, and nothing proves yet that its message has not landed under another signature`;
+    const unproved = `${cause}, and no proof shows yet that its message has not landed under another signature`;
     const found = await examineUnsigned(this.#chain, row, this.#cache, verifySignature);
-    if (found?.verdict.kind === 'dead') return { doubt: null, proof: { ...found.times, ...found.evidence } };
-    return { doubt: found?.obstacle ? `${doubt}: ${found.obstacle}` : doubt };
+    if (found?.verdict.kind === 'dead')
+      return { unproved: null, proof: { ...found.times, ...found.evidence } };
+    return { unproved: found?.obstacle ? `${unproved}: ${found.obstacle}` : unproved };
   }
 }
 
-const RESTORED = 'the record was restored since';
-const SIGNED_TWICE = 'whoever made its message may have signed it twice';
+const RESTORED = 'the database was restored from a backup since then';
+const SIGNED_TWICE = 'the caller that composed its message may have signed it twice';

@@ -16,7 +16,7 @@ export async function signedAttempt(
 ): Promise<AttemptRow> {
   const stored = await ledger.attempts.get(id, n);
   if (stored.signature !== null && stored.signature !== signature && !isSigned(stored, signature))
-    throw new DomainError('NotFound', `attempt ${id}/${n} on record is ${stored.signature}`, {
+    throw new DomainError('NotFound', `the database has ${stored.signature} as attempt ${id}/${n}`, {
       settlementId: id,
       n,
     });

@@ -207,7 +207,7 @@ export class Chain {
   async #agreedValue(what: string, ask: (node: SolanaNode) => Promise<bigint>): Promise<bigint> {
     const agreed = await this.pool.agreed(ask, (one, other) => one === other);
     if (agreed !== null) return agreed.answer;
-    throw new DomainError('NoHealthyNode', `no quorum of nodes tells alike ${what}`);
+    throw new DomainError('NoHealthyNode', `no quorum of nodes returns the same ${what}`);
   }
 }
 

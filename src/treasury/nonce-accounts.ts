@@ -114,7 +114,7 @@ async function agreedNonce({ pool }: Chain, address: string): Promise<AgreedNonc
 }
 
 function noQuorum(address: string): DomainError {
-  return new DomainError('NoHealthyNode', `too few nodes agree on what the nonce account ${address} holds`);
+  return new DomainError('NoHealthyNode', `too few nodes agree on the state of nonce account ${address}`);
 }
 
 async function compose(

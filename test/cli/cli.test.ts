@@ -129,7 +129,7 @@ test('withdrawals explain says what comes next; get shows the proof of a dead at
     sluice(['withdrawals', 'explain', id, '-o', 'json']),
   ]);
   expect(blind).toMatchObject({ code: 0, stderr: '' });
-  expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that carries the transaction`);
+  expect(blind.stdout).toContain(`${id}  sending\n  waits for  a block that contains the transaction`);
   expect(blind.stdout).toContain('  attempt 1  signed  sig\n    verdict  unknown: this API knows no nodes');
   expect(lastWord(blindJson)).toMatchObject({ id, attempt: { verdict: 'unknown', evidence: null } });
 
@@ -147,7 +147,7 @@ test('withdrawals explain says what comes next; get shows the proof of a dead at
   expect(status.stdout).toContain(`             proof: ${proof.join('; ')}\n`);
   expect(status.stdout).toContain(`             under any other signature: ${proof.join('; ')}\n`);
   expect(explained.stdout).toContain(
-    '  reason     paused: a test (paused)\n  next       `sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows it, and the alerts that began it\n',
+    '  reason     paused: a test (paused)\n  next       `sluice settlements resume --reason <text>` ends the pause; `sluice alerts list` shows the pause and the alerts that caused it\n',
   );
   expect(explained.stdout).toContain('  attempt 1  dead  sig\n    verdict  dead\n    blockhash ');
   expect(explained.stdout).toMatch(/^ {4}last height 1150; finalized heights: \S+ \d+, \S+ \d+$/m);
@@ -174,7 +174,7 @@ test('settlements list and explain show settlements of every kind', async () => 
   expect(lastWord(json)).toMatchObject({ settlements: [{ id, kind: NONCE_CREATE, subject: 'CliNonce' }] });
   expect(none.stdout).toBe('no settlements found\n');
   expect(explained).toMatchObject({ code: 0, stderr: '' });
-  expect(explained.stdout).toContain(`${id}  sending\n  waits for  a block that carries the transaction`);
+  expect(explained.stdout).toContain(`${id}  sending\n  waits for  a block that contains the transaction`);
   expect(explained.stdout).toContain(`\n  alert ${position}  maybe_paid  look\n`);
   expect(explained.stdout).toContain('\n  attempt 1  signed  nonce-sig\n    verdict  unknown');
 });

@@ -55,7 +55,7 @@ export function coverage(
     readonly first?: Partial<AgreedBlock>;
     readonly last?: Partial<AgreedBlock>;
     readonly containsSignature?: boolean;
-    readonly witnesses?: number;
+    readonly minAgreeingNodes?: number;
     readonly sequence?: number;
   } = {},
 ): SequencedCoverage {
@@ -64,7 +64,7 @@ export function coverage(
     first: agreed(first),
     last: agreed({ ...END, ...last }),
     containsSignature: false,
-    witnesses: 2,
+    minAgreeingNodes: 2,
     sequence: 20,
     ...rest,
   };
@@ -160,7 +160,7 @@ const anyCoverage: fc.Arbitrary<SequencedCoverage> = fc.record({
     agreeingNodes: fc.array(node, { maxLength: 4 }),
   }),
   containsSignature: mostly(false, true),
-  witnesses: mostly(2, 1),
+  minAgreeingNodes: mostly(2, 1),
   sequence,
 });
 

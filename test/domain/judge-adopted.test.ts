@@ -41,7 +41,7 @@ describe('an adopted attempt is dead', () => {
         expect(blocks?.first).toMatchObject({ blockhash: 'hash-1000', height: changed.origin?.height });
         expect(blocks?.last.height).toBeGreaterThan(1200n);
         expect(blocks?.containsSignature).toBe(false);
-        expect(blocks?.witnesses).toBeGreaterThanOrEqual(changed.quorum);
+        expect(blocks?.minAgreeingNodes).toBeGreaterThanOrEqual(changed.quorum);
       }),
       RUNS,
     );

@@ -162,7 +162,7 @@ describe('an attempt is dead', () => {
       { coverage: coverage({ first: { blockhash: 'other' } }) },
       { coverage: coverage({ first: { agreeingNodes: ['a'] } }) },
       { coverage: coverage({ containsSignature: true }) },
-      { coverage: coverage({ witnesses: 1 }) },
+      { coverage: coverage({ minAgreeingNodes: 1 }) },
       { statuses: [] },
       { statuses: [said('a', 30, ABSENT), said('a', 31, ABSENT)] },
       { statuses: [said('a', 30, ABSENT), said('b', 20, ABSENT)] },

@@ -85,7 +85,7 @@ function confirmers(
 }
 
 /** So many nodes show the blocks of its life with, or without, its transaction. */
-function witnessesOf({ landedAt, tips }: Truth, containsSignature: boolean): number {
+function agreeingOf({ landedAt, tips }: Truth, containsSignature: boolean): number {
   return containsSignature === (landedAt !== null) ? tips.length + 1 : 1;
 }
 
@@ -98,7 +98,7 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
   );
   const coverage = fc
     .record({ first: origin, last, containsSignature: fc.boolean(), sequence: fc.constant(20) })
-    .map((blocks) => ({ ...blocks, witnesses: witnessesOf(truth, blocks.containsSignature) }));
+    .map((blocks) => ({ ...blocks, minAgreeingNodes: agreeingOf(truth, blocks.containsSignature) }));
   return fc
     .record({
       liarHeight: wildHeight,

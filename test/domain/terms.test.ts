@@ -147,7 +147,7 @@ describe('termsConflict', () => {
       acceptEmptyWallet: false,
     });
     expect(message).toBe(
-      'the id w-1 is taken: amount is "1000000" on record, "7" was sent; memo is null on record, "m" was sent',
+      'the id w-1 is taken: amount is recorded as "1000000", the request has "7"; memo is recorded as null, the request has "m"',
     );
     expect(context).toEqual({ id: 'w-1', fields: ['amount', 'memo'] });
   });

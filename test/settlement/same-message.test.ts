@@ -59,7 +59,7 @@ it('proofs for payments of many wallets in the same minutes read its blocks once
   const prove = async (attempt: AttemptRow) => proofs.push(await sameMessage.judge(attempt, deathEvidence()));
   const forOne = await blocksRead(() => prove(first));
   const forOthers = await blocksRead(() => Promise.all(others.map(prove)));
-  expect(proofs).toEqual(attempts.map(() => ({ doubt: null, proof: expect.anything() })));
+  expect(proofs).toEqual(attempts.map(() => ({ unproved: null, proof: expect.anything() })));
   expect(forOne).toBeGreaterThan(300);
   // For each the ends of its range, and the blocks of a funding that differ from one to the next.
   expect(forOthers).toBeLessThan(forOne / 2);
@@ -74,7 +74,7 @@ it('puts off the proofs that would make the queue grow without bound', async () 
   for (const word of words) void word.then((one) => putOff.push(one));
   // No proof can end before a node answers.
   await expect.poll(() => putOff.length, { timeout: 10_000 }).toBe(2);
-  for (const { doubt } of putOff) expect(doubt).toContain('looked at again later');
+  for (const { unproved } of putOff) expect(unproved).toContain('tries again later');
   release();
-  expect((await Promise.all(words)).filter(({ doubt }) => doubt === null)).toHaveLength(PLACES);
+  expect((await Promise.all(words)).filter(({ unproved }) => unproved === null)).toHaveLength(PLACES);
 });

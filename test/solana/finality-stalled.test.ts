@@ -16,7 +16,11 @@ describe('an attempt whose life is not over', () => {
       { kind: 'http', status: 503 },
       'too few nodes report a finalized height: none from',
     ],
-    ['finality stands still', { kind: 'result', result: 7 }, 'finality stands still at block height'],
+    [
+      'finality does not advance',
+      { kind: 'result', result: 7 },
+      'finality has not advanced from block height',
+    ],
   ] as const)(
     'is held while %s, and no longer once blocks become final again',
     async (_name, fault, reason) => {

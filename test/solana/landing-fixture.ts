@@ -109,7 +109,7 @@ export function ears() {
   const abort = new AbortController();
   const hooks: LandingHooks = {
     signal: abort.signal,
-    onOutlook: ({ status, reason }) => heard.push(reason === null ? status : `${status}: ${reason}`),
+    onProgress: ({ status, reason }) => heard.push(reason === null ? status : `${status}: ${reason}`),
   };
   return { heard, hooks, abort };
 }

@@ -107,7 +107,7 @@ describe('an attempt that landed while no node shows it', () => {
     const { heard, hooks } = ears();
     const end = room.watcher.watch(sent, hooks);
     await until(() => heard.length > 0);
-    expect(heard).toEqual([expect.stringMatching(/^held: .*finalized blocks hold the signature/)]);
+    expect(heard).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the signature/)]);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
@@ -131,7 +131,7 @@ describe('an attempt that landed while no node shows it', () => {
       const { heard, hooks } = ears();
       const end = room.watcher.watch(sent, hooks);
       await until(() => heard.some((word) => word.startsWith('held: ')));
-      expect(heard.at(-1)).toMatch(/^held: .*finalized blocks hold the signature/);
+      expect(heard.at(-1)).toMatch(/^held: .*finalized blocks contain the signature/);
       room.localnet.controls.clearFaults(0, 'getTransaction');
       const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');

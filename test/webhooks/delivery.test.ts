@@ -36,7 +36,7 @@ async function detailsOf(entity: string): Promise<string | undefined> {
 }
 
 const givenUp = (kind: string, tries: string, reason: string): string =>
-  `**deposit.${kind} to 127.0.0.1:${room.receiver.port}: given up** ${tries}: ${reason}; \`sluice webhooks replay ${room.endpoint}\` tries it again`;
+  `**deposit.${kind} to 127.0.0.1:${room.receiver.port}: given up** ${tries}: ${reason}; \`sluice webhooks replay ${room.endpoint}\` retries it`;
 
 const told = (...kinds: readonly string[]): readonly WebhookEventType[] =>
   kinds.map((kind) => `deposit.${kind}` as WebhookEventType);

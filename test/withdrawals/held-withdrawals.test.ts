@@ -29,7 +29,7 @@ describe('a withdrawal of which nothing can be told', () => {
     const { attempt, nextStep } = await use.sluice.explain(terms.id);
     const silent = new URL(use.stack.rpcUrls[1] ?? '').host;
     expect(attempt?.missing).toContainEqual({ node: silent, what: 'its finalized block height' });
-    expect(nextStep).toContain('mend the nodes');
+    expect(nextStep).toContain('repair the nodes');
 
     await use.chain.heal();
     await use.chain.swallowSends();

@@ -2,7 +2,7 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
-import { tellsOfAbsence } from '../../solana/scan/header-quorum.ts';
+import { isBlockMissing } from '../../solana/scan/header-quorum.ts';
 import { blockShownBy, type SearchedBlock, showBlock } from '../../solana/scan/searched-block.ts';
 import type { Watch, WatchedBlock } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
@@ -82,7 +82,7 @@ async function blockOrNull(
     const block = await blockShownBy(node, header.slot, 'finalized', watch.set, header, over);
     return block === null ? null : watched(block, watch);
   } catch (error) {
-    if (tellsOfAbsence(error)) return null;
+    if (isBlockMissing(error)) return null;
     throw error;
   }
 }

@@ -7,7 +7,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Cursor } from '../../ledger/scan/scan-cursor.ts';
 import { givingUp } from '../../solana/rpc/giving-up.ts';
 import { finalizedTip, listedSlots } from '../../solana/scan/frontier.ts';
-import { HeaderBook } from '../../solana/scan/header-quorum.ts';
+import { HeaderQuorum } from '../../solana/scan/header-quorum.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
 import { REPORT_EVERY_MS, type SlowRead, slowReport, tipOrNull } from './report.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './scanner.ts';
@@ -116,7 +116,7 @@ async function rangesAhead(
   const to = lowest([tip, cursor.slot + PLAN_SLOTS]);
   const listed = await listedSlots(pool, cursor.slot + 1n, to);
   const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
-  const headers = new HeaderBook(pool);
+  const headers = new HeaderQuorum(pool);
   await headers.learn(ends);
   const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
   const starts: readonly BlockName[] = [cursor, ...agreed];

@@ -5,7 +5,7 @@ import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { LOOKED_AHEAD, windowsOf } from '../scan/frontier.ts';
-import { tellsOfAbsence } from '../scan/header-quorum.ts';
+import { isBlockMissing } from '../scan/header-quorum.ts';
 
 export interface Holders {
   readonly holding: ReadonlySet<string>;
@@ -146,7 +146,7 @@ async function shownLedger(node: SolanaNode, { from, to }: Slots): Promise<Shown
 async function linkOf(node: SolanaNode, slot: bigint) {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'none' }).catch(
     (error: unknown) => {
-      if (tellsOfAbsence(error)) return null;
+      if (isBlockMissing(error)) return null;
       throw error;
     },
   );

@@ -110,14 +110,14 @@ async function listingsOfAll(
   const answers = await pool.all(async (node) => {
     const listing = await lists.ofNode(node, account, above, () => false);
     if (!listing.entries.every(({ signature }) => isSignature(signature)))
-      throw new NodeFault(node.name, `getSignaturesForAddress: lists for ${account} what is no signature`);
+      throw new NodeFault(node.name, `getSignaturesForAddress: lists an invalid signature for ${account}`);
     // Read last: entries that the node has purged by then may be missing in its list.
     return { ...listing, historyFrom: await getFirstAvailableBlock(node), node: node.name };
   });
   return answersIn(answers).map(({ answer }) => answer);
 }
 
-/** True if a quorum returns that finalized slot without the transaction, or no block. Silence denies nothing. */
+/** True if a quorum returns that finalized slot without the transaction, or no block. A node without an answer denies nothing. */
 export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<boolean> {
   const denied = await pool.agreed(
     (node) => transactionIn(node, said),
@@ -136,13 +136,13 @@ export async function tokenAccountsOf(
   asOf: bigint,
 ): Promise<readonly string[]> {
   const answers = answersIn(await pool.all((node) => tokenAccountsAt(node, wallet)));
-  const heard = answers.flatMap(({ answer }) => (answer.slot >= asOf ? [new Set(answer.accounts)] : []));
-  const untold = () =>
-    new DomainError('NoHealthyNode', `no quorum of nodes names the same token accounts of ${wallet}`);
-  if (heard.length < pool.quorum) throw untold();
-  return [...new Set(heard.flatMap((named) => [...named]))].filter((account) => {
-    const naming = heard.filter((named) => named.has(account)).length;
-    if (naming < pool.quorum && heard.length - naming < pool.quorum) throw untold();
+  const listed = answers.flatMap(({ answer }) => (answer.slot >= asOf ? [new Set(answer.accounts)] : []));
+  const noQuorum = () =>
+    new DomainError('NoHealthyNode', `no quorum of nodes returns the same token accounts of ${wallet}`);
+  if (listed.length < pool.quorum) throw noQuorum();
+  return [...new Set(listed.flatMap((named) => [...named]))].filter((account) => {
+    const naming = listed.filter((named) => named.has(account)).length;
+    if (naming < pool.quorum && listed.length - naming < pool.quorum) throw noQuorum();
     return naming >= pool.quorum;
   });
 }

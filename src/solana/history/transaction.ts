@@ -5,7 +5,7 @@ import { getBlock, getBlocksWithLimit, getTransactionAccounts } from '../rpc/met
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn } from '../rpc/quorum.ts';
-import { tellsOfAbsence } from '../scan/header-quorum.ts';
+import { isBlockMissing } from '../scan/header-quorum.ts';
 import { readTransaction } from '../scan/transaction.ts';
 import type { WalletSignature } from './pages.ts';
 
@@ -36,7 +36,7 @@ export async function fetchTransaction(
 
 /**
  * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
- * gain of the account, or the slot without the transaction. A node that returns neither says nothing. Never throws.
+ * gain of the account, or the slot without the transaction. The answer of a node that returns neither is unknown. Never throws.
  */
 export async function deniersOf(
   pool: NodePool,
@@ -44,7 +44,7 @@ export async function deniersOf(
 ): Promise<readonly string[]> {
   const denials = await pool.all(async (node) => {
     const shown = await transactionIn(node, arrival);
-    return shown === 'absent' || (shown !== 'untold' && arrivedBy(shown, arrival) === 0n);
+    return shown === 'absent' || (shown !== 'unknown' && arrivedBy(shown, arrival) === 0n);
   });
   return answersIn(denials).flatMap(({ node, answer }) => (answer ? [node] : []));
 }
@@ -62,20 +62,20 @@ function arrivedBy(transaction: ScannedTransaction, { wallet, account, asset }: 
 
 /**
  * What a node has of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the
- * transaction in another slot. `untold`: it returns neither the transaction nor the block in its place. Throws as
+ * transaction in another slot. `unknown`: it returns neither the transaction nor the block in its place. Throws as
  * `SolanaNode.call` does.
  */
 export async function transactionIn(
   node: SolanaNode,
   { signature, slot }: WalletSignature,
-): Promise<ScannedTransaction | 'absent' | 'untold'> {
+): Promise<ScannedTransaction | 'absent' | 'unknown'> {
   const shown = await fetchTransaction(node, signature);
   if (shown !== null) return shown.slot === slot ? shown.transaction : 'absent';
   const block = await blockAt(node, slot);
-  if (block !== null) return block.signatures?.includes(signature) === false ? 'absent' : 'untold';
+  if (block !== null) return block.signatures?.includes(signature) === false ? 'absent' : 'unknown';
   const [next] = await getBlocksWithLimit(node, slot, 1);
   const child = next === undefined || next === slot ? null : await blockAt(node, next);
-  return child !== null && child.parentSlot < slot ? 'absent' : 'untold';
+  return child !== null && child.parentSlot < slot ? 'absent' : 'unknown';
 }
 
 /** Null if the node answers that it has no block there. */
@@ -83,7 +83,7 @@ async function blockAt(node: SolanaNode, slot: bigint) {
   try {
     return await getBlock(node, slot, { commitment: 'finalized', transactionDetails: 'signatures' });
   } catch (error) {
-    if (tellsOfAbsence(error)) return null;
+    if (isBlockMissing(error)) return null;
     throw error;
   }
 }

@@ -20,8 +20,8 @@ export interface Parties {
   /** base58, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly string[];
   readonly all: readonly string[];
-  /** `told`: it moved tokens, and the node returns the owners of all token accounts. `hidden`: some are missing. */
-  readonly tokens: 'none' | 'told' | 'hidden';
+  /** Owners of its token accounts. `none`: it moved no tokens. `complete`: the node returns all. `incomplete`: it does not. */
+  readonly owners: 'none' | 'complete' | 'incomplete';
   /** Hex SHA-256 of the signed message. */
   readonly messageHash: string;
 }
@@ -59,9 +59,9 @@ export async function partiesOf(pool: NodePool, signature: string, verify: Verif
 export async function payeesOf(pool: NodePool, signature: string, verify: Verify): Promise<Payees> {
   const answers = answersIn(await pool.most((node) => readParties(node, signature, verify)));
   const shown = answers.flatMap(({ answer }) => answer ?? []);
-  const told = shown.filter(({ tokens }) => tokens === 'told').length;
+  const complete = shown.filter(({ owners }) => owners === 'complete').length;
   const hidesOwners =
-    shown.length === 0 || (shown.some(({ tokens }) => tokens !== 'none') && told < pool.quorum);
+    shown.length === 0 || (shown.some(({ owners }) => owners !== 'none') && complete < pool.quorum);
   return { all: [...new Set(shown.flatMap(({ all }) => all))], hidesOwners };
 }
 
@@ -93,19 +93,19 @@ async function readParties(node: SolanaNode, signature: string, verify: Verify):
   const { writable = [], readonly = [] } = shown.meta?.loadedAddresses ?? {};
   const { preTokenBalances, postTokenBalances } = shown.meta ?? {};
   const holders = [...(preTokenBalances ?? []), ...(postTokenBalances ?? [])];
-  const owners = holders.flatMap(({ owner }) => owner ?? []);
+  const known = holders.flatMap(({ owner }) => owner ?? []);
   const named = [...accounts, ...writable, ...readonly];
   // A program that moves tokens is among the accounts, however it is called. Accounts from lookup tables are only in
   // the meta.
   const movesTokens = shown.meta === null || named.some(isTokenProgram);
-  const isTold =
-    preTokenBalances && postTokenBalances && holders.length > 0 && owners.length === holders.length;
-  const tokens = movesTokens ? (isTold ? 'told' : 'hidden') : 'none';
+  const isComplete =
+    preTokenBalances && postTokenBalances && holders.length > 0 && known.length === holders.length;
+  const owners = movesTokens ? (isComplete ? 'complete' : 'incomplete') : 'none';
   return {
     signers,
     signatures: signatures.map((one) => base58.encode(one)),
-    all: [...new Set([...named, ...owners])],
-    tokens,
+    all: [...new Set([...named, ...known])],
+    owners,
     messageHash: messageHashOf(message),
   };
 }

@@ -60,12 +60,12 @@ export class WalletLists {
     const answers = (await pool.most((node) => this.ofNode(node, wallet, slot, known))).map(
       ({ result }) => result,
     );
-    const heard = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    if (heard.length > 0) return heard;
+    const listings = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    if (listings.length > 0) return listings;
     const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
     throw (
       reasons.find((reason) => isDomainError(reason, 'Unavailable')) ??
-      new DomainError('NoHealthyNode', 'no node shows the history of the wallet', {}, reasons[0])
+      new DomainError('NoHealthyNode', 'no node returns the history of the wallet', {}, reasons[0])
     );
   }
 
@@ -163,6 +163,6 @@ function listingOf(
 
 /** `Unavailable` instead of `NodeFault`, because a long list is not the node's fault. */
 function unread({ name }: SolanaNode, wallet: string, last: WalletSignature | null): DomainError {
-  const message = `the history of ${wallet} is long: read at ${name} down to slot ${last?.slot ?? '?'}, and the next look goes on`;
+  const message = `the history of ${wallet} is long: ${name} has returned it down to slot ${last?.slot ?? '?'}, and the next attempt continues there`;
   return new DomainError('Unavailable', message, { node: name });
 }

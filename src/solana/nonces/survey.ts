@@ -82,8 +82,8 @@ export function agreedNonce(end: bigint, shown: readonly ShownNonce[], quorum: n
  * True if an attempt that was lost in a database restore may use this value. False if there is no account, or a live
  * attempt in the database uses the value: two attempts never share a nonce value.
  */
-export function mayBeLost({ nonce }: AgreedNonce, carriedOnRecord: string | null): boolean {
-  return nonce !== null && nonce !== carriedOnRecord;
+export function mayBeLost({ nonce }: AgreedNonce, liveNonce: string | null): boolean {
+  return nonce !== null && nonce !== liveNonce;
 }
 
 /**

@@ -80,12 +80,18 @@ function nonceFacts({ finalizedNonces, use, bypass }: NonceEvidence) {
   };
 }
 
-function linkedBlocks({ first, last, containsSignature, witnesses, sequence: order }: SequencedCoverage) {
+function linkedBlocks({
+  first,
+  last,
+  containsSignature,
+  minAgreeingNodes,
+  sequence: order,
+}: SequencedCoverage) {
   return {
     first: shownBlock(first),
     last: shownBlock(last),
     holdsSignature: containsSignature,
-    witnesses,
+    witnesses: minAgreeingNodes,
     order,
   };
 }

@@ -18,40 +18,42 @@ import { STATUSES_PER_CALL } from './statuses.ts';
 export const ATTEMPTS_AT_ONCE = 16;
 
 /**
- * The finalized outcome of a signature from a node other than `witness`. An outcome equal to the witness's is
+ * The finalized outcome of a signature from a node other than that of `report`. An outcome equal to the report is
  * preferred; a different one is returned only if no node returns an equal one. Null if no node returns any: nodes
  * that lag, lost history or failed prove nothing, and the caller asks again.
  */
 export async function secondOutcome(
   chain: Chain,
-  witness: Pick<NodeAnswer<StatusObservation>, 'node' | 'answer'>,
+  report: Pick<NodeAnswer<StatusObservation>, 'node' | 'answer'>,
   signature: string,
   askOne: AskOutcome = askOutcome,
 ): Promise<TransactionOutcome | null> {
-  const shown: TransactionOutcome[] = [];
+  const outcomes: TransactionOutcome[] = [];
   const ask = async (node: SolanaNode): Promise<TransactionOutcome | null> => {
     const outcome = await askOne(node, signature);
-    if (outcome !== null) shown.push(outcome);
+    if (outcome !== null) outcomes.push(outcome);
     return outcome;
   };
-  const agreeing = await chain.pool.second(witness.node, ask, (outcome) => isSame(witness.answer, outcome));
-  return agreeing?.answer ?? shown[0] ?? null;
+  const agreeing = await chain.pool.second(report.node, ask, (outcome) => isSame(report.answer, outcome));
+  return agreeing?.answer ?? outcomes[0] ?? null;
 }
 
-function isSame(sighting: StatusObservation, outcome: TransactionOutcome | null): boolean {
-  return sighting.kind === 'seen' && sighting.slot === outcome?.slot && sighting.error === outcome.error;
+function isSame(observation: StatusObservation, outcome: TransactionOutcome | null): boolean {
+  return (
+    observation.kind === 'seen' && observation.slot === outcome?.slot && observation.error === outcome.error
+  );
 }
 
-/** Why a finalized status does not count yet, with node names. */
-export function unsecondedReason(
+/** Why a finalized status is not confirmed by a second node yet, with node names. */
+export function unconfirmedReason(
   chain: Chain,
   { node, answer }: NodeAnswer<StatusObservation>,
   outcome: TransactionOutcome | null,
 ): string {
-  const told = (slot: bigint, error: string | null) => `in slot ${slot} ${error ?? 'without error'}`;
-  const seen = answer.kind === 'seen' ? told(answer.slot, answer.error) : answer.kind;
+  const describe = (slot: bigint, error: string | null) => `in slot ${slot} ${error ?? 'without error'}`;
+  const seen = answer.kind === 'seen' ? describe(answer.slot, answer.error) : answer.kind;
   if (outcome !== null)
-    return `${node} reports it finalized ${seen}, but ${outcome.node} ${told(outcome.slot, outcome.error)}`;
+    return `${node} reports it finalized ${seen}, but ${outcome.node} ${describe(outcome.slot, outcome.error)}`;
   const others = chain.pool.nodes.map(({ name }) => name).filter((name) => name !== node);
   return `${node} reports it finalized ${seen}, and no second node shows that: ${others.join(', ') || node}`;
 }
@@ -59,13 +61,13 @@ export function unsecondedReason(
 /** Evidence for an outcome with either lifetime: one node's finalized status, and the nodes that agree. */
 export function outcomeEvidence(
   quorum: number,
-  witness: NodeAnswer<StatusObservation>,
+  report: NodeAnswer<StatusObservation>,
   outcome: TransactionOutcome | null,
 ): OutcomeEvidence {
-  const agreeing = outcome !== null && isSame(witness.answer, outcome) ? [outcome] : [];
+  const agreeing = outcome !== null && isSame(report.answer, outcome) ? [outcome] : [];
   const charging = agreeing.filter(({ spending }) => (spending.feeLamports ?? 0n) > 0n);
   const outcomeConfirmedBy = agreeing.map(({ node }) => node);
-  return { quorum, statuses: [witness], outcomeConfirmedBy, chargedBy: charging.map(({ node }) => node) };
+  return { quorum, statuses: [report], outcomeConfirmedBy, chargedBy: charging.map(({ node }) => node) };
 }
 
 /**
@@ -80,45 +82,45 @@ export async function confirmOutcome(
   isIncluded: boolean,
 ): Promise<OutcomeEvidence & { readonly spending: Spending }> {
   const { quorum } = chain.pool;
-  const told = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
+  const reported = statuses.find(({ answer }) => answer.kind === 'seen' && answer.commitment === 'finalized');
   const sequence = 1 + Math.max(0, ...statuses.map((status) => status.sequence));
-  const witness = told ?? (isIncluded ? await shownFinal(chain, signature, sequence) : null);
-  if (witness === null)
+  const report = reported ?? (isIncluded ? await reportOfOutcomes(chain, signature, sequence) : null);
+  if (report === null)
     return { quorum, statuses, outcomeConfirmedBy: [], chargedBy: [], spending: NOT_SHOWN };
-  const outcome = await secondOutcome(chain, witness, signature);
-  const evidence = outcomeEvidence(quorum, witness, outcome);
+  const outcome = await secondOutcome(chain, report, signature);
+  const evidence = outcomeEvidence(quorum, report, outcome);
   const spending = outcome?.spending ?? NOT_SHOWN;
   // An outcome from one node that contradicts its own status proves nothing.
-  const isHeard = witness !== told && evidence.outcomeConfirmedBy.length > 0;
-  return { ...evidence, statuses: isHeard ? [...statuses, witness] : statuses, spending };
+  const isConfirmed = report !== reported && evidence.outcomeConfirmedBy.length > 0;
+  return { ...evidence, statuses: isConfirmed ? [...statuses, report] : statuses, spending };
 }
 
 /** The finalized outcome that two nodes return alike, or else one node's, as a status of the first of these nodes. */
-async function shownFinal(
+async function reportOfOutcomes(
   { pool }: Chain,
   signature: string,
   sequence: number,
 ): Promise<NodeAnswer<StatusObservation> | null> {
-  const shown = await shownOutcomes(pool, signature);
-  const witness = shown.find((outcome) => alikeIn(shown, outcome).length > 1) ?? shown[0];
-  if (witness === undefined) return null;
-  const { node, slot, error } = witness;
+  const outcomes = await outcomesOf(pool, signature);
+  const agreed = outcomes.find((outcome) => nodesWith(outcomes, outcome).length > 1) ?? outcomes[0];
+  if (agreed === undefined) return null;
+  const { node, slot, error } = agreed;
   return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
 }
 
-async function shownOutcomes(pool: NodePool, signature: string): Promise<readonly TransactionOutcome[]> {
+async function outcomesOf(pool: NodePool, signature: string): Promise<readonly TransactionOutcome[]> {
   const answers = answersIn(await pool.all((node) => askOutcome(node, signature)));
   return answers.flatMap(({ answer }) => answer ?? []);
 }
 
-function alikeIn(
-  shown: readonly TransactionOutcome[],
+function nodesWith(
+  outcomes: readonly TransactionOutcome[],
   { slot, error }: Pick<TransactionOutcome, 'slot' | 'error'>,
 ): readonly string[] {
-  return shown.filter((other) => other.slot === slot && other.error === error).map(({ node }) => node);
+  return outcomes.filter((other) => other.slot === slot && other.error === error).map(({ node }) => node);
 }
 
-/** The nodes that show a transaction as landed although the database has it as dead or failed. */
+/** The nodes that return a transaction as landed although its attempt is dead or failed in the database. */
 export interface LandingProof {
   readonly shownBy: readonly string[];
 }
@@ -132,7 +134,7 @@ export async function proveLanded(
   signature: string,
   slot: bigint,
 ): Promise<LandingProof | null> {
-  const agreed = agreedOutcome(pool, await shownOutcomes(pool, signature));
+  const agreed = agreedOutcome(pool, await outcomesOf(pool, signature));
   if (agreed !== null) return agreed;
   const block = await confirmedBlock(pool, slot).catch(nullIfNodesFail);
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
@@ -184,11 +186,11 @@ async function checkFailure(
 ): Promise<FailureCheck> {
   const claiming = seen.filter(isSuccess);
   if (claiming.length === 0) return seen.length >= twoOf(pool) ? 'failed' : 'unclaimed';
-  const shown = await shownOutcomes(pool, failure.signature);
-  const agreed = agreedOutcome(pool, shown);
+  const outcomes = await outcomesOf(pool, failure.signature);
+  const agreed = agreedOutcome(pool, outcomes);
   if (agreed?.error === null) return agreed;
-  const claimants = new Set([...claiming, ...shown.filter(isSuccess)].map(({ node }) => node));
-  const failing = agreed?.shownBy ?? (claimants.size === 1 ? asRecorded(shown, failure, claimants) : []);
+  const claimants = new Set([...claiming, ...outcomes.filter(isSuccess)].map(({ node }) => node));
+  const failing = agreed?.shownBy ?? (claimants.size === 1 ? asRecorded(outcomes, failure, claimants) : []);
   if (failing.length === 0) return null;
   const reason = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
   for (const node of claimants) pool.distrust(node, reason);
@@ -197,11 +199,11 @@ async function checkFailure(
 
 /** Nodes that return the recorded outcome, without those that also claim a success. */
 function asRecorded(
-  shown: readonly TransactionOutcome[],
+  outcomes: readonly TransactionOutcome[],
   { slot, error }: RecordedFailure,
   claimants: ReadonlySet<string>,
 ): readonly string[] {
-  return slot === null ? [] : alikeIn(shown, { slot, error }).filter((node) => !claimants.has(node));
+  return slot === null ? [] : nodesWith(outcomes, { slot, error }).filter((node) => !claimants.has(node));
 }
 
 function isSuccess({ error }: Pick<TransactionOutcome, 'error'>): boolean {
@@ -211,12 +213,12 @@ function isSuccess({ error }: Pick<TransactionOutcome, 'error'>): boolean {
 /** The finalized outcome that two nodes return alike (one in a pool of one), a success first; else null. */
 function agreedOutcome(
   pool: NodePool,
-  shown: readonly TransactionOutcome[],
+  outcomes: readonly TransactionOutcome[],
 ): (LandingProof & Pick<TransactionOutcome, 'error'>) | null {
-  const agreed = [...shown.filter(isSuccess), ...shown].find(
-    (outcome) => alikeIn(shown, outcome).length >= twoOf(pool),
+  const agreed = [...outcomes.filter(isSuccess), ...outcomes].find(
+    (outcome) => nodesWith(outcomes, outcome).length >= twoOf(pool),
   );
-  return agreed === undefined ? null : { error: agreed.error, shownBy: alikeIn(shown, agreed) };
+  return agreed === undefined ? null : { error: agreed.error, shownBy: nodesWith(outcomes, agreed) };
 }
 
 function twoOf({ quorum }: NodePool): number {
@@ -238,17 +240,17 @@ export function believedStatuses(
 }
 
 /**
- * Distrusts the only node that reports a transaction which a quorum proves impossible. `sightings`: only the statuses
+ * Distrusts the only node that reports a transaction which a quorum proves impossible. `contradicted`: the statuses
  * that the proof contradicts; if two nodes report it, neither is distrusted. `proof` completes the sentence "<node>
  * reports it in slot n, but ...".
  */
 export function distrustRefuted(
   pool: Pick<NodePool, 'distrust'>,
-  sightings: readonly NodeAnswer<StatusObservation>[],
+  contradicted: readonly NodeAnswer<StatusObservation>[],
   what: string,
   proof = "a quorum's blocks lack it",
 ): void {
-  const [one, ...others] = sightings.flatMap(seenBy);
+  const [one, ...others] = contradicted.flatMap(seenBy);
   if (one === undefined || others.length > 0) return;
   pool.distrust(one.node, `reports ${what} ${one.commitment} in slot ${one.slot}, but ${proof}`);
 }

@@ -80,15 +80,15 @@ export function findOutcome(
   spending: Spending,
   { heights, nonces }: FirstAnswers = NOT_ASKED,
 ): Finding {
-  const told = { times: timesSince(askedAt), spending, obstacle: null };
+  const shared = { times: timesSince(askedAt), spending, obstacle: null };
   if (hasNonce(attempt)) {
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const evidence = { ...outcome, finalizedNonces, use: null, bypass: null, coverage: null };
-    return { ...told, verdict: judgeNonceAttempt(attempt, evidence), evidence };
+    return { ...shared, verdict: judgeNonceAttempt(attempt, evidence), evidence };
   }
   const unread = { stillTaking: [], origin: null, displacement: null, coverage: null };
   const evidence = { ...outcome, ...unread, finalizedHeights: heights };
-  return { ...told, verdict: judgeAttempt(attempt, evidence), evidence };
+  return { ...shared, verdict: judgeAttempt(attempt, evidence), evidence };
 }
 
 /** Selects the attempts that are past their last height, or lost their nonce, on any node. */

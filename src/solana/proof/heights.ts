@@ -26,14 +26,14 @@ export class Finality {
   }
 
   /** Restarts the measurement with the next answers, after a pause in polling. */
-  forget(): void {
+  restart(): void {
     this.#grewAt = null;
   }
 
   /**
    * Adds the newest finalized heights. Returns a reason if the quorum's height has not grown for `stallMs`, or null.
    */
-  hear(heights: readonly NodeAnswer<BlockHeight>[]): string | null {
+  observe(heights: readonly NodeAnswer<BlockHeight>[]): string | null {
     const { quorum, nodes } = this.#pool;
     const now = performance.now();
     const answers = heights.map(({ answer }) => answer);
@@ -42,10 +42,10 @@ export class Finality {
     if (grew) this.#height = height;
     if (grew || this.#grewAt === null) this.#grewAt = now;
     if (now - this.#grewAt < this.#stallMs) return null;
-    const heard = new Set(heights.map(({ node }) => node));
-    const silent = nodes.flatMap(({ name }) => (heard.has(name) ? [] : [name]));
+    const answering = new Set(heights.map(({ node }) => node));
+    const silent = nodes.flatMap(({ name }) => (answering.has(name) ? [] : [name]));
     return height === null
       ? `too few nodes report a finalized height: none from ${silent.join(', ')}`
-      : `finality stands still at block height ${this.#height}`;
+      : `finality has not advanced from block height ${this.#height}`;
   }
 }

@@ -15,7 +15,7 @@ import { findNonceEnd, type NonceEnd, nonceWalk } from '../nonces/history.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import type { Finding } from './examine.ts';
-import { type Investigation, LACKING, withOutcomes } from './investigate.ts';
+import { BLOCKS_LACK_IT, type Investigation, withOutcomes } from './investigate.ts';
 import { judgeUnsignedNonce } from './judge-nonce.ts';
 import { type BlockCache, coverageBetween } from './linked-blocks.ts';
 import { NOT_SHOWN } from './spending.ts';
@@ -64,16 +64,16 @@ export async function investigateNonces(
     const { obstacle, ...ending } = await readEnding(chain.pool, attempt, sequence, cache);
     const { use, coverage } = ending;
     const isIncluded = use?.signature === signature || coverage?.containsSignature === true;
-    const isLacking = (use !== null || coverage !== null) && !isIncluded;
+    const isAbsent = (use !== null || coverage !== null) && !isIncluded;
     const isUsed = (use?.shownBy.length ?? 0) >= chain.pool.quorum || coverage !== null;
     return {
       signature,
       found: { ...ending, finalizedNonces: nonces.get(nonceAccount) ?? [] },
       isIncluded,
-      isLacking,
+      isAbsent,
       // A block may include the transaction without running it. So only a success contradicts the use of its nonce by
       // another one.
-      refutes: isLacking && isUsed ? { isFalse: isSuccess, proof: useReason(ending) } : null,
+      refutes: isAbsent && isUsed ? { isFalse: isSuccess, proof: useReason(ending) } : null,
       obstacles: obstacle === null ? [] : [obstacle],
     };
   });
@@ -81,7 +81,7 @@ export async function investigateNonces(
 }
 
 function useReason({ use }: Pick<NonceEndEvidence, 'use'>): string {
-  return use === null ? LACKING : `a quorum shows that ${use.signature} used up its nonce`;
+  return use === null ? BLOCKS_LACK_IT : `a quorum shows that ${use.signature} used up its nonce`;
 }
 
 function isSuccess({ answer }: NodeAnswer<StatusObservation>): boolean {

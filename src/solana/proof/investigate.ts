@@ -51,20 +51,20 @@ export async function investigate(
 ): Promise<readonly Investigation[]> {
   const sequence = chain.pool.nodes.length + 1;
   const readings = await readBlocks(chain, attempts, heights, cache);
-  const heard = new Set(heights.map(({ node }) => node));
-  const silent = chain.pool.nodes.map(({ name }) => name).filter((name) => !heard.has(name));
+  const answering = new Set(heights.map(({ node }) => node));
+  const silent = chain.pool.nodes.map(({ name }) => name).filter((name) => !answering.has(name));
   const noHeight = silent.length === 0 ? [] : [`no height from ${silent.join(', ')}`];
   const known = attempts.map((attempt) => {
     const { stillTaking, origin, gone, range, obstacle } = readings.get(rangeKey(attempt)) ?? NOT_READ;
     const displacement = gone === null ? null : { ...gone, sequence };
     const coverage = range === null ? null : { ...coverageOf(range, attempt.signature), sequence };
-    const isLacking = displacement !== null || coverage?.containsSignature === false;
+    const isAbsent = displacement !== null || coverage?.containsSignature === false;
     return {
       signature: attempt.signature,
       found: { stillTaking, origin, displacement, coverage, finalizedHeights: heights },
       isIncluded: coverage?.containsSignature === true,
-      isLacking,
-      refutes: isLacking ? { isFalse: refutedBy(coverage), proof: LACKING } : null,
+      isAbsent,
+      refutes: isAbsent ? { isFalse: refutedBy(coverage), proof: BLOCKS_LACK_IT } : null,
       obstacles: [...noHeight, ...(obstacle === null ? [] : [obstacle])],
     };
   });
@@ -78,7 +78,7 @@ interface Known<Found> {
   /** Finalized blocks contain it: then two nodes that return its outcome replace a missing status. */
   readonly isIncluded: boolean;
   /** It is in no block that it could be in: nodes without a status are asked for the transaction itself. */
-  readonly isLacking: boolean;
+  readonly isAbsent: boolean;
   /** The statuses that contradict a proof, and that proof as {@link distrustRefuted} takes it. */
   readonly refutes: {
     readonly isFalse: (status: NodeAnswer<StatusObservation>) => boolean;
@@ -87,7 +87,7 @@ interface Known<Found> {
   readonly obstacles: readonly string[];
 }
 
-export const LACKING = "a quorum's blocks lack it";
+export const BLOCKS_LACK_IT = "a quorum's blocks lack it";
 
 /** Adds the statuses of all nodes, with sequences from `from`, and a second node's outcome. */
 export async function withOutcomes<Found extends object>(
@@ -98,16 +98,16 @@ export async function withOutcomes<Found extends object>(
   const { pool } = chain;
   const signatures = known.map(({ signature }) => signature);
   const statuses = await askStatuses(chain, signatures, from);
-  const starts = known.some(({ isLacking }) => isLacking) ? await historyStarts(pool) : new Map();
+  const starts = known.some(({ isAbsent }) => isAbsent) ? await historyStarts(pool) : new Map();
   return pLimit(AT_ONCE).map(
     known,
-    async ({ signature, found, isIncluded, isLacking, refutes, obstacles }, index) => {
-      const told = statuses[index] ?? [];
-      const said = isLacking ? await confirmAbsence(pool, signature, told, starts) : told;
-      const { spending, ...outcome } = await confirmOutcome(chain, signature, said, isIncluded);
+    async ({ signature, found, isIncluded, isAbsent, refutes, obstacles }, index) => {
+      const reported = statuses[index] ?? [];
+      const confirmed = isAbsent ? await confirmAbsence(pool, signature, reported, starts) : reported;
+      const { spending, ...outcome } = await confirmOutcome(chain, signature, confirmed, isIncluded);
       if (refutes !== null && outcome.outcomeConfirmedBy.length === 0)
-        distrustRefuted(pool, said.filter(refutes.isFalse), signature, refutes.proof);
-      const unreadable = said.flatMap(({ node, answer }) =>
+        distrustRefuted(pool, confirmed.filter(refutes.isFalse), signature, refutes.proof);
+      const unreadable = confirmed.flatMap(({ node, answer }) =>
         answer.kind === 'unreadable' ? [`no status from ${node}: ${answer.reason}`] : [],
       );
       const obstacle = [...obstacles, ...unreadable].join('; ') || null;

@@ -56,10 +56,10 @@ function judgeUnfinalized(
   const seen = evidence.statuses.flatMap(seenBy);
   const [first] = seen;
   if (first === undefined) return null;
-  const sighting = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
-  if (refuting !== null) return unknown(`${sighting}, ${refuting.reason}`);
+  const report = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
+  if (refuting !== null) return unknown(`${report}, ${refuting.reason}`);
   if (firstGone(attempt, evidence).size >= evidence.quorum)
-    return unknown(`${sighting}, but its nonce is used up, and no node reports it finalized`);
+    return unknown(`${report}, but its nonce is used up, and no node reports it finalized`);
   return aliveOnFork(seen);
 }
 
@@ -96,7 +96,9 @@ function judgeOutcome(
   // The same bytes may have run in an earlier slot and used up the nonce themselves.
   return firstGone(attempt, evidence).size < evidence.quorum
     ? { kind: 'alive', seen: null }
-    : unknown('a block includes it without running it, and who used up its nonce is not shown');
+    : unknown(
+        'a block includes it without executing it, and too few nodes return the transaction that used up its nonce',
+      );
 }
 
 /** Proof that the attempt did not use up its nonce, and the nodes that return the transaction that did. */
@@ -115,7 +117,7 @@ function judgeNonce(
   const gone = firstGone(attempt, evidence);
   if (gone.size < quorum) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
-    return unknown('it used up its own nonce, and no node shows its outcome yet');
+    return unknown('it used up its own nonce, and no node returns its outcome yet');
   if (refuting === null) return unknown(openReason(evidence));
   // A null counts only from a node that returns the transaction that ended the nonce.
   const silent = silentNodes(gone, evidence, refuting, attempt.nonceSlot);
@@ -126,7 +128,7 @@ function judgeNonce(
 
 function openReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
   return bypass === null
-    ? 'its nonce is used up, and too few nodes show the transaction that did it'
+    ? 'its nonce is used up, and too few nodes return the transaction that used it'
     : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
 }
 
@@ -146,11 +148,11 @@ function fruitlessBypass(
 ): NonceRefutation | null {
   if (bypass === null || coverage === null || coverage.containsSignature) return null;
   const { shownBy, slot } = bypass;
-  const { first, last, witnesses, sequence } = coverage;
+  const { first, last, minAgreeingNodes, sequence } = coverage;
   const isShown =
     bypass.signature !== signature && bypass.nonceAccount === nonceAccount && new Set(shownBy).size >= quorum;
   const isWhole =
-    witnesses >= quorum &&
+    minAgreeingNodes >= quorum &&
     !isAbove(first.slot, nonceSlot) &&
     isAbove(slot, nonceSlot) &&
     !isAbove(slot, last.slot);

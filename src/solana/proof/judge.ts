@@ -143,7 +143,7 @@ function judgeUnfinalized(
   refuting: SequencedCoverage | null,
 ): AttemptVerdict | null {
   if (refuting !== null) {
-    const beyond = seen.find((sighting) => isAbove(sighting.slot, refuting.last.slot));
+    const beyond = seen.find(({ slot }) => isAbove(slot, refuting.last.slot));
     return beyond === undefined
       ? null
       : unknown(`${beyond.node} reports it in a slot above the covered blocks`);
@@ -195,9 +195,9 @@ function refutingCoverage(attempt: AttemptFacts, evidence: Evidence): SequencedC
   const { coverage, quorum } = evidence;
   const origin = agreedOrigin(attempt, evidence);
   if (origin === null || coverage === null || coverage.containsSignature) return null;
-  const { first, last, witnesses } = coverage;
+  const { first, last, minAgreeingNodes } = coverage;
   const whole =
-    witnesses >= quorum &&
+    minAgreeingNodes >= quorum &&
     first.blockhash === origin.blockhash &&
     first.height === origin.height &&
     isAbove(last.height, deathHeight(attempt, origin.height));

@@ -5,7 +5,7 @@ import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import { type BlockHeight, isAbove } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
-import { outcomeEvidence, secondOutcome, unsecondedReason } from './confirm-outcome.ts';
+import { outcomeEvidence, secondOutcome, unconfirmedReason } from './confirm-outcome.ts';
 import { examine, type Finding, findDue, findOutcome } from './examine.ts';
 import { Finality } from './heights.ts';
 import { claimedHeight } from './judge.ts';
@@ -34,7 +34,7 @@ export interface LandingOptions {
   readonly resendsPerSecond?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
-  /** Outcomes per slot from which on they are read from its block, as large as hundreds of them on mainnet. */
+  /** From this number of outcomes per slot on, they are read from the block, which on mainnet is as large as hundreds. */
   readonly blockFrom?: number;
   readonly stallMs?: number;
 }
@@ -52,7 +52,7 @@ const DEFAULTS: Required<LandingOptions> = {
 
 interface FinalizedAttempt {
   readonly watch: Watch;
-  readonly witness: NodeAnswer<StatusObservation>;
+  readonly report: NodeAnswer<StatusObservation>;
 }
 
 const SLOT_MS = 400;
@@ -75,14 +75,14 @@ export class LandingWatcher {
   readonly #blocks = blockCache();
   readonly #finality: Finality;
   #running = false;
-  #burying = false;
+  #examining = false;
   #heightAt = 0;
   #polledAt = 0;
   #resendsLeft = 0;
   #resentAt = 0;
   /** How long the last finalized attempt took, from the start of its watch to the poll that reported it. */
   #finalAfterMs = 0;
-  #nap = new AbortController();
+  #wait = new AbortController();
 
   constructor(chain: Chain, options: LandingOptions = {}) {
     this.#chain = chain;
@@ -103,7 +103,7 @@ export class LandingWatcher {
     const watch = new Watch(attempt, hooks, start);
     this.#watches.add(watch);
     if (!watch.isIncluded) this.#send(watch);
-    this.#nap.abort();
+    this.#wait.abort();
     void this.#run();
     return watch.outcome.finally(() => this.#watches.delete(watch));
   }
@@ -118,7 +118,7 @@ export class LandingWatcher {
       await this.#untilDue();
       this.#polledAt = performance.now();
       await polls.map(chunksOf([...this.#watches], STATUSES_PER_CALL), (watches) => this.#poll(watches));
-      void this.#bury();
+      void this.#examineDue();
     }
     this.#running = false;
   }
@@ -128,10 +128,10 @@ export class LandingWatcher {
       if (this.#watches.size === 0) return;
       let dueAt = Number.POSITIVE_INFINITY;
       for (const watch of this.#watches) dueAt = Math.min(dueAt, this.#dueAt(watch));
-      const rest = dueAt - performance.now();
-      if (rest <= 0) return;
-      this.#nap = new AbortController();
-      await sleep(rest, undefined, { signal: this.#nap.signal }).catch(() => undefined);
+      const waitMs = dueAt - performance.now();
+      if (waitMs <= 0) return;
+      this.#wait = new AbortController();
+      await sleep(waitMs, undefined, { signal: this.#wait.signal }).catch(() => undefined);
     }
   }
 
@@ -162,107 +162,108 @@ export class LandingWatcher {
   // Not awaited: a node that does not answer must not delay the others.
   #send(watch: Watch): void {
     watch.sentAt = performance.now();
-    this.#sendWhereWanted(watch).catch((error: unknown) => watch.fail(error));
+    this.#sendIfAllowed(watch).catch((error: unknown) => watch.fail(error));
   }
 
   // Chain.send never throws.
-  async #sendWhereWanted(watch: Watch): Promise<void> {
+  async #sendIfAllowed(watch: Watch): Promise<void> {
     if (!(await watch.maySend())) return;
-    watch.answered(await this.#chain.send(watch.attempt.raw, watch.busy), this.#chain.pool.quorum);
+    watch.addSendAnswers(await this.#chain.send(watch.attempt.raw, watch.busy), this.#chain.pool.quorum);
   }
 
   async #poll(watches: readonly Watch[]): Promise<void> {
     const signatures = watches.map((watch) => watch.attempt.signature);
     const answer = await this.#chain.recentStatuses(signatures).catch(() => null);
     if (answer === null) return;
-    const ended = new Map<bigint, FinalizedAttempt[]>();
+    const finalized = new Map<bigint, FinalizedAttempt[]>();
     watches.forEach((watch, index) => {
-      const sighting = answer.observations[index];
-      if (sighting === undefined || !watch.open) return;
-      const run = sighting.kind === 'seen' && sighting.slot !== watch.inertIn ? sighting : null;
-      watch.see(run?.commitment ?? null, (run?.error ?? null) !== null);
-      if (watch.seen !== 'finalized' || run === null || watch.concluding) return;
-      const ending = { watch, witness: { node: answer.node, sequence: 1, answer: sighting } };
-      ended.set(run.slot, [...(ended.get(run.slot) ?? []), ending]);
+      const observation = answer.observations[index];
+      if (observation === undefined || !watch.open) return;
+      const status =
+        observation.kind === 'seen' && observation.slot !== watch.notExecutedIn ? observation : null;
+      watch.see(status?.commitment ?? null, (status?.error ?? null) !== null);
+      if (watch.seen !== 'finalized' || status === null || watch.confirming) return;
+      const attempt = { watch, report: { node: answer.node, sequence: 1, answer: observation } };
+      finalized.set(status.slot, [...(finalized.get(status.slot) ?? []), attempt]);
     });
-    for (const [slot, endings] of ended) this.#concludeAll(slot, endings);
-    const last = [...ended.values()].at(-1)?.at(-1);
+    for (const [slot, attempts] of finalized) this.#confirmOutcomes(slot, attempts);
+    const last = [...finalized.values()].at(-1)?.at(-1);
     if (last !== undefined) this.#finalAfterMs = performance.now() - last.watch.since;
   }
 
-  #concludeAll(slot: bigint, endings: readonly FinalizedAttempt[]): void {
-    const signatures = endings.map(({ watch }) => watch.attempt.signature);
-    const ask = endings.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
-    for (const { watch, witness } of endings) void this.#conclude(watch, witness, ask);
+  #confirmOutcomes(slot: bigint, attempts: readonly FinalizedAttempt[]): void {
+    const signatures = attempts.map(({ watch }) => watch.attempt.signature);
+    const ask = attempts.length < this.#options.blockFrom ? askOutcome : askBlockOutcome(slot, signatures);
+    for (const { watch, report } of attempts) void this.#confirmOutcome(watch, report, ask);
   }
 
   /**
    * Asks a second node for the finalized outcome, one request at a time for each attempt. A missing or failed answer
    * ends nothing: the next poll asks again. After `secondTries` of them the attempt is held with the node names. If
-   * other nodes answered meanwhile, the reporting node is distrusted and its report forgotten. Then the bytes are
+   * other nodes answered meanwhile, the reporting node is distrusted and its report discarded. Then the bytes are
    * sent again and another node is asked.
    */
-  async #conclude(watch: Watch, witness: NodeAnswer<StatusObservation>, ask: AskOutcome): Promise<void> {
-    watch.concluding = true;
+  async #confirmOutcome(watch: Watch, report: NodeAnswer<StatusObservation>, ask: AskOutcome): Promise<void> {
+    watch.confirming = true;
     const askedAt = new Date();
     const { signature } = watch.attempt;
-    let isDenied = false;
+    let othersAnswered = false;
     const askOther: AskOutcome = async (node, name) => {
-      const shown = await ask(node, name);
-      isDenied ||= node.name !== witness.node;
-      return shown;
+      const outcome = await ask(node, name);
+      othersAnswered ||= node.name !== report.node;
+      return outcome;
     };
-    const outcome = await secondOutcome(this.#chain, witness, signature, askOther).catch(() => null);
-    watch.concluding = false;
-    const evidence = outcomeEvidence(this.#chain.pool.quorum, witness, outcome);
+    const outcome = await secondOutcome(this.#chain, report, signature, askOther).catch(() => null);
+    watch.confirming = false;
+    const evidence = outcomeEvidence(this.#chain.pool.quorum, report, outcome);
     const finding = findOutcome(watch.attempt, evidence, askedAt, outcome?.spending ?? NOT_SHOWN);
     const reason = this.#settle(watch, finding);
     if (outcome !== null && finding.verdict.kind === 'alive' && evidence.outcomeConfirmedBy.length > 0) {
-      watch.inertIn = outcome.slot;
+      watch.notExecutedIn = outcome.slot;
       return;
     }
-    watch.unseconded += 1;
-    if (reason !== null) return watch.doubt(reason);
-    if (watch.unseconded < this.#options.secondTries) return;
-    const alone = unsecondedReason(this.#chain, witness, outcome);
-    if (isDenied) this.#distrust(watch, witness.node, alone);
-    watch.doubt(alone);
+    watch.unconfirmedTries += 1;
+    if (reason !== null) return watch.hold(reason);
+    if (watch.unconfirmedTries < this.#options.secondTries) return;
+    const unconfirmed = unconfirmedReason(this.#chain, report, outcome);
+    if (othersAnswered) this.#distrust(watch, report.node, unconfirmed);
+    watch.hold(unconfirmed);
   }
 
   #distrust(watch: Watch, node: string, reason: string): void {
     this.#chain.pool.distrust(node, reason);
-    watch.unseconded = 0;
+    watch.unconfirmedTries = 0;
     watch.see(null, false);
   }
 
   /** One round of death proofs for all due attempts that are not reported finalized. */
-  async #bury(): Promise<void> {
+  async #examineDue(): Promise<void> {
     const now = performance.now();
-    if (this.#burying || (this.#heightAt !== 0 && now - this.#heightAt < this.#options.heightMs)) return;
+    if (this.#examining || (this.#heightAt !== 0 && now - this.#heightAt < this.#options.heightMs)) return;
     const waiting = [...this.#watches].filter((watch) => watch.seen !== 'finalized');
-    if (!waiting.some((watch) => watch.expires)) this.#finality.forget();
+    if (!waiting.some((watch) => watch.expires)) this.#finality.restart();
     if (waiting.length === 0) return;
-    this.#burying = true;
+    this.#examining = true;
     this.#heightAt = now;
     const candidates = waiting.map((watch) => watch.attempt);
-    let dying: readonly Watch[] = [];
+    let due: readonly Watch[] = [];
     try {
       const found = await findDue(this.#chain, candidates);
-      dying = waiting.filter((watch) => watch.open && found.attempts.includes(watch.attempt));
+      due = waiting.filter((watch) => watch.open && found.attempts.includes(watch.attempt));
       for (const watch of waiting)
         watch.expired = isPast(watch.attempt, found.heights, this.#chain.pool.quorum);
-      const stall = this.#finality.hear(found.heights);
-      for (const watch of waiting) if (!dying.includes(watch)) watch.doubt(watch.expires ? stall : null);
-      const attempts = dying.map((watch) => watch.attempt);
+      const stall = this.#finality.observe(found.heights);
+      for (const watch of waiting) if (!due.includes(watch)) watch.hold(watch.expires ? stall : null);
+      const attempts = due.map((watch) => watch.attempt);
       const findings = await examine(this.#chain, { ...found, attempts }, this.#blocks);
       for (const [index, finding] of findings.entries()) {
-        const watch = dying[index];
-        if (watch !== undefined) watch.doubt(this.#settle(watch, finding));
+        const watch = due[index];
+        if (watch !== undefined) watch.hold(this.#settle(watch, finding));
       }
     } catch (error) {
-      for (const watch of dying) watch.doubt(messageOf(error));
+      for (const watch of due) watch.hold(messageOf(error));
     }
-    this.#burying = false;
+    this.#examining = false;
   }
 
   /** Ends the watch if the verdict is final. Else returns why nothing is proved; null if the attempt is alive. */

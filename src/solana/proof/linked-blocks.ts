@@ -24,9 +24,10 @@ interface NodeBlock extends LinkedBlock {
   readonly signatures: ReadonlySet<string>;
 }
 
-/** A block that `witnesses` nodes return with the same parent and the same transactions. */
+/** A block that a quorum returns with the same parent and the same transactions. */
 interface ConfirmedBlock extends LinkedBlock {
-  readonly witnesses: number;
+  /** At least this many nodes return it alike. */
+  readonly minAgreeingNodes: number;
 }
 
 /** Finalized blocks without a gap, newest first; a quorum agrees on both ends. */
@@ -120,7 +121,12 @@ export function findDisplacement(pool: NodePool, slot: Slot): Promise<Omit<Displ
 
 export function coverageOf({ blocks, first, last }: LinkedRange, signature: Signature): Coverage {
   const containsSignature = blocks.some((block) => block.signatures.has(signature));
-  return { first, last, containsSignature, witnesses: Math.min(...blocks.map((block) => block.witnesses)) };
+  return {
+    first,
+    last,
+    containsSignature,
+    minAgreeingNodes: Math.min(...blocks.map((block) => block.minAgreeingNodes)),
+  };
 }
 
 /**
@@ -139,7 +145,7 @@ export async function coverageBetween(
   if (first === null || end === null)
     throw new DomainError('NoHealthyNode', `no quorum shows the blocks of slots ${fromSlot} and ${toSlot}`);
   const search = await cache.searched.get(`${fromSlot}/${signature}`, async () => ({
-    covered: { first, last: first, containsSignature: false, witnesses: first.agreeingNodes.length },
+    covered: { first, last: first, containsSignature: false, minAgreeingNodes: first.agreeingNodes.length },
   }));
   let { covered } = search;
   for (let pieces = 0; covered.last.height < end.height; pieces += 1) {
@@ -151,7 +157,11 @@ export async function coverageBetween(
     const next = lowest([covered.last.height + PIECE, end.height]);
     const range = await linkedRange(pool, covered.last, next - 1n, cache);
     const piece = coverageOf(range, signature);
-    covered = { ...piece, first, witnesses: Math.min(piece.witnesses, covered.witnesses) };
+    covered = {
+      ...piece,
+      first,
+      minAgreeingNodes: Math.min(piece.minAgreeingNodes, covered.minAgreeingNodes),
+    };
     if (covered.containsSignature) return covered;
     search.covered = covered;
   }
@@ -205,7 +215,7 @@ export async function confirmedBlock(pool: NodePool, slot: Slot): Promise<Confir
   const shown = await pool.agreed((node, over) => readBlock(node, slot, 'signatures', over), isSameContent);
   if (shown !== null) {
     const signatures = new BlockSignatures(shown.answer.signatures);
-    return { ...shown.answer, signatures, witnesses: shown.nodes.length };
+    return { ...shown.answer, signatures, minAgreeingNodes: shown.nodes.length };
   }
   throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same transactions`);
 }

@@ -102,12 +102,12 @@ export function judgeFinalized(
   evidence: OutcomeEvidence,
   refutedBy: string | null,
 ): AttemptVerdict | null {
-  const finalized = seen.filter((sighting) => sighting.commitment === 'finalized');
+  const finalized = seen.filter(({ commitment }) => commitment === 'finalized');
   const [first] = finalized;
   if (first === undefined) {
     return evidence.outcomeConfirmedBy.length === 0
       ? null
-      : unknown('an outcome is shown that no status reports');
+      : unknown('nodes return an outcome, but no status reports the transaction as finalized');
   }
   if (
     finalized.some((other) => other.slot !== first.slot || (other.error === null) !== (first.error === null))
@@ -115,10 +115,10 @@ export function judgeFinalized(
     return unknown('nodes report different finalized outcomes');
   }
   if (refutedBy !== null) return unknown(`${first.node} reports it finalized, ${refutedBy}`);
-  const seconded = evidence.outcomeConfirmedBy.some(
-    (confirmer) => evidence.quorum === 1 || finalized.some((witness) => witness.node !== confirmer),
+  const isConfirmed = evidence.outcomeConfirmedBy.some(
+    (confirmer) => evidence.quorum === 1 || finalized.some(({ node }) => node !== confirmer),
   );
-  if (!seconded) return { kind: 'alive', seen: 'confirmed' };
+  if (!isConfirmed) return { kind: 'alive', seen: 'confirmed' };
   return first.error === null
     ? { kind: 'landed', slot: first.slot }
     : { kind: 'failed', slot: first.slot, error: first.error };
@@ -127,7 +127,7 @@ export function judgeFinalized(
 /** Null unless linked finalized blocks contain the signature: then only its outcome is missing. */
 export function judgeInclusion(coverage: Coverage | null): AttemptVerdict | null {
   return coverage?.containsSignature === true
-    ? unknown('the finalized blocks hold the signature, no node shows its outcome yet')
+    ? unknown('the finalized blocks contain the signature, and no node returns its outcome yet')
     : null;
 }
 
@@ -135,8 +135,8 @@ export function isAgreed({ agreeingNodes }: AgreedBlock, quorum: number): boolea
   return new Set(agreeingNodes).size >= quorum;
 }
 
-export function countNodes(testimonies: readonly NodeAnswer<unknown>[]): number {
-  return new Set(testimonies.map((testimony) => testimony.node)).size;
+export function countNodes(answers: readonly NodeAnswer<unknown>[]): number {
+  return new Set(answers.map(({ node }) => node)).size;
 }
 
 export function unknown(reason: string): AttemptVerdict {

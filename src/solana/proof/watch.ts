@@ -15,14 +15,14 @@ export interface LandingOutcome {
   readonly spending: Spending;
 }
 
-/** An attempt's state before its end. `held`: no verdict is possible now, because of `why`; nothing may be signed. */
+/** An attempt's state before its end. `held`: no verdict is possible now, because of `reason`; nothing may be signed. */
 export type AttemptProgress =
   | { readonly status: 'sending' | 'confirmed'; readonly reason: null }
   | { readonly status: 'held'; readonly reason: string };
 
 /** Callbacks of a waiting caller: each change, in order, one at a time. A failing hook ends the wait. */
 export interface LandingHooks {
-  onOutlook(outlook: AttemptProgress): unknown;
+  onProgress(progress: AttemptProgress): unknown;
   /** Called before each send; if false, the attempt is only judged. Default: send. */
   maySend?(): Promise<boolean>;
   /** With `confirmed`, nodes are polled more often until then. Default: the caller waits for the end. */
@@ -45,20 +45,21 @@ export class Watch {
   readonly busy = new Set<string>();
   /** True if a quorum has finalized blocks above its last height: the bytes can no longer land. */
   expired = false;
-  /** The slot of a block that includes it without running it, by two nodes: with its nonce unused, it may still run. */
-  inertIn: bigint | null = null;
-  concluding = false;
-  /** How often no second node returned the outcome that the first reports. */
-  unseconded = 0;
+  /** The slot of a block that includes it without executing it, by two nodes: with its nonce unused, it may still execute. */
+  notExecutedIn: bigint | null = null;
+  /** True while a second node is asked for its finalized outcome. */
+  confirming = false;
+  /** How often no second node returned the outcome that the first one reports. */
+  unconfirmedTries = 0;
   readonly #hooks: LandingHooks;
   #seen: SeenAt;
   /** A node reports that it failed in its block: it is not sent again, and it is not reported as confirmed. */
   #hasFailed = false;
-  #doubt: string | null;
-  readonly #answers = new Map<string, SendAnswer>();
+  #holdReason: string | null;
+  readonly #sendAnswers = new Map<string, SendAnswer>();
   #refusal: string | null = null;
-  #told: AttemptProgress;
-  #words: Promise<unknown> = Promise.resolve();
+  #reported: AttemptProgress;
+  #calls: Promise<unknown> = Promise.resolve();
   #open = true;
   #resolve: (outcome: LandingOutcome) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
@@ -68,8 +69,8 @@ export class Watch {
     this.attempt = attempt;
     this.#hooks = hooks;
     this.#seen = start.status === 'confirmed' ? 'confirmed' : null;
-    this.#doubt = start.reason;
-    this.#told = start;
+    this.#holdReason = start.reason;
+    this.#reported = start;
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -107,23 +108,23 @@ export class Watch {
     if (now === this.#seen && hasFailed === this.#hasFailed) return;
     this.#seen = now;
     this.#hasFailed = hasFailed;
-    this.#doubt = null;
-    this.#tell();
+    this.#holdReason = null;
+    this.#report();
   }
 
   /** Sets why no verdict is possible; null if the last judgement found the attempt alive. */
-  doubt(reason: string | null): void {
-    this.#doubt = reason;
-    this.#tell();
+  hold(reason: string | null): void {
+    this.#holdReason = reason;
+    this.#report();
   }
 
   /** Adds node answers to a send. If a quorum calls the bytes invalid, the state is `held`; sends continue. */
-  answered(answers: readonly SendAnswer[], quorum: number): void {
-    for (const answer of answers) this.#answers.set(answer.node, answer);
-    const refusals = [...this.#answers.values()].filter(({ isOurFault }) => isOurFault);
-    const words = refusals.map(({ node, error }) => `${node}: ${error}`).toSorted();
-    this.#refusal = words.length < quorum ? null : `too many nodes refuse its bytes: ${words.join('; ')}`;
-    this.#tell();
+  addSendAnswers(answers: readonly SendAnswer[], quorum: number): void {
+    for (const answer of answers) this.#sendAnswers.set(answer.node, answer);
+    const refusals = [...this.#sendAnswers.values()].filter(({ isOurFault }) => isOurFault);
+    const reasons = refusals.map(({ node, error }) => `${node}: ${error}`).toSorted();
+    this.#refusal = reasons.length < quorum ? null : `too many nodes refuse its bytes: ${reasons.join('; ')}`;
+    this.#report();
   }
 
   finish(outcome: LandingOutcome): void {
@@ -143,18 +144,18 @@ export class Watch {
     this.#hooks.signal.removeEventListener('abort', this.#abort);
   }
 
-  #outlook(): AttemptProgress {
-    if (this.#doubt !== null) return { status: 'held', reason: this.#doubt };
+  #progress(): AttemptProgress {
+    if (this.#holdReason !== null) return { status: 'held', reason: this.#holdReason };
     if (!this.isIncluded && this.#refusal !== null) return { status: 'held', reason: this.#refusal };
     return { status: this.isIncluded && !this.#hasFailed ? 'confirmed' : 'sending', reason: null };
   }
 
-  #tell(): void {
-    const outlook = this.#outlook();
-    if (outlook.status === this.#told.status && outlook.reason === this.#told.reason) return;
-    this.#told = outlook;
-    this.#words = this.#words
-      .then(() => (this.#open ? this.#hooks.onOutlook(outlook) : undefined))
+  #report(): void {
+    const progress = this.#progress();
+    if (progress.status === this.#reported.status && progress.reason === this.#reported.reason) return;
+    this.#reported = progress;
+    this.#calls = this.#calls
+      .then(() => (this.#open ? this.#hooks.onProgress(progress) : undefined))
       .catch((error: unknown) => this.fail(error));
   }
 }

@@ -159,7 +159,7 @@ export class SolanaNode {
     over: AbortSignal | undefined,
   ): Promise<Buffer | Long> {
     const settled = async (parts: AsyncIterable<Uint8Array>) => {
-      const [result] = await Promise.allSettled([read(this.#told(method, parts, over))]);
+      const [result] = await Promise.allSettled([read(this.#withNodeFault(method, parts, over))]);
       return result;
     };
     const question = `${method} ${String(params[0])}`;
@@ -182,7 +182,7 @@ export class SolanaNode {
     if (this.#late.size > LATE_KEPT && oldest !== undefined) this.#late.delete(oldest);
   }
 
-  async *#told(
+  async *#withNodeFault(
     method: string,
     parts: AsyncIterable<Uint8Array>,
     over: AbortSignal | undefined,
@@ -196,7 +196,7 @@ export class SolanaNode {
 
   #failed(method: string, error: unknown, over: AbortSignal | undefined): NodeFault {
     if (over?.aborted === true)
-      return this.#fault(method, 'nobody waits for the answer any more', { asked: false, cause: error });
+      return this.#fault(method, 'every caller has cancelled the request', { asked: false, cause: error });
     const reason = error instanceof Error ? error.message : 'no answer';
     return this.#fault(method, reason, { ...refusalOf(error), cause: error });
   }

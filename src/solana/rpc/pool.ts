@@ -83,7 +83,7 @@ export class NodePool {
       return answer.answer;
     }
     const passing = failures.findLast(({ error }) => !isRefusal(error));
-    throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#nobody());
+    throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#noneAvailable());
   }
 
   /** The answer that a quorum gives alike, with node names; null if too few agree. Asks no more nodes than needed. */
@@ -166,11 +166,11 @@ export class NodePool {
     return new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
   }
 
-  #nobody(): DomainError {
+  #noneAvailable(): DomainError {
     const reason = this.#nodes.members.map(
       ({ node, demoted }) => `${node.name}: ${demoted?.reason ?? 'ready'}`,
     );
-    return new DomainError('NoHealthyNode', `no node may be asked now: ${reason.join('; ')}`);
+    return new DomainError('NoHealthyNode', `no node is available now: ${reason.join('; ')}`);
   }
 }
 

@@ -4,7 +4,7 @@ import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { firstListed, type Listed, LOOKED_AHEAD } from './frontier.ts';
-import { HeaderBook, isSameListed, type ListedHeader, type ShownHeader } from './header-quorum.ts';
+import { HeaderQuorum, isSameListed, type ListedHeader, type ShownHeader } from './header-quorum.ts';
 import { Prefetch, type PrefetchOptions, type Sized } from './prefetch.ts';
 
 /** A whole block from one node; `listed`: see `listingOf`. */
@@ -53,7 +53,7 @@ export class ChainReader<Block extends ListedBlock> {
   readonly #pool: NodePool;
   readonly #show: ShowBlock<Block>;
   readonly #ahead: Prefetch<Block>;
-  readonly #headers: HeaderBook;
+  readonly #headers: HeaderQuorum;
   readonly #batch: number;
   readonly #end: AbortSignal | undefined;
 
@@ -61,7 +61,7 @@ export class ChainReader<Block extends ListedBlock> {
     this.#pool = pool;
     this.#show = show;
     this.#ahead = new Prefetch(show, options);
-    this.#headers = new HeaderBook(pool);
+    this.#headers = new HeaderQuorum(pool);
     this.#batch = options.batch;
     this.#end = options.end;
   }

@@ -11,7 +11,8 @@ export interface Listed {
   readonly slots: readonly bigint[];
   /** The slots that a quorum lists: each has a block, unless too many nodes lie. */
   readonly shared: readonly bigint[];
-  readonly untold: readonly string[];
+  /** The nodes that failed, each with its error. */
+  readonly failures: readonly string[];
 }
 
 /** Width of the first list of a search; providers refuse 10,000 slots, Agave 500,001. */
@@ -60,12 +61,12 @@ export async function firstListed(
   asked: 'all' | 'most',
 ): Promise<Listed> {
   const answers = await pool[asked]((node) => firstListedBy(node, from, to));
-  const untold = answers.flatMap(({ node, result }) =>
+  const failures = answers.flatMap(({ node, result }) =>
     result.status === 'rejected' ? [`${node}: ${messageOf(result.reason)}`] : [],
   );
   const counts = countsOf(answers);
   const shared = [...counts].flatMap(([slot, nodes]) => (nodes >= pool.quorum ? [slot] : []));
-  return { slots: [...counts.keys()], shared, untold };
+  return { slots: [...counts.keys()], shared, failures };
 }
 
 async function allListedBy(node: SolanaNode, from: bigint, to: bigint): Promise<readonly bigint[]> {

@@ -34,7 +34,7 @@ const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
  * neither insert a block between two others, nor leave a transaction out. Each header costs one small call
  * (`transactionDetails: signatures`) to a quorum of nodes, and to all if they do not agree.
  */
-export class HeaderBook {
+export class HeaderQuorum {
   readonly #pool: NodePool;
   readonly #pages = new Map<bigint, SlotAnswers>();
   /** Slots in which a quorum has no block; the other nodes were not waited for. */
@@ -144,9 +144,9 @@ export class HeaderBook {
     return slots.filter((slot) => this.agreed(slot) === undefined);
   }
 
-  #note(slot: bigint, told: SlotAnswers | 'absent'): void {
-    if (told !== 'absent') {
-      this.#pages.set(slot, told);
+  #note(slot: bigint, answers: SlotAnswers | 'absent'): void {
+    if (answers !== 'absent') {
+      this.#pages.set(slot, answers);
       this.#absent.delete(slot);
     } else if (!this.#pages.has(slot)) this.#absent.add(slot);
   }
@@ -173,7 +173,7 @@ export class HeaderBook {
   async #askAll(slot: bigint): Promise<SlotAnswers> {
     const results = await this.#pool.all((node, over) => readHeader(node, slot, over));
     const silent = results.flatMap(({ result }) =>
-      result.status === 'rejected' && !tellsOfAbsence(result.reason) ? [result.reason as unknown] : [],
+      result.status === 'rejected' && !isBlockMissing(result.reason) ? [result.reason as unknown] : [],
     );
     const headers = answersIn(results).flatMap(({ node, answer }) => (answer ? [{ node, answer }] : []));
     const versions = versionsOf(headers, isSameListed).map(({ answer, nodes }) => {
@@ -235,11 +235,11 @@ async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Pr
 }
 
 /** True for an error that means that this node does not have a block, which never means that there is none. */
-export function tellsOfAbsence(error: unknown): boolean {
+export function isBlockMissing(error: unknown): boolean {
   return error instanceof RpcError && ABSENT.has(error.code);
 }
 
 function nullIfAbsent(error: unknown): null {
-  if (tellsOfAbsence(error)) return null;
+  if (isBlockMissing(error)) return null;
   throw error;
 }

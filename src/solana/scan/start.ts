@@ -3,7 +3,7 @@ import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { finalizedTip, firstListed, LOOKED_AHEAD } from './frontier.ts';
-import { HeaderBook } from './header-quorum.ts';
+import { HeaderQuorum } from './header-quorum.ts';
 
 /**
  * The block after which a scan begins: the parent of the first block from slot `first` on, or the newest final block.
@@ -12,7 +12,7 @@ import { HeaderBook } from './header-quorum.ts';
  */
 export async function startBlock(pool: NodePool, first: bigint | undefined): Promise<BlockHeader> {
   const tip = await finalizedTip(pool);
-  const headers = new HeaderBook(pool);
+  const headers = new HeaderQuorum(pool);
   const agreed = async (...slots: readonly bigint[]): Promise<BlockHeader> => {
     for (const slot of slots) {
       await headers.learn([slot]);
@@ -28,14 +28,14 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   // The chain begins with slot 0, whose block names itself as its parent and has no transaction.
   const from = highest([first, 1n]);
   const to = lowest([tip, from + LOOKED_AHEAD - 1n]);
-  const { slots, shared, untold } = await firstListed(pool, from, to, 'all');
+  const { slots, shared, failures } = await firstListed(pool, from, to, 'all');
   // A block that only one node lists may not exist. The parent of an agreed block shows whether a block precedes it.
   const candidates = [...new Set([...slots.slice(0, 1), ...shared.slice(0, 1)])];
   const next = await agreed(...(slots.length === 0 ? [tip] : candidates));
   if (next.parentSlot < from) return agreed(next.parentSlot);
   const reason = `no node lists the blocks from there to ${next.parentSlot}`;
-  const message = `the scan cannot begin at slot ${first}: ${[reason, ...untold].join('; ')}`;
-  throw new DomainError(untold.length > 0 ? 'NoHealthyNode' : 'NotFound', message, {
+  const message = `the scan cannot begin at slot ${first}: ${[reason, ...failures].join('; ')}`;
+  throw new DomainError(failures.length > 0 ? 'NoHealthyNode' : 'NotFound', message, {
     first: first.toString(),
   });
 }

@@ -41,7 +41,7 @@ export function classifyDestination(
   const curve = curveClass(key.bytes);
   if (curve === 'off') return offCurve(account, allowVaults);
   if (curve === 'small')
-    return rejected('small_order', 'the address is a point of small order: nobody can hold its key');
+    return rejected('small_order', 'the address is a point of small order: no private key exists for it');
   if (account === null || account.lamports === 0n) return { kind: 'empty' };
   if (account.owner !== SYSTEM_PROGRAM) {
     return rejected(
@@ -80,7 +80,10 @@ const OWN = {
     'the destination is a deposit address given out here: credit its user in your own books, a payment of ours is no deposit',
   ),
 } as const;
-const OFF_CURVE = rejected('off_curve', 'the address is not an ed25519 public key: nobody can hold its key');
+const OFF_CURVE = rejected(
+  'off_curve',
+  'the address is not an ed25519 public key: no private key exists for it',
+);
 const PDA = rejected('pda', 'the address belongs to a program (program derived address), not to a person');
 
 function rejected(code: string, message: string): Destination {

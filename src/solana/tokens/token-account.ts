@@ -62,9 +62,9 @@ export function newTokenAccountData(mint: string, owner: string): Uint8Array {
   const data = Buffer.alloc(ACCOUNT_SIZE);
   const none = { delegateOption: 0 as const, isNativeOption: 0 as const, closeAuthorityOption: 0 as const };
   const empty = { amount: 0n, delegatedAmount: 0n, isNative: 0n, state: AccountState.Initialized };
-  const nobody = { delegate: PublicKey.default, closeAuthority: PublicKey.default };
+  const noAuthorities = { delegate: PublicKey.default, closeAuthority: PublicKey.default };
   AccountLayout.encode(
-    { mint: new PublicKey(mint), owner: new PublicKey(owner), ...empty, ...none, ...nobody },
+    { mint: new PublicKey(mint), owner: new PublicKey(owner), ...empty, ...none, ...noAuthorities },
     data,
   );
   return data;

@@ -127,7 +127,7 @@ test.each([
 
 test('a backfill that Temporal does not begin now is on record, and says so', async () => {
   const answer = await withoutTemporal(service, '/v1/backfills', { from: '100', to: '103', reason: 'x' });
-  const detail = 'Temporal does not answer; the backfill is on record, and begins by itself once it does';
+  const detail = 'Temporal does not answer; the backfill is stored and starts when Temporal answers again';
   expect(answer).toMatchObject({ status: 503, code: 'Unavailable', detail });
   expect((await scan()).backfills).toContainEqual(
     expect.objectContaining({ from: '100', to: '103', state: 'reading' }),

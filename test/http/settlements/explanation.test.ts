@@ -99,7 +99,7 @@ test('an expired attempt with a silent node: what is missing, and from which nod
   const missing = attempt?.missing ?? [];
   expect(missing.find(({ what }) => what === 'its finalized block height')?.node).toBe(silent);
   expect(missing.find(({ what }) => what.startsWith('the status of its signature'))?.node).toBe(silent);
-  expect(nextStep).toContain('mend the nodes');
+  expect(nextStep).toContain('repair the nodes');
 });
 
 test('asking proves a death, and the record stays as it is: that is a worker’s to write', async () => {
@@ -203,8 +203,8 @@ test('without an attempt: the reason in words, and no node is asked', async () =
     id: 'poor',
     status: 'awaiting_funds',
     reason,
-    waitsFor: 'the hot wallet to be funded; it goes on by itself',
-    nextStep: 'fund the hot wallet; it goes on by itself',
+    waitsFor: 'SOL or tokens in the hot wallet; the withdrawal then continues automatically',
+    nextStep: 'fund the hot wallet; the withdrawal then continues automatically',
     attempt: null,
   });
   const paused = { code: 'paused', message: 'paused: tests (by me)' };

@@ -120,7 +120,7 @@ describe('the explanation of a settlement', () => {
       [2, 'signed', 'sig-2'],
     ]);
     expect(explained.attempts[0]?.proof?.statuses).toHaveLength(2);
-    expect(explained.nextStep).toContain('mend the nodes');
+    expect(explained.nextStep).toContain('repair the nodes');
   });
 
   it('says who can give the signatures that are missing', async () => {
@@ -129,7 +129,7 @@ describe('the explanation of a settlement', () => {
     const id = settlementId(NONCE_CREATE, 'account-4');
     await attempts.prepare(attempt(id), PLENTY);
     const explained = await explain(id);
-    expect(explained).toMatchObject({ status: 'preparing', waitsFor: 'the signatures that are missing' });
+    expect(explained).toMatchObject({ status: 'preparing', waitsFor: 'the missing signatures' });
     expect(explained.nextStep).toContain('`giveSignature`');
   });
 

@@ -101,7 +101,7 @@ const anyLife: fc.Arbitrary<SequencedCoverage> = fc
     to: fc.constantFrom(2000n, 2000n, 1999n, 2001n),
     agreeingNodes: fc.constantFrom(['a', 'b', 'c'], ['b', 'c'], ['a', 'a']),
     containsSignature: fc.constantFrom(false, false, false, true),
-    witnesses: fc.constantFrom(3, 3, 3, 1),
+    minAgreeingNodes: fc.constantFrom(3, 3, 3, 1),
     sequence,
   })
   .map(({ from, to, agreeingNodes, ...rest }) => ({
@@ -195,7 +195,7 @@ describe('an attempt with a durable nonce is dead', () => {
       { coverage: life({ last: { slot: 1999n } }) },
       { coverage: life({ first: { agreeingNodes: ['a'] } }) },
       { coverage: life({ last: { agreeingNodes: ['b', 'b'] } }) },
-      { coverage: life({ witnesses: 1 }) },
+      { coverage: life({ minAgreeingNodes: 1 }) },
       { coverage: life({ sequence: 31 }) },
       { statuses: [said('a', 30, ABSENT), said('b', 31, UNREADABLE)] },
       { statuses: [said('a', 30, ABSENT), said('b', 31, { ...ABSENT, atSlot: 1_999n })] },

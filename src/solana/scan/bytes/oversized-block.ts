@@ -100,10 +100,10 @@ class Findings {
     };
   }
 
-  #keep(essence: ScannedTransaction | null): void {
-    if (essence === null) return;
-    this.#transactions.push(essence);
-    this.#changes += essence.accounts.length + essence.tokens.length;
+  #keep(relevant: ScannedTransaction | null): void {
+    if (relevant === null) return;
+    this.#transactions.push(relevant);
+    this.#changes += relevant.accounts.length + relevant.tokens.length;
   }
 }
 

@@ -97,7 +97,7 @@ class Cutter {
 
   #hold(bytes: Uint8Array, most: number): void {
     this.#size += bytes.length;
-    if (this.#size > most) throw new Unreadable(`it goes on for ${most} bytes without an end`);
+    if (this.#size > most) throw new Unreadable(`it exceeds ${most} bytes without an end`);
     this.#held.push(bytes);
   }
 

@@ -68,8 +68,8 @@ async function announceHonestly(): Promise<void> {
   await new DepositAnnouncer(room.deps(nodes.pool)).announce();
 }
 
-describe('what a node claims of a confirmed block', () => {
-  it('is announced by nobody where no quorum has confirmed its slot', async () => {
+describe('a deposit in a confirmed block of one node', () => {
+  it('is not announced while no quorum has confirmed its slot', async () => {
     const { wallet, slot } = await confirmedDeposit();
     nodes.liar.asked = [];
     await announceAt(slot + 1_000_000, slot, (block) => {
@@ -81,7 +81,7 @@ describe('what a node claims of a confirmed block', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
 
-  it('is dropped where the slot is not its own, and keeps nobody from the deposit', async () => {
+  it('is dropped where the node names a false slot, and the real deposit is still announced', async () => {
     const { wallet, slot } = await confirmedDeposit();
     room.localnet.controls.produceSlots(1);
     await announceAlone(slot + 1, slot);
@@ -98,7 +98,7 @@ describe('what a node claims of a confirmed block', () => {
     expect(await auditIn(room, order)).toMatchObject({ unread: 0, differences: [] });
   });
 
-  it('is announced by nobody where its block is not after its parent', async () => {
+  it('is not announced where its block does not follow its parent', async () => {
     const { wallet, slot } = await confirmedDeposit();
     nodes.liar.asked = [];
     await announceAlone(slot, slot, (block) => {
@@ -111,11 +111,11 @@ describe('what a node claims of a confirmed block', () => {
   });
 });
 
-describe('a look that misses a confirmed block', () => {
+describe('the announcer', () => {
   it.each([
-    ['as no node lists it', 'getBlocks', { kind: 'result', result: [] }],
-    ['as no node shows it', 'getBlock', { kind: 'null' }],
-  ] as const)('%s leaves it to the next look', async (_title, method, fault) => {
+    ['no node lists it at first', 'getBlocks', { kind: 'result', result: [] }],
+    ['no node returns it at first', 'getBlock', { kind: 'null' }],
+  ] as const)('reads a block one turn later where %s', async (_title, method, fault) => {
     const { wallet, slot } = await confirmedDeposit();
     const announcer = new DepositAnnouncer(room.deps());
     for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, method, fault);
@@ -126,7 +126,7 @@ describe('a look that misses a confirmed block', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
 
-  it('by a defect of ours says so', async () => {
+  it('reports an error of its own code', async () => {
     const { wallet } = await confirmedDeposit();
     const deps = room.deps();
     class Broken extends WatchSet {
@@ -164,7 +164,7 @@ describe('a look that misses a confirmed block', () => {
     }
   });
 
-  it('reads none twice that it has read', async () => {
+  it('does not read a block again', async () => {
     await confirmedDeposit();
     const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
     const announcer = new DepositAnnouncer(room.deps(alone));

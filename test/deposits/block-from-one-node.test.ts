@@ -92,11 +92,11 @@ function replacing(url: string, paidIn: number, child: number): Edit {
   };
 }
 
-describe('one node is not believed alone about a block', () => {
+describe('a deposit in a block of one node is not confirmed', () => {
   it.each([
     ['two', 1],
     ['three', 2],
-  ])('that the others, of %s in all, do not show for a moment', async (name, others) => {
+  ])('while the other nodes, of %s in all, do not return the block', async (name, others) => {
     const { wallet, signature, slot } = await paid();
     const [liar, ...honest] = proxies;
     if (liar !== undefined) liar.edit = leavingOut(signature, slot);
@@ -104,7 +104,7 @@ describe('one node is not believed alone about a block', () => {
     expect(await scannedIn(wallet, name === 'two' ? pair : three)).toEqual([7_000_000n]);
   });
 
-  it('that the other one has lost, where its parents take the place of one that the other one shows', async () => {
+  it('while the other node has lost the block and returns a block with other parents', async () => {
     const { controls, rpcUrls } = room.localnet;
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();

@@ -50,8 +50,8 @@ function expectBounded(brought: readonly number[]): void {
   expect(brought.length).toBeLessThan(PAYMENTS.length);
 }
 
-describe('what one commit brings is bounded', () => {
-  it('where the tail is read', async () => {
+describe('the size of a commit is bounded', () => {
+  it('where the scan follows the chain', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await pay(wallet);
@@ -62,7 +62,7 @@ describe('what one commit brings is bounded', () => {
     await room.chainLength();
   });
 
-  it('where ranges are staged', async () => {
+  it('where a catch-up stages ranges', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await pay(wallet);
@@ -89,7 +89,7 @@ describe('what one commit brings is bounded', () => {
     return { wallet, order: { ...rangeOf({ from, to }), actor: 'ops', reason: 'to see' } };
   }
 
-  it('where blocks are read again', async () => {
+  it('where a rescan reads blocks', async () => {
     const { wallet, order } = await blocksBefore();
     const { deps, brought, run } = worker();
     await run(() => createDepositRescan(deps).rescan(order));
@@ -97,7 +97,7 @@ describe('what one commit brings is bounded', () => {
     expectBounded(await brought());
   });
 
-  it('where a process that reads blocks again dies after each of its commits', async () => {
+  it('where a rescan process dies after each of its commits', async () => {
     const { wallet, order } = await blocksBefore();
     const { backfills } = room.ledger;
     const record = backfills.record.bind(backfills);

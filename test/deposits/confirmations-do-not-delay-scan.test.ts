@@ -29,7 +29,7 @@ async function askedInTurn(): Promise<number> {
   return asked;
 }
 
-it('confirming deposits holds the scan up for no more than it asks at once, and asks for the rest in the next turn', async () => {
+it('the confirmer delays the scan by one batch of requests at most, and requests the rest in the next turn', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   for (let made = 0; made < DEPOSITS; made += 1)
@@ -44,7 +44,7 @@ it('confirming deposits holds the scan up for no more than it asks at once, and 
   expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
 });
 
-it('confirming deposits asks about the last one among the first, though a crowd that no node shows came before it', async () => {
+it('the confirmer requests the newest deposit in its first batch, although many older ones wait that no node returns', async () => {
   await room.scanAll(room.scanner());
   const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
   const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
@@ -67,7 +67,7 @@ it('confirming deposits asks about the last one among the first, though a crowd 
   expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
 });
 
-it('a scan that is to end waits for no block, and says what it knew before', async () => {
+it('a scan that is to stop waits for no block, and reports its last known state', async () => {
   await room.scanAll(room.scanner());
   room.finalize();
   const stop = new AbortController();

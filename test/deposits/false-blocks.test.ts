@@ -53,8 +53,8 @@ async function payOthers(times: number): Promise<void> {
   room.finalize();
 }
 
-describe('a node whose blocks show what a quorum denies', () => {
-  it('credits nothing by them: each stays pending, with an alert that names the nodes that deny it', async () => {
+describe('a node whose blocks contain transactions that a quorum denies', () => {
+  it('causes no credit: each deposit stays pending, with an alert that names the nodes that deny it', async () => {
     const victim = await room.newDepositAddress();
     await payOthers(3);
     const told = turnTo(victim);

@@ -58,10 +58,10 @@ async function catchUp(budgetBytes: number): Promise<void> {
 describe.each([
   ['follows', follow],
   ['catches up', catchUp],
-])('a scan that %s commits what large blocks bring', (_how, scan) => {
+])('a scan that %s commits the deposits of large blocks', (_how, scan) => {
   it.each([
-    ['one at a time where there is room for one', NARROW, (most: number) => most === 1],
-    ['several at once where there is room', WIDE, (most: number) => most > 1],
+    ['one at a time where the memory holds one block', NARROW, (most: number) => most === 1],
+    ['several at once where the memory holds several blocks', WIDE, (most: number) => most > 1],
   ])('%s', async (_name, budgetBytes, isRight) => {
     const paid = 8;
     const wallet = await paidWallet(paid);

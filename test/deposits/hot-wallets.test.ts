@@ -51,8 +51,8 @@ async function differencesOf(hot: Keypair): Promise<readonly string[]> {
     .map(({ message }) => message);
 }
 
-describe('a hot wallet is reconciled with the scan', () => {
-  it('from what it held at the first look on, and by all that came and went since', async () => {
+describe('the reconciliation of a hot wallet that is scanned', () => {
+  it('compares its balance with its first balance and all movements since', async () => {
     await room.scanAll(room.scanner());
     const hot = await fundedBefore();
     const address = hot.publicKey.toBase58();
@@ -86,7 +86,7 @@ describe('a hot wallet is reconciled with the scan', () => {
     expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
   });
 
-  it('not from a slot behind which blocks were not looked through for it', async () => {
+  it('does not start at a slot after blocks that were not searched for it', async () => {
     const hot = await fundedBefore();
     const wallet = hot.publicKey.toBase58();
     const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
@@ -102,8 +102,8 @@ describe('a hot wallet is reconciled with the scan', () => {
   });
 });
 
-describe('a hot wallet is reconciled where nothing is scanned', () => {
-  it('by what nodes list for it, from one look to the next', async () => {
+describe('the reconciliation of a hot wallet without a scan', () => {
+  it('compares its balance from pass to pass with the transactions that nodes list', async () => {
     const hot = await fundedBefore();
     const address = hot.publicKey.toBase58();
     await room.newDepositAddress();
@@ -127,8 +127,8 @@ describe('a hot wallet is reconciled where nothing is scanned', () => {
   });
 });
 
-describe('where nothing was scanned yet', () => {
-  it('a look ends, and says that it is not complete', async () => {
+describe('the reconciliation before the first scan', () => {
+  it('ends, and reports that it is incomplete', async () => {
     const { db } = room.ledger;
     await db.deleteFrom('scanCursor').execute();
     expect(await reconcile()).toMatchObject({ complete: false, wallets: 0, next: null });

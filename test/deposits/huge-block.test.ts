@@ -54,7 +54,7 @@ function crowd(wallet: string): readonly Json[] {
   });
 }
 
-it('a block that anybody can make too long stops no scan, is no node’s fault, and hides no deposit', async () => {
+it('a block that any sender can make too long does not stop the scan, does not blame a node, and hides no deposit', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   await room.localnet.airdrop(wallet, 7_000_000n);
@@ -102,7 +102,7 @@ async function endlessNode(target: string): Promise<string> {
   return proxy.url;
 }
 
-it('a node whose blocks never end is left alone, and the scan goes on with the others', async () => {
+it('the scan stops requests to a node whose blocks never end, and continues with the others', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   await room.localnet.airdrop(wallet, 8_000_000n);

@@ -76,7 +76,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
     expect(await told()).toEqual([]);
   });
 
-  it('hides a missed deposit for one pass only: it is found by the next pass', async () => {
+  it('hides a missed deposit for one pass only, and the next pass finds it', async () => {
     // As if the block had been shown without its changes of the wallet.
     await room.ledger.db.deleteFrom('depositEvent').execute();
     await room.ledger.db.deleteFrom('deposit').execute();
@@ -87,13 +87,13 @@ describe('a node that lies about the balances of deposit addresses', () => {
     expect((await told()).toSorted()).toEqual(both.toSorted());
   });
 
-  it('is not waited for at a slot that no quorum has finalized', async () => {
+  it('does not delay a pass with a slot that no quorum has finalized', async () => {
     await lies(await asked(), await shown(), 1_000_000);
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 0, unread: 1 });
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 1, unread: 0 });
   });
 
-  it('is replaced by the next node where one does not answer', async () => {
+  it('is replaced by the next node where it does not answer', async () => {
     const { controls } = room.localnet;
     for (const passes of [0, 1])
       controls.setFault(await asked(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
@@ -125,7 +125,7 @@ describe('a node that lies about the balances of a hot wallet', () => {
     expect(baseline?.balances).toEqual([{ account: HOT, asset: 'SOL', amount: 5_000_000n }]);
   });
 
-  it('beside one honest node leaves it unread', async () => {
+  it('leaves the wallet unread beside one honest node', async () => {
     const [liar = 0, , away = 0] = inTurn();
     await lies(liar, EMPTY);
     room.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
@@ -135,7 +135,7 @@ describe('a node that lies about the balances of a hot wallet', () => {
     expect(unread).toContainEqual({ wallet: HOT, reason });
   });
 
-  it('beside an honest node that is slow decides nothing: that one is waited for', async () => {
+  it('decides nothing beside a slow honest node, and the pass waits for the honest node', async () => {
     const [liar = 0, , slow = 0] = inTurn();
     await lies(liar, EMPTY);
     await room.pool.probe();

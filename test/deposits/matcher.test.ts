@@ -47,7 +47,7 @@ class SlowWatched extends Watched {
 describe('the watch set in memory', () => {
   const use = useLedger();
 
-  it('holds all up to its version, also where it was forgotten while somebody asked for what came in', async () => {
+  it('holds all wallets up to its version, although it was dropped during a read of new wallets', async () => {
     const watched = new SlowWatched(use.ledger.db, use.url);
     const matcher = new DepositMatcher({ ...use.ledger, watched }, OPTIONS);
     const { asked, letGo } = watched.holdNext();
@@ -64,7 +64,7 @@ describe('the watch set in memory', () => {
   });
 });
 
-describe('a match', () => {
+describe('the matcher', () => {
   const room = useScanRoom();
 
   /** What follows the cursor once this wallet was paid, searched, as a scanner reads it. */
@@ -104,21 +104,21 @@ describe('a match', () => {
     return results;
   }
 
-  it('is repeated for a wallet that comes in before the commit', async () => {
+  it('matches again for a wallet that is added before the commit', async () => {
     const wallet = newAddress();
     const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 1);
     expect(results).toEqual(['watch_set_changed', 'committed']);
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
-  it('is committed at the third attempt, however many wallets come in meanwhile', async () => {
+  it('commits at the third attempt, however many wallets are added meanwhile', async () => {
     const wallet = newAddress();
     const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 9);
     expect(results).toEqual(['watch_set_changed', 'watch_set_changed', 'committed']);
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
-  it('looks for what came in after a block was searched, and before it is matched', async () => {
+  it('finds a wallet that is added between the search of a block and its match', async () => {
     const matcher = new DepositMatcher(room.ledger, OPTIONS);
     const wallet = newAddress();
     const { expected, blocks } = await readPaid(matcher, wallet);
@@ -129,7 +129,7 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
-  it('takes what an attempt of ours brings for internal, whoever signed it', async () => {
+  it('classifies the transfers of our own attempt as internal, whatever wallet signed it', async () => {
     const { attempts, scan, withdrawals } = room.ledger;
     const { matcher } = room.deps();
     const wallet = await room.newDepositAddress();
@@ -142,7 +142,7 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: 'internal' }]);
   });
 
-  it('credits the payment of a buyer, though it is adopted', async () => {
+  it('credits the payment of a buyer, although the settlement is adopted', async () => {
     const { attempts, scan, withdrawals } = room.ledger;
     const { matcher } = room.deps();
     const wallet = await room.newDepositAddress();
@@ -154,7 +154,7 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: null }]);
   });
 
-  it('searches again what was searched with the set of a record that was forgotten', async () => {
+  it('searches a block again that it searched with the watch set of a database before a restore', async () => {
     const { matcher } = room.deps();
     const wallet = await room.newDepositAddress();
     const { expected, blocks } = await readPaid(matcher, wallet);

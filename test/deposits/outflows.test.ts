@@ -26,7 +26,7 @@ async function differences(): Promise<readonly string[]> {
   return openAlertsIn(room, 'balance_difference');
 }
 
-it('an outflow that one node invents is a difference of balances, until a rescan replaces it', async () => {
+it('an outflow that one node invents is a difference of balances until a rescan replaces it', async () => {
   const ours = await room.newSigner(1_000_000_000n);
   const from = ours.publicKey.toBase58();
   const to = await room.newDepositAddress();

@@ -65,8 +65,8 @@ afterEach(async () => {
   await sql`delete from continuity`.execute(room.ledger.db);
 });
 
-describe('a try to read blocks again', () => {
-  it('that was given up, and has not heard of it yet, ends: what it was given up by stays on record', async () => {
+describe('an attempt of a rescan', () => {
+  it('that was given up and still runs ends, and the reason it was given up stays recorded', async () => {
     const slots = await missedIn();
     const ended = rescan(slots, () => room.ledger.backfills.giveUp(slots, 'no node for a day'));
     await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
@@ -75,7 +75,7 @@ describe('a try to read blocks again', () => {
     expect(presentBackfill(row)).toMatchObject({ state: 'given_up', trouble: 'no node for a day' });
   });
 
-  it('that was given up behind its last block is not told as done', async () => {
+  it('that was given up after its last block is not reported as done', async () => {
     const { backfills } = room.ledger;
     const slots = await missedIn();
     const begun = await backfills.begin({ ...slots, ...BY });
@@ -86,7 +86,7 @@ describe('a try to read blocks again', () => {
     expect(presentBackfill(await newest())).toMatchObject({ state: 'given_up', trouble: 'cancelled' });
   });
 
-  describe('in a record that was lost', () => {
+  describe('in a database that was lost', () => {
     /** A backup takes its place, as it was when `of` was done to it. */
     async function restore(of: () => Promise<unknown>): Promise<void> {
       await room.ledger.continuity.pulse();
@@ -99,7 +99,7 @@ describe('a try to read blocks again', () => {
       await room.ledger.continuity.heal(1n);
     }
 
-    it('moves on no rescan of the one that was restored, though that has its number', async () => {
+    it('changes no rescan of the restored database, though that rescan has its number', async () => {
       const [lost, other] = [await missedIn(), await missedIn()];
       const { backfills, db } = room.ledger;
       const ended = rescan(lost, () =>
@@ -120,7 +120,7 @@ describe('a try to read blocks again', () => {
       expect(await amountsOf(other.wallet)).toEqual([PAID]);
     });
 
-    it('tells the one that was restored nothing of what it had found: the next try finds it there', async () => {
+    it('reports none of its results in the restored database, and the next attempt finds them there', async () => {
       const slots = await missedIn();
       const ended = rescan(slots, () =>
         restore(async () => {

@@ -6,11 +6,11 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 afterEach(() => vi.restoreAllMocks());
 
-describe('a scanner that lives through a restore of its record', () => {
+describe('a scanner that runs during a restore of its database', () => {
   it.each([
     ['as many as were lost', 2],
     ['more than were lost', 3],
-  ])('finds what comes to addresses that are imported after it, %s', async (_name, fresh) => {
+  ])('finds deposits to addresses that are imported after the restore, %s', async (_name, fresh) => {
     const { db } = room.ledger;
     await room.newDepositAddress();
     const scanner = new DepositScanner(room.deps(room.pool, { freshMs: 0 }));
@@ -40,7 +40,7 @@ describe('a scanner that lives through a restore of its record', () => {
 });
 
 describe('a scanner that another scanner overtakes', () => {
-  it('goes on from the cursor of the other with the watch set that it has', async () => {
+  it('continues from the cursor of the other scanner with its own watch set', async () => {
     const [first, second] = [room.scanner(), room.scanner()];
     for (const scanner of [first, second]) {
       room.finalize();

@@ -68,7 +68,7 @@ async function scanToTheTip(scanner: DepositScanner): Promise<void> {
     .toBe(tip);
 }
 
-it('whatever one node of three hides, loses or forges, and all of them for a while, the record holds the chain, and every deposit once', async () => {
+it('the database has the whole chain and each deposit once, although one node of three hides, loses or forges blocks and all nodes fail for a while', async () => {
   const { controls } = room.localnet;
   await room.scanAll(room.scanner());
   const start = (await room.ledger.scan.cursor())?.slot ?? 0n;

@@ -20,7 +20,7 @@ async function openQuestions(node: number, blocks: number): Promise<number> {
 }
 
 it.each([0, 1, 2])(
-  'one silent node of three holds up nothing: node %i is not asked for each block',
+  'one silent node of three does not delay the scan, and node %i is not asked for each block',
   async (node) => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();

@@ -71,7 +71,7 @@ async function paidBehind(count: number) {
 }
 
 // The first test, as the liar is asked last later on.
-it('a slot that one node alone has confirmed, and whose block it never ends to show, ends with the turn', async () => {
+it('a slot that one node alone has confirmed, and whose block answer never ends, ends with the turn', async () => {
   await room.scanAll(room.scanner());
   const skipped = skip(1);
   room.localnet.controls.produceSlots(2);
@@ -93,23 +93,23 @@ describe.each([
   ['block', isWholeBlock],
   ['header', isHeader],
 ] as const)(
-  'a skipped slot that one node of three lists, and whose %s it never ends to show',
+  'a skipped slot that one node of three lists, and whose %s answer never ends',
   (_what, isOpen) => {
-    it('does not hold the scan up', async () => {
+    it('does not delay the scan', async () => {
       const { wallet, skipped } = await paidBehind(12);
       lieAbout(skipped, isOpen);
       await room.scanAll(new DepositScanner(room.deps(pool)));
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
-    it('does not hold it up where more are listed than one reading takes', async () => {
+    it('does not delay the scan where more slots are listed than one reading takes', async () => {
       const { wallet, skipped } = await paidBehind(40);
       lieAbout(skipped, isOpen);
       await room.scanAll(new DepositScanner(room.deps(pool)));
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
-    it('does not hold up a catch-up', async () => {
+    it('does not delay a catch-up', async () => {
       const { wallet, skipped } = await paidBehind(12);
       room.finalize(16);
       lieAbout(skipped, isOpen);
@@ -123,7 +123,7 @@ describe.each([
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
-    it('does not hold up who reads a closed gap again', async () => {
+    it('does not delay a rescan of a closed gap', async () => {
       await room.scanAll(room.scanner());
       const wallet = await room.newDepositAddress();
       const from = room.localnet.controls.produceSlot();
@@ -144,7 +144,7 @@ describe.each([
   },
 );
 
-it('a skipped slot that one node lists and drips keeps no block from being read that this node alone shows', async () => {
+it('a skipped slot that one node lists and answers slowly does not keep the scan from a block that only this node returns', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   const from = room.localnet.controls.produceSlot();

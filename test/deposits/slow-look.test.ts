@@ -26,7 +26,7 @@ async function reportedUntilTail(): Promise<readonly ScanStatus[]> {
   return told;
 }
 
-it('a look that takes long is told while it goes on, and forgotten once the blocks are there', async () => {
+it('the scan reports a slow read while it runs, and clears the report once the blocks are read', async () => {
   await room.scanAll(room.scanner());
   // One block: the look that has begun reads it, however long that takes, and there is none left at the end of the turn.
   room.finalize(1);
@@ -42,7 +42,7 @@ it('a look that takes long is told while it goes on, and forgotten once the bloc
   room.localnet.controls.clearFaults();
 });
 
-it('is an alarm while it goes on where nothing was read for a minute', async () => {
+it('a slow read raises an alert while it runs where no block was read for a minute', async () => {
   await room.scanAll(room.scanner());
   room.finalize(3);
   delayBlocks();
@@ -55,7 +55,7 @@ it('is an alarm while it goes on where nothing was read for a minute', async () 
   expect(rows).toContainEqual(expect.objectContaining({ kind: 'scan_stopped', message }));
 });
 
-it('so is one of the range that all others of a catch-up wait for, until it is joined; of no other range', async () => {
+it('a slow read of the range that all others of a catch-up wait for raises an alert until it is joined, and no other range raises one', async () => {
   await room.scanAll(room.scanner());
   room.finalize(30);
   const ranges = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8, slowMs: SLOW_MS });

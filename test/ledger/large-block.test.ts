@@ -56,8 +56,8 @@ async function scansOfDeposits(trx: Transaction<Tables>): Promise<{ all: bigint;
   return scans;
 }
 
-describe('a block that brings very much', () => {
-  it('is committed by statements of some rows each, in the order of its payments', async () => {
+describe('a block with very many deposits', () => {
+  it('is committed by statements of a bounded number of rows, in the order of its payments', async () => {
     await imported(use.ledger, ANN, BEN);
     const rows = new Rows();
     const [block] = chain(START, inflows);
@@ -74,7 +74,7 @@ describe('a block that brings very much', () => {
     expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
   });
 
-  it('is announced so, and dropped so where it does not come', async () => {
+  it('is announced and dropped by such statements', async () => {
     await imported(use.ledger, ANN, BEN);
     const rows = new Rows();
     const db = use.ledger.db.withPlugin(rows);
@@ -88,7 +88,7 @@ describe('a block that brings very much', () => {
     expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
   });
 
-  it('is read from the feed deposit by deposit, also where statistics were taken amid its commit', async () => {
+  it('is read from the feed deposit by deposit, also where statistics were taken during its commit', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, inflows));
     await sql`analyze deposit, deposit_event`.execute(use.ledger.db);

@@ -96,7 +96,7 @@ async function crashed(id: string, wallets: readonly string[]): Promise<void> {
   await client.end().catch(() => undefined);
 }
 
-it('the sums are those of the open reservations after any history, of settlements at once, and after crashes', async () => {
+it('the sums equal the open reservations after any history, with concurrent settlements and crashes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 24 }), async (steps) => {
       const ids = await Promise.all([0, 1, 2, 3].map(reserved));

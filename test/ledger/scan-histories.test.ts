@@ -272,7 +272,7 @@ async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<str
     }
 }
 
-it('whatever crashes, races and repeats: each deposit once, the chain unbroken, the feed without a gap', async () => {
+it('the ledger has each deposit once, an unbroken chain and a feed without a gap through crashes, races and repeats', async () => {
   await fc.assert(
     fc.asyncProperty(
       anyChain,

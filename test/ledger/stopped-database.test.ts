@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-it('fails what waits for it, and what comes after, and is asked again once it goes on', async () => {
+it('a stopped database fails the statements that wait and that follow, and answers again once it continues', async () => {
   const db = connect(briefUrl);
   await sql`select 1`.execute(db);
   const goOn = standStill(postgres);
@@ -30,7 +30,7 @@ it('fails what waits for it, and what comes after, and is asked again once it go
   await db.destroy();
 });
 
-it('has the server end a statement that takes too long, inside a transaction and outside', async () => {
+it('the server ends a statement that takes too long, inside a transaction and outside', async () => {
   const db = connect(withStatementTimeout(postgres.url, 300));
   const slow = sql`select pg_sleep(60)`;
   await expect(slow.execute(db)).rejects.toMatchObject({ code: '57014' });
@@ -38,7 +38,7 @@ it('has the server end a statement that takes too long, inside a transaction and
   await db.destroy();
 });
 
-it('leaves a commit whose answer is lost in doubt: it is done once the server goes on', async () => {
+it('a commit whose answer is lost in a stopped database has an unknown outcome, and is done once the database continues', async () => {
   const db = connect(briefUrl);
   await sql`create table kept (x int)`.execute(db);
   let goOn = (): void => undefined;
@@ -57,7 +57,7 @@ it('leaves a commit whose answer is lost in doubt: it is done once the server go
   await db.destroy();
 });
 
-it('fails who waits for a free connection too long, as one that may be had later', async () => {
+it('a request that waits too long for a free connection fails with a retryable error', async () => {
   const db = connect(postgres.url);
   const busy = Promise.allSettled(Array.from({ length: 32 }, () => sql`select pg_sleep(5.5)`.execute(db)));
   await expect(sql`select 1`.execute(db)).rejects.toSatisfy(isDatabaseAway);

@@ -13,7 +13,7 @@ async function toldBy(pool: AddressPool): Promise<readonly string[]> {
   return rows.map(({ kind, details }) => `${kind} ${String(details['free'])}`);
 }
 
-it('tells that few addresses are left, whatever used them up, until there are enough', async () => {
+it('an alert reports that few addresses are left, whatever used them, until there are enough', async () => {
   const pool = new AddressPool(use.ledger, 1);
   expect(await toldBy(pool)).toEqual([]);
   await imported(use.ledger, ANN);

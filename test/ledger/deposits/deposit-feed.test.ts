@@ -52,7 +52,7 @@ describe('the feed', () => {
     ]);
   });
 
-  it('has one event of what two readers of old blocks find at once', async () => {
+  it('has one event for a deposit that two rescans find at once', async () => {
     await imported(use.ledger, ANN);
     const blocks = chain(START, [inflow(ANN)]);
     await commit(
@@ -207,8 +207,8 @@ class Reader {
   }
 }
 
-describe('a look at the feed', () => {
-  it('ends after so many events, whatever the filter lets through, and says how far it went', async () => {
+describe('a page of the feed', () => {
+  it('ends after a fixed number of events, whatever its filter passes, and returns how far it read', async () => {
     await imported(use.ledger, ANN);
     const seven = Array.from({ length: 7 }, (_, index) => inflow(ANN, BigInt(index + 1)));
     await commit(use.ledger, chain(START, [...seven, inflow(ANN, 8n, { asset: MINT })]));
@@ -225,7 +225,7 @@ describe('a look at the feed', () => {
     expect(await look(0n, 5, {})).toEqual([[1n, 2n, 3n], 3n]);
   });
 
-  it('that goes on with `next` shows what the filter lets through, each once, and no event is missed', async () => {
+  it('that continues with `next` shows each event that passes the filter once, and misses none', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(aReader, { minLength: 1, maxLength: 3 }),

@@ -4,7 +4,7 @@ import { useDepositLedgers } from '../deposit-ledger.ts';
 
 const use = useDepositLedgers();
 
-it('counts few wallets as they are, and many as the server last counted them', async () => {
+it('the pass counts few wallets exactly, and many by the statistics of the server', async () => {
   const { ledger } = use;
   const { db } = ledger;
   const watch = (from: number, to: number) =>

@@ -10,7 +10,7 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 const nodes = useLiar(room);
 
-/** A deposit of 7,000,000 lamports whose block is confirmed and not final. */
+/** A deposit of 7,000,000 lamports whose block is confirmed and not finalized. */
 async function confirmedDeposit(): Promise<{ readonly wallet: string; readonly slot: number }> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -25,7 +25,7 @@ async function confirmedDeposit(): Promise<{ readonly wallet: string; readonly s
   throw new Error('the deposit is not confirmed');
 }
 
-/** One node of three claims that confirmed blocks reach to `claimed`, and shows the true block of `slot` there. */
+/** One node of three reports confirmed blocks up to `claimed`, and returns the true block of `slot` there. */
 async function announceAt(
   claimed: number,
   slot: number,
@@ -46,7 +46,7 @@ async function announceAt(
   nodes.liar.beHonest();
 }
 
-/** What an announcer makes of it whom nobody but the liar answers. */
+/** Runs an announcer that only the lying node answers. */
 async function announceAlone(...told: Parameters<typeof announceAt>): Promise<void> {
   const [claimed, slot, change] = told;
   const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
@@ -63,7 +63,7 @@ async function readAll(): Promise<void> {
   await new DepositConfirmer(room.deps()).confirm();
 }
 
-/** What an honest look makes of the same chain. */
+/** Runs an announcer with honest nodes on the same chain. */
 async function announceHonestly(): Promise<void> {
   await new DepositAnnouncer(room.deps(nodes.pool)).announce();
 }

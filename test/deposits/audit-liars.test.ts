@@ -19,7 +19,7 @@ async function paid(wallet: string): Promise<string> {
   return signature;
 }
 
-/** A wallet that was paid before it is imported, and the audit of it that is due. */
+/** A wallet that was paid before its import, and its due audit. */
 async function imported(wallet: string): Promise<AuditOrder> {
   await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
   const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
@@ -33,7 +33,7 @@ async function slotOf(signature: string): Promise<bigint> {
   return BigInt((await rpc(url, { method: 'getTransaction', params })).result.slot);
 }
 
-/** What the first node lists for this account besides what is true. */
+/** The transactions that the first node lists for this account besides the true ones. */
 function alsoLists(account: string, entries: readonly (readonly [signature: string, slot: bigint])[]): void {
   const lines = entries.map(([signature, slot]) => {
     return { signature, slot: Number(slot), err: null, memo: null, blockTime: 1 };
@@ -115,7 +115,7 @@ describe('a node that lists invented transactions', () => {
 });
 
 describe('an audit', () => {
-  /** Its answer for the program of tokens alone, or both: the accounts that it names. */
+  /** The accounts that the node names, for the Token program alone or for both programs. */
   function names(accounts: (honest: Json[]) => Json[]): void {
     nodes.liar.edit = (method, _params, answer) => {
       if (method === 'getTokenAccountsByOwner') answer.result.value = accounts(answer.result.value);

@@ -15,7 +15,7 @@ const lies = useLiar(room);
 
 const LAMPORTS = 7_000_000n;
 
-/** A wallet that was paid before anybody watched it, and is imported with that past. */
+/** A wallet that was paid before it was watched, and that is imported with that past. */
 async function importedWithPast(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
   await room.scanAll(room.scanner());
   const wallet = newAddress();
@@ -148,7 +148,7 @@ describe('an audit with one lying node of three', () => {
     room.localnet.controls.clearFaults();
     expect([await judged(wallet), await stateOf(wallet)]).toEqual([[], 'auditing']);
     expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
-    // What is on record by then, and listed, and not shown any more, is unread: no difference.
+    // A deposit that is recorded, listed and no longer returned is unread, and is no difference.
     for (const node of [1, 2])
       room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
     const look = {

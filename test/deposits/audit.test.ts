@@ -27,7 +27,7 @@ const audit = (order: AuditOrder) => auditIn(room, order);
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
 const dueAudits = () => dueAuditsIn(room);
 
-/** A wallet that got SOL and tokens in blocks which the scan has passed without knowing it. */
+/** A wallet that was paid SOL and tokens in blocks that were scanned before it was watched. */
 async function paidUnseen(): Promise<string> {
   const wallet = newAddress();
   await room.localnet.airdrop(wallet, 4_000_000n);
@@ -41,7 +41,7 @@ async function assetsOf(wallet: string): Promise<ReadonlyMap<string, bigint>> {
   return new Map((await room.depositsOf(wallet)).map(({ asset, amount }) => [asset, amount]));
 }
 
-/** A transfer between token accounts, final: it names neither of their owners' wallets but the sender's. */
+/** A finalized transfer between token accounts: of the wallets, it names the sender's only. */
 async function transferTokens(to: string, amount: bigint): Promise<void> {
   const payer = Keypair.generate();
   const from = payer.publicKey.toBase58();
@@ -115,7 +115,7 @@ describe('an address that was imported with a past', () => {
 });
 
 describe('an audit with incomplete nodes', () => {
-  /** An address that was paid in the past, and the audit of it that is due. */
+  /** An address that was paid in the past, and its due audit. */
   async function due(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
     await room.scanAll(room.scanner());
     const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
@@ -158,7 +158,7 @@ describe('an audit with incomplete nodes', () => {
     const made = { signature: newSignature(), slot, err: null, memo: null, blockTime: 1 };
     const listed = { ...made, confirmationStatus: 'finalized' };
     controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [listed] });
-    // Only a node that has the block of that slot can say that the transaction is not in it.
+    // Only a node that has the block of that slot can report that the transaction is not in it.
     controls.setFault(1, 'getBlock', { kind: 'hole', from: slot, to: slot });
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0, unread: 1, transactions: 3 });
     expect((await assetsOf(wallet)).size).toBe(2);

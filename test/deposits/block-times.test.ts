@@ -13,7 +13,7 @@ function isAnyBlock(method: string): boolean {
   return method === 'getBlock';
 }
 
-/** What the scan has on record of a deposit whose block one of three nodes shows with this time, and the true time. */
+/** The recorded time of a deposit whose block one of three nodes returns with this time, and the true time. */
 async function toldTimes(
   time: Json,
   isLie: (method: string, params: Json) => boolean = isAnyBlock,

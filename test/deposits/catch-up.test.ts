@@ -9,7 +9,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 
-/** A worker of its own, which reads ranges as soon as the scan is some blocks behind. */
+/** A separate worker, which reads ranges once the scan is some blocks behind. */
 function worker() {
   const activities = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8 });
   const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
@@ -56,7 +56,7 @@ describe('a scan that is far behind', () => {
     const wallet = await room.newDepositAddress();
     const [before = 0n] = await payments(wallet, 1);
     room.finalize(20);
-    // Nothing is read meanwhile, and how far the chain is gets known all the same.
+    // The scan reads nothing meanwhile, and still learns the tip of the chain.
     await scanPauses.begin({ actor: 'ops', reason: 'to fall behind' });
     await worker().tryToPlan();
     while ((await addresses.byAddress(wallet))?.state === 'free')

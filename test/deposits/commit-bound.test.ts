@@ -11,11 +11,11 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const MOST = 3;
-/** Of the blocks, one after the other: one brings more than a commit may. */
+/** The payments of each block in order: one block has more than a commit may have. */
 const PAYMENTS = [1, 1, 1, 2, MOST + 2, 1, 2, 2];
 const ALL = PAYMENTS.reduce((sum, count) => sum + count, 0);
 
-/** A process that commits no more than {@link MOST} payments at once; `brought`: how many each of its commits had. */
+/** A process that commits no more than {@link MOST} payments at once; `brought`: the payments of each commit. */
 function worker() {
   const deps = room.deps(room.pool, { mostMentions: MOST });
   const match = vi.spyOn(deps.matcher, 'match');
@@ -43,7 +43,7 @@ async function pay(wallet: string): Promise<void> {
   room.finalize();
 }
 
-/** Each commit is within the bound, but for the one of the block that alone is above it. */
+/** Each commit is within the bound, except the commit of the one block that exceeds it. */
 function expectBounded(brought: readonly number[]): void {
   expect(brought.filter((count) => count > MOST)).toEqual([MOST + 2]);
   expect(brought.reduce((sum, count) => sum + count, 0)).toBe(ALL);

@@ -6,10 +6,10 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const SEVERAL_LOOKS = 5;
-/** Longer than any machine takes for that many looks. */
+/** Longer than any machine needs for that many rounds. */
 const LONG_SECONDS = 45;
 
-/** The clock of this process stands still, but where a test moves it. */
+/** The clock of this process does not move, except where a test moves it. */
 let now = 0;
 
 beforeEach(async () => {
@@ -29,12 +29,12 @@ async function pendingDeposit(): Promise<string> {
   return wallet;
 }
 
-/** One of two nodes hides every transaction: nothing can be confirmed. */
+/** One of two nodes hides every transaction, so that no deposit can be confirmed. */
 function hide(): void {
   room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
 }
 
-/** How often the node that hides was asked so far; each look for a deposit asks it twice. */
+/** How many requests the hiding node has received; each round for a deposit sends two. */
 function asked(): number {
   return room.localnet.controls.faultsMet(1).null ?? 0;
 }

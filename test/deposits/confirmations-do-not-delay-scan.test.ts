@@ -11,10 +11,10 @@ const room = useScanRoom(3);
 const nodes = useLiar(room);
 const MANY = 200;
 const DEPOSITS = 40;
-/** The confirmer asks about so many before it looks for the next. */
+/** The confirmer's batch size. */
 const PAGE = 128;
 
-/** How many transactions one node is asked for by a scan that is to end as soon as it is asked for the first. */
+/** How many transactions a scan requests from one node when it is to stop at the first request. */
 async function askedInTurn(): Promise<number> {
   const stop = new AbortController();
   let asked = 0;

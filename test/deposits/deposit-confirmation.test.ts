@@ -11,10 +11,10 @@ import { useScanRoom } from './scan-fixture.ts';
 import { haltSince, hasState, turnUntil } from './scan-steps.ts';
 
 const room = useScanRoom();
-/** In which a scan that is not paused would have looked for what to do. */
+/** Enough time for a scan that is not paused to start a turn. */
 const SEVERAL_LOOKS_MS = 1_000;
 
-/** A wallet with one finalized deposit that nobody has confirmed yet. */
+/** A wallet with one finalized deposit that is not confirmed yet. */
 async function pendingDeposit(lamports: bigint): Promise<string> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();

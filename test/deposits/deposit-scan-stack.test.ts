@@ -51,7 +51,7 @@ async function credited(address: string): Promise<readonly bigint[]> {
 
 describe('the deposit scan of a running stack', () => {
   it('starts without a command and finalizes a deposit', async () => {
-    // What is paid before its first block is not looked for, so that no address is given out until then.
+    // The scan does not search for payments of before its first block, so no address is assigned until then.
     await until(async () => (await ledger.scan.cursor()) !== null);
     const address = await newDepositAddress();
     await pay(address, 2_000_000);

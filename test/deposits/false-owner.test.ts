@@ -8,7 +8,7 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 const lies = useLiar(room);
 
-/** A deposit of `right` that the block's node showed as one of `wrong`. */
+/** A deposit of `right` that the node of the block returned as one of `wrong`. */
 async function toldAsAnothers(): Promise<{ readonly right: string; readonly wrong: string }> {
   const { mint } = room.localnet;
   await room.scanAll(room.scanner());

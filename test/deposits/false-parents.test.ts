@@ -27,7 +27,7 @@ afterAll(async () => {
   for (const node of nodes) await node.close();
 });
 
-/** Every node shows the block `slots` above the cursor with the hash of no parent. Resolves with the reason why the scan stops there. */
+/** Every node returns the block `slots` above the cursor with an unknown parent hash. Resolves with the reason why the scan stops. */
 async function standAt(slots: bigint, previousBlockhash: string) {
   const scanner = new DepositScanner(room.deps(pool));
   const { cursor } = await room.scanAll(scanner);

@@ -11,14 +11,14 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 
-/** A deposit address, watched, with a scanner at the tip. */
+/** A watched deposit address, with a scanner at the tip. */
 async function beginning(): Promise<{ wallet: string; scanner: DepositScanner }> {
   const scanner = room.scanner();
   await room.scanAll(scanner);
   return { wallet: await room.newDepositAddress(), scanner };
 }
 
-/** Deposits in blocks of their own; the slot of the first and of the last block. */
+/** Deposits in blocks of their own; returns the slots of the first and of the last block. */
 async function deposits(wallet: string, amounts: readonly bigint[]): Promise<{ from: number; to: number }> {
   const from = room.localnet.controls.produceSlot();
   for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
@@ -29,14 +29,14 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount).toReversed();
 }
 
-/** The block of a slot as the chain has it. */
+/** The block of a slot on the chain. */
 function headerAt(slot: number) {
   const block = room.localnet.controls.chain.ledger.bySlot(slot);
   if (block === undefined) throw new Error(`slot ${slot} has no block`);
   return block;
 }
 
-/** Lets a node show, for whatever it is asked, the block of a slot with a parent that does not exist. */
+/** Makes a node return, for each request, the block of a slot with a parent that does not exist. */
 function tellOtherParent(node: number, slot: number): void {
   const { parentSlot, blockhash, height } = headerAt(slot);
   const header = {

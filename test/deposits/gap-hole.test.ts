@@ -16,7 +16,7 @@ const lies = useLiar(room);
 const LAMPORTS = 8_000_000n;
 const NODES = [0, 1, 2];
 
-/** Later tests see no gap and no alert of this one. */
+/** Removes the gap and its alerts, so that later tests do not see them. */
 afterEach(async () => {
   const { db } = room.ledger;
   room.localnet.controls.clearFaults();
@@ -25,7 +25,7 @@ afterEach(async () => {
   await db.deleteFrom('alert').execute();
 });
 
-/** A gap that an operator closed, which all nodes still have; a wallet was paid in it. */
+/** A gap that an operator closed and that all nodes still have; a wallet was paid in it. */
 async function closedGap(): Promise<Slots & { readonly wallet: string }> {
   const { localnet } = room;
   const { controls } = localnet;
@@ -42,7 +42,7 @@ async function closedGap(): Promise<Slots & { readonly wallet: string }> {
   return { ...slots, wallet };
 }
 
-/** Runs the rescan that is due. */
+/** Runs the due rescan. */
 async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
   const [row, ...others] = await room.ledger.backfills.due(10);
   if (row === undefined || others.length > 0) throw new Error('one rescan is due');
@@ -52,7 +52,7 @@ async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
   );
 }
 
-/** The interval before the next try is over. */
+/** Ends the interval before the next attempt. */
 async function later(): Promise<void> {
   await room.ledger.db.updateTable('backfill').set({ retryAfter: null }).execute();
 }

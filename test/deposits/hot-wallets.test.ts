@@ -14,7 +14,7 @@ function reconcile(changes: { readonly scans?: boolean } = {}): Promise<Reconcil
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** A wallet that we pay from, which had SOL and tokens before we ever looked at it. */
+/** A hot wallet that had SOL and tokens before its first reconciliation. */
 async function fundedBefore(): Promise<Keypair> {
   const hot = Keypair.generate();
   const address = hot.publicKey.toBase58();
@@ -25,7 +25,7 @@ async function fundedBefore(): Promise<Keypair> {
   return hot;
 }
 
-/** The wallet pays a stranger, and the fee; then somebody tops it up. */
+/** The wallet pays a stranger and the fee; then another wallet funds it. */
 async function moves(hot: Keypair): Promise<void> {
   const { blockhash } = await latestBlockhash(room.pool);
   const toPubkey = Keypair.generate().publicKey;
@@ -81,7 +81,7 @@ describe('the reconciliation of a hot wallet that is scanned', () => {
     const later = await room.ledger.baselines.of(address);
     expect(later?.slot).toBeGreaterThan(baseline?.slot ?? 0n);
     expect(later?.balances.find(({ asset }) => asset === 'SOL')?.amount).toBe(4_006_995_000n);
-    // What is older than a baseline that explained all is not summed up again.
+    // Movements before a baseline without differences are not summed up again.
     await db.deleteFrom('outflow').where('wallet', '=', address).execute();
     expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
   });

@@ -17,10 +17,10 @@ afterEach(async () => {
 
 /** Token accounts that a transaction names through lookup tables; 1,600 such transactions make 64 MiB for 0.008 SOL, these 10. */
 const [NAMED, CROWD] = [63, 250];
-/** The longest answer that is held, less than nodes are given otherwise. */
+/** The longest answer that is held in memory, below the default. */
 const HELD_BYTES = 8 * 1_024 * 1_024;
 
-/** Transactions that name much and move nothing, as anybody can make them: each takes 43 kB of an answer. */
+/** Transactions that name many accounts and move nothing: any sender can make them, and each adds 43 kB to an answer. */
 function crowd(wallet: string): readonly Json[] {
   const [payer, mint, owner] = [newAddress(), newAddress(), newAddress()];
   const keys = [wallet, ...Array.from({ length: NAMED - 1 }, newAddress)];

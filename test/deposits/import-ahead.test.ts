@@ -14,7 +14,7 @@ async function stateOf(address: string): Promise<string | undefined> {
   return (await room.ledger.addresses.byAddress(address))?.state;
 }
 
-/** Paid, and imported with its past, while somebody keeps the scan from reading that. */
+/** An address that is paid and imported with its past while a lock keeps the scan from reading that past. */
 async function paidAndImported(): Promise<{ paid: string; unpaid: string }> {
   const { ledger, localnet } = room;
   await room.scanAll(room.scanner());

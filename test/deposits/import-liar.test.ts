@@ -13,7 +13,7 @@ afterEach(() => nodes.liar.beHonest());
 
 const tip = () => BigInt(room.localnet.controls.chain.at('finalized').slot);
 
-/** To the tip, by a process that asks one lying node of three first, which has somebody else be paid. */
+/** Scans to the tip in a process that asks one lying node of three first; the node names another receiver. */
 async function scanWithout(wallet: string): Promise<void> {
   await askFirst(room, nodes.pool);
   const other = newAddress();

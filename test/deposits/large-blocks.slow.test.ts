@@ -3,7 +3,7 @@ import { measureLargeBlocks } from '../../bench/scan/large-block.ts';
 
 const BLOCKS = 8;
 const PATIENCE_MS = 600_000;
-/** docs/figures.md states these. */
+/** docs/figures.md states these numbers. */
 const MOST_MEGABYTES = 600;
 const MOST_IN_CATCH_UP = 1_000;
 

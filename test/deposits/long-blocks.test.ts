@@ -13,9 +13,9 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(2);
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
-/** Less than a block with one transaction takes, and more than its list of signatures. */
+/** Shorter than a block with one transaction, and longer than its list of signatures. */
 const HELD_BYTES = 900;
-/** For the names of as many long blocks as are read here at once. */
+/** Memory for the names of as many long blocks as are read here at once. */
 const PLENTY_BYTES = 256 * 1_024 * 1_024;
 let narrow: NodePool;
 type Deps = ReturnType<typeof room.deps>;
@@ -27,7 +27,7 @@ afterAll(() => narrow.close());
 
 const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
 
-/** A wallet of ours that was paid so in blocks of their own. */
+/** A wallet of ours that was paid these amounts, each in a block of its own. */
 async function paidWallet(amounts = AMOUNTS): Promise<string> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -41,7 +41,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return amounts.toSorted((a, b) => Number(a - b));
 }
 
-/** What follows the cursor, read as a scanner does that holds no block. */
+/** The blocks after the cursor, read as by a scanner that holds no block. */
 async function readLong(deps: ReturnType<typeof room.deps>) {
   const expected = await room.ledger.scan.cursor();
   if (expected === null) throw new Error('the scan has begun');

@@ -27,13 +27,13 @@ beforeAll(async () => {
 
 beforeEach(() => room.localnet.controls.clearFaults());
 
-/** The places of the nodes in the order in which passes ask them. */
+/** The indexes of the nodes in the order in which passes ask them. */
 function inTurn(): readonly number[] {
   const names = room.pool.nodes.map(({ name }) => name);
   return names.toSorted().map((name) => names.indexOf(name));
 }
 
-/** The place of the node that the next pass asks first. */
+/** The index of the node that the next pass asks first. */
 async function asked(passes = 0): Promise<number> {
   const begun = await room.ledger.reconciliations.begin();
   const order = inTurn();
@@ -45,13 +45,13 @@ function reconcile(): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** What all nodes return now for the wallet and its token account. */
+/** The answers of all nodes for the wallet and its token account now. */
 function shown(of: readonly string[] = [wallet, account]): Promise<Answer> {
   const config = { encoding: 'base64', commitment: 'finalized' };
   return rpc(room.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
 }
 
-/** The node returns these accounts and no nested one at the present slot, and that the wallet has no token account. */
+/** Makes the node return these accounts at the current slot, no nested account, and no token account of the wallet. */
 async function lies(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
   const { context } = await shown();
   const { controls } = room.localnet;
@@ -77,7 +77,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
   });
 
   it('hides a missed deposit for one pass only, and the next pass finds it', async () => {
-    // As if the block had been shown without its changes of the wallet.
+    // As if a node had returned the block without the changes of the wallet.
     await room.ledger.db.deleteFrom('depositEvent').execute();
     await room.ledger.db.deleteFrom('deposit').execute();
     await lies(await asked(), EMPTY);

@@ -11,7 +11,7 @@ import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
-/** `freshMs`: nothing is answered from memory where the record may know more. */
+/** `freshMs`: the watch set in memory is never used where the database may have more. */
 const OPTIONS = {
   ownerChangeAllowed: false,
   maxTransactionVersion: 1,
@@ -19,11 +19,11 @@ const OPTIONS = {
   freshMs: 0,
 };
 
-/** The watched wallets on record; a question for what came in may wait. */
+/** The watched wallets of the database; a test can hold the query for new wallets. */
 class SlowWatched extends Watched {
   #gate: Promise<void> | null = null;
 
-  /** Holds the next question until the returned function is called; `asked` resolves when it is there. */
+  /** Holds the next query until the returned function is called; `asked` resolves when the query arrives. */
   holdNext(): { readonly asked: Promise<void>; readonly letGo: () => void } {
     let letGo = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -67,7 +67,7 @@ describe('the watch set in memory', () => {
 describe('the matcher', () => {
   const room = useScanRoom();
 
-  /** What follows the cursor once this wallet was paid, searched, as a scanner reads it. */
+  /** The searched blocks after the cursor, once this wallet was paid, as a scanner reads them. */
   async function readPaid(matcher: DepositMatcher, wallet: string) {
     await room.scanAll(room.scanner());
     const expected = await room.ledger.scan.cursor();
@@ -76,14 +76,14 @@ describe('the matcher', () => {
     if (expected === null) throw new Error('the scan has begun');
     const reader = openReader({ pool: room.pool, matcher }, 1_000_000);
     const tip = await finalizedTip(room.pool);
-    // The first reading is of one block, which shows how large they are; the next one is of all.
+    // The first reading has one block, which shows the block size; the next one has all.
     await reader.after(expected, tip);
     const reading = await reader.after(expected, tip);
     if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
     return { expected, blocks: reading.blocks, signature };
   }
 
-  /** Imports the wallet in so many attempts to commit: the import of the last attempt waits for it. */
+  /** Imports the wallet in this many commit attempts: the import of the last attempt waits for the commit. */
   async function commitWhileImporting(matcher: DepositMatcher, wallet: string, imports: number) {
     const { expected, blocks } = await readPaid(matcher, wallet);
     const wallets = [wallet, ...Array.from({ length: imports - 1 }, () => newAddress())];

@@ -38,8 +38,8 @@ async function land(
 }
 
 /**
- * A stranger takes the token account of a deposit wallet, which is there or not, for a wallet: he makes an account for it and sends 900,
- * and then 30, by a transaction that names the new account alone. `control` go to the token account itself.
+ * A stranger takes the token account of a deposit wallet, existing or not, for a wallet: he makes an account for it and sends 900,
+ * and then 30, by a transaction that names the new account alone. `control` is paid to the token account itself.
  */
 async function paidToTheAccount(control: bigint): Promise<Paid> {
   await room.scanAll(room.scanner());

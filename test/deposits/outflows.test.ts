@@ -8,7 +8,7 @@ import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
-/** Of a transfer of 9,000,000 that its sender pays for. */
+/** The recorded outflows of a transfer of 9,000,000 whose sender pays the fee. */
 const SWEPT = 9_005_000n;
 
 async function outflowsOf(wallet: string): Promise<readonly bigint[]> {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   }));
   await room.ledger.addresses.import(entries);
   wallets = await room.ledger.watched.page(null, entries.length);
-  // The second page has something to tell: a payment that the record lacks.
+  // The second page has a difference: a payment that the database lacks.
   const paid = wallets[PAGE] ?? '';
   await room.localnet.airdrop(paid, 3_000_000n);
   room.finalize();
@@ -32,14 +32,14 @@ beforeAll(async () => {
   await room.ledger.db.deleteFrom('deposit').where('wallet', '=', paid).execute();
 });
 
-/** A process that compares pages until it kills itself at the commit of its second one. */
+/** A process that compares pages until it kills itself at the commit of its second page. */
 async function crash(side: 'before' | 'after'): Promise<void> {
   const { command, args } = nodeProgram(new URL('./reconcile-process.ts', import.meta.url), [], COMPILED);
   const died = run(command, [...args, room.url, side, ...room.localnet.rpcUrls]);
   await expect(died).rejects.toMatchObject({ signal: 'SIGKILL' });
 }
 
-/** How many wallets another process has left to compare. */
+/** The number of wallets that another process still has to compare. */
 async function left(): Promise<number> {
   const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
   const page: ReconciledPage = await new MockActivityEnvironment().run(() => activities.reconcilePage());

@@ -20,13 +20,13 @@ function reconcile(pageSize?: number): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** Finds again what the record lost of a wallet. */
+/** Rescans the deposits of a wallet that were deleted from the database. */
 async function repair(address: string): Promise<void> {
   const to = `${(await room.ledger.scan.cursor())?.slot}`;
   await auditIn(room, { address, from: '1', to, repair: true, cause: 'operator' });
 }
 
-/** As if so much time had gone by since the wallets were compared, and asked for. */
+/** Moves the times of the comparison and of the requests into the past. */
 async function timeGoesBy(hours: number): Promise<void> {
   const by = sql`make_interval(hours => ${hours})`;
   await sql`update reconciliation set compared_since = compared_since - ${by}`.execute(room.ledger.db);

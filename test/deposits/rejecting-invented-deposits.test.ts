@@ -30,7 +30,7 @@ async function kindsOf(wallet: string): Promise<readonly string[]> {
   return events.map(({ kind }) => kind);
 }
 
-/** By one node's blocks somebody was paid by a wallet that never heard of it; the row that this leaves. */
+/** A deposit of a payment that a lying node invented in its blocks; returns its row. */
 async function phantom(): Promise<DepositRow> {
   const ours = await room.newSigner(1_000_000_000n);
   await room.sweep(ours, await room.newDepositAddress(), 9_000_000n);
@@ -45,7 +45,7 @@ function never(): never {
   throw new Error('the slot has a block');
 }
 
-/** A true deposit that waits for its quorum, as only one node shows it. */
+/** A real deposit that waits for its quorum, as only one node returns it. */
 async function waiting(): Promise<DepositRow> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();

@@ -15,7 +15,7 @@ const room = useScanRoom(3);
 const nodes = useLiar(room);
 const BY = { actor: 'ops', reason: 'a user misses it' };
 const PAID = 7_000_000n;
-/** More than a block of this room takes. */
+/** Longer than a block of this room. */
 const HELD_BYTES = 100_000;
 
 const opened: NodePool[] = [];
@@ -23,7 +23,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((pool) => pool.close()));
 });
 
-/** The nodes of the room, of which the one at this place lies; as many of them as are wanted. */
+/** A number of nodes of the room; the node at this index lies. */
 async function poolWithLiarAt(place: number, count = 3, maxBytes = HELD_BYTES): Promise<NodePool> {
   const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
   const honest = room.localnet.rpcUrls.slice(1, count);
@@ -40,7 +40,7 @@ async function rescan(pool: NodePool, from: bigint, deps = room.deps(pool)): Pro
   return runOf().run(() => createDepositRescan(deps).rescan(order));
 }
 
-/** The node shows every transaction of a block, and that it left all that this wallet holds as it was. */
+/** The node returns every transaction of a block with unchanged balances of this wallet. */
 function hiding(wallet: string): Edit {
   return (method, params, answer) => {
     if (!isWholeBlock(method, params)) return answer;
@@ -54,13 +54,13 @@ function hide({ transaction, meta }: Json, wallet: string): void {
     if (address === wallet) meta.postBalances[index] = meta.preBalances[index];
 }
 
-/** The accounts of a transaction, first who pays for it. */
+/** The accounts of a transaction, the fee payer first. */
 function addressesIn({ accountKeys, message }: Json): readonly string[] {
   const keys: readonly (string | { pubkey: string })[] = accountKeys ?? message.accountKeys;
   return keys.map((key) => (typeof key === 'string' ? key : key.pubkey));
 }
 
-/** Whoever a block pays is this wallet, by the word of the node. */
+/** The node names this wallet as the receiver of every payment of a block. */
 function turnedTo(wallet: string): Edit {
   return (method, params, answer) => {
     if (!isWholeBlock(method, params)) return answer;
@@ -80,7 +80,7 @@ function padded(lie: Edit, bytes: number): Edit {
   };
 }
 
-/** Pays a wallet and has the block scanned as the node that lies so, asked alone, shows it; the first slot of it. */
+/** Pays a wallet and scans the block as the lying node alone returns it; returns its first slot. */
 async function scanned(wallet: string, lie: Edit): Promise<bigint> {
   const from = BigInt(room.localnet.controls.produceSlot());
   await room.localnet.airdrop(wallet, PAID);
@@ -90,7 +90,7 @@ async function scanned(wallet: string, lie: Edit): Promise<bigint> {
   return from;
 }
 
-/** A watched wallet that is paid in a block which the scan was shown without that. */
+/** A watched wallet whose payment a node hid from the scan. */
 async function hidden(): Promise<{ readonly wallet: string; readonly from: bigint }> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -203,7 +203,7 @@ describe('a deposit that one node of three hid from the scan and still hides', (
   });
 });
 
-/** A wallet of ours that the liar says is paid now, in blocks that were scanned without that. */
+/** A wallet of ours whose payment the node invents now; the blocks were scanned without it. */
 async function victim(
   lie: (wallet: string) => Edit,
 ): Promise<{ readonly wallet: string; readonly from: bigint }> {
@@ -251,7 +251,7 @@ describe('a rescan finds a wallet that is added', () => {
       await deps.matcher.watch();
       return answer;
     };
-    // What was too long to be held is asked for again, by the next try.
+    // The next attempt requests again each answer that was too long to hold.
     await Promise.allSettled([rescan(pool, from, deps)]);
     await rescan(pool, from, deps);
     expect(asked).toBe(true);

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
 });
 
-/** Reads blocks again that are longer by so many bytes; the most that nodes were asked for at once. Answers of `maxBytes` are held. */
+/** Rescans blocks that are longer by this many bytes; returns the highest number of concurrent requests. Answers of `maxBytes` are held. */
 async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
   await room.scanAll(room.scanner());
   const from = (await room.ledger.scan.cursor())?.slot ?? 0n;

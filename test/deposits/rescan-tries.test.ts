@@ -16,7 +16,7 @@ interface Slots {
   readonly to: bigint;
 }
 
-/** Slots that were scanned, in which a wallet was paid what is not on record; more than the record hears of at once. */
+/** Scanned slots with unrecorded payments of a wallet; more than one progress update covers. */
 async function missedIn(): Promise<Slots & { readonly wallet: string }> {
   await room.scanAll(room.scanner());
   const from = ((await room.ledger.scan.cursor())?.slot ?? 0n) + 1n;
@@ -28,7 +28,7 @@ async function missedIn(): Promise<Slots & { readonly wallet: string }> {
   return { from, to: (await room.ledger.scan.cursor())?.slot ?? 0n, wallet };
 }
 
-/** Reads them again; `meanwhile` happens once the record has heard of the first of them. */
+/** Rescans them; `meanwhile` runs once the database has the progress of the first of them. */
 async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): Promise<unknown> {
   const { backfills } = room.ledger;
   const record = backfills.record.bind(backfills);
@@ -87,7 +87,7 @@ describe('an attempt of a rescan', () => {
   });
 
   describe('in a database that was lost', () => {
-    /** A backup takes its place, as it was when `of` was done to it. */
+    /** Replaces the database by a backup, taken after `of` was applied to it. */
     async function restore(of: () => Promise<unknown>): Promise<void> {
       await room.ledger.continuity.pulse();
       await of();

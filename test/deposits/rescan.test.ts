@@ -25,7 +25,7 @@ async function rescan(
   return environment.run(async () => (await activities.rescan(order)).blocks);
 }
 
-/** Deposits in blocks of their own, scanned; the first and the last of those slots. */
+/** Scanned deposits in blocks of their own; returns the first and the last slot. */
 async function paid(wallet: string, amounts: readonly bigint[]): Promise<{ from: bigint; to: bigint }> {
   const from = BigInt(room.localnet.controls.produceSlot());
   for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
@@ -40,7 +40,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return amounts.toSorted((a, b) => Number(a - b));
 }
 
-/** The signatures that an alert says were missed; closed then. */
+/** The signatures that an alert reports as missed; closes the alert. */
 async function missed(): Promise<readonly string[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   const found = rows.filter(({ kind }) => kind === 'deposit_missed').map(({ subject }) => subject);
@@ -165,7 +165,7 @@ describe('a rescan', () => {
 });
 
 describe('a closed gap', () => {
-  /** Deposits in a gap of all nodes, one after it; scanned. */
+  /** Scanned deposits in a gap of all nodes, and one after it. */
   async function closedGap(wallet: string): Promise<{ from: bigint; to: bigint }> {
     await room.scanAll(room.scanner());
     const { from, to } = await paid(wallet, AMOUNTS);

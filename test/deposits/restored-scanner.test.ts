@@ -20,7 +20,7 @@ describe('a scanner that runs during a restore of its database', () => {
     const lost = [await room.newDepositAddress(), await room.newDepositAddress()];
     room.finalize();
     await room.scanAll(scanner);
-    // While it is paused it asks the record nothing, and the backup is put back.
+    // The paused scanner sends no query, and the backup is restored.
     await room.ledger.scanPauses.begin({ actor: 'ops', reason: 'restore' });
     await expect(scanner.step()).rejects.toThrow('paused');
     await sql`delete from deposit_address where address = any(${lost}::text[])`.execute(db);
@@ -31,7 +31,7 @@ describe('a scanner that runs during a restore of its database', () => {
     await room.ledger.scanPauses.end({ actor: 'ops', reason: 'restored' });
     for (const wallet of wallets) await room.localnet.airdrop(wallet, 7_000_000n);
     room.finalize();
-    // The first step learns that its watch set is of another record.
+    // In the first step, the scanner learns that its watch set is of another database.
     await scanner.step().catch(() => undefined);
     await room.scanAll(scanner);
     const arrived = await Promise.all(wallets.map((wallet) => room.depositsOf(wallet)));

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await room.localnet.airdrop(delegate.address, 1_000_000_000n);
 });
 
-/** A mint that `delegate` can take from anybody. */
+/** A mint whose permanent delegate is `delegate`. */
 function mintOfDelegate(): Promise<string> {
   const initialize = (mint: PublicKey) =>
     createInitializePermanentDelegateInstruction(mint, delegate.publicKey, TOKEN_2022_PROGRAM_ID);
@@ -35,7 +35,7 @@ function list(asset: string) {
   return room.ledger.assets.put({ asset, ...terms, extensions, permanentDelegate: delegate.address });
 }
 
-/** A wallet of ours, which the scan has seen get a million base units of the mint. */
+/** A wallet of ours with a scanned deposit of a million base units of the mint. */
 async function holder(mint: string, kind: 'hot' | 'deposit'): Promise<Wallet> {
   const wallet = newWallet();
   const { address } = wallet;

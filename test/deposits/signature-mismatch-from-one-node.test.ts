@@ -16,7 +16,7 @@ const OTHER = '5'.repeat(88);
 const opened: NodePool[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((pool) => pool.close())));
 
-/** The time that a test has let pass, besides the time that really passed. */
+/** The time by which a test has moved the clock. */
 let passedMs = 0;
 const now = performance.now.bind(performance);
 beforeEach(() => {
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** The liar, in a pool that it was not yet caught in, asked first. */
+/** The lying node in a new pool, asked first. */
 async function liarFirst(): Promise<NodePool> {
   const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
   opened.push(pool);

@@ -12,7 +12,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const LAMPORTS = 7_000_000n;
-/** Longer than any test here: what the liar leaves open is given up by whoever asked for it, or never. */
+/** Longer than any test here: only the caller ends a request that the lying node leaves open. */
 const NEVER_MS = 600_000;
 const NODES = [0, 1, 2];
 
@@ -35,7 +35,7 @@ type IsOpen = (method: string, params: Json) => boolean;
 
 const isHeader: IsOpen = (method, params) => method === 'getBlock' && !isWholeBlock(method, params);
 
-/** The node that is asked first lists these slots, in which the chain has no block, and answers for none of them what is left open. */
+/** The node that is asked first lists these skipped slots, and leaves the requests for them open. */
 function lieAbout(skipped: readonly number[], isOpen: IsOpen): void {
   liar.edit = (method, params, answer) => {
     if (method === 'getBlocks') {
@@ -59,7 +59,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
-/** A payment behind some skipped slots. */
+/** A payment after some skipped slots. */
 async function paidBehind(count: number) {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -70,7 +70,7 @@ async function paidBehind(count: number) {
   return { wallet, skipped };
 }
 
-// The first test, as the liar is asked last later on.
+// This test is the first, as the pool asks the lying node last later on.
 it('a slot that one node alone has confirmed, and whose block answer never ends, ends with the turn', async () => {
   await room.scanAll(room.scanner());
   const skipped = skip(1);

@@ -7,7 +7,7 @@ import { useScanRoom } from './scan-fixture.ts';
 import { turnUntil } from './scan-steps.ts';
 
 const SLOW_MS = 100;
-/** What each block takes: several times as long as a look may take. */
+/** The duration of each block request: several times the limit of a read. */
 const BLOCK_MS = 500;
 const room = useScanRoom();
 
@@ -28,13 +28,13 @@ async function reportedUntilTail(): Promise<readonly ScanStatus[]> {
 
 it('the scan reports a slow read while it runs, and clears the report once the blocks are read', async () => {
   await room.scanAll(room.scanner());
-  // One block: the look that has begun reads it, however long that takes, and there is none left at the end of the turn.
+  // One block: the current read ends with it, however long it takes, and no read is left at the end of the turn.
   room.finalize(1);
   delayBlocks();
   const told = await reportedUntilTail();
   const reason = expect.stringContaining('reading the next blocks takes');
   expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }));
-  // Since the look began, not since it was first told: one that ends before it is told again is an alarm, too.
+  // The time counts from the start of the read, so that a read that ends before its next report also raises an alert.
   const first = told.find(({ state }) => state === 'waiting');
   if (first === undefined || !('since' in first)) throw new Error('it was told');
   expect(Date.parse(first.at ?? '') - Date.parse(first.since)).toBeGreaterThanOrEqual(SLOW_MS);

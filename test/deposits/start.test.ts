@@ -4,7 +4,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const NODES = [0, 1];
-/** Of a cluster that stood still for hours, or of ledgers that begin later. */
+/** The gap of a cluster that halted for hours, or of ledgers that begin later. */
 const EMPTY_SLOTS = 30_000;
 
 /** No node lists the blocks of more slots at once. */
@@ -12,7 +12,7 @@ function limitLists(slots: number): void {
   for (const node of NODES) room.localnet.controls.setFault(node, '*', { kind: 'list-limit', slots });
 }
 
-/** Slots without a block, then some blocks; the last slot before them. */
+/** Slots without a block, then some blocks; returns the last slot before them. */
 function standstill(): bigint {
   const { controls } = room.localnet;
   const last = controls.produceSlot();

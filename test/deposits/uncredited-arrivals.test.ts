@@ -10,7 +10,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 
-/** A deposit address that was paid this much SOL, and tokens, all of it on record. */
+/** A deposit address with recorded deposits of this much SOL, and of tokens. */
 async function paid(lamports: bigint): Promise<string> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();

@@ -69,7 +69,7 @@ describe('a step that fails by a defect', () => {
       isStillFor(status, /^confirming deposits: .*boom/) &&
       (await stateOf(wallet)) !== undefined &&
       (await isAlarmed(/confirming deposits/));
-    // More than a step takes on a slow machine: a scan that waits for its block raises the same alert, and closes it.
+    // Longer than a step on a slow machine: a scan that waits for its block raises the same alert, and closes it.
     expect((await turnUntil({ ...deps, slowMs: 3_000 }, isTold)).state).toBe('waiting');
     expect(await stateOf(wallet)).toBe('pending');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
@@ -125,7 +125,7 @@ it('a defect is classified by the class of the error, not by its message', () =>
 });
 
 describe('an audit that fails by a defect', () => {
-  /** The database refuses every deposit to this wallet while `work` is done. */
+  /** The database refuses every deposit to this wallet while `work` runs. */
   async function refused(wallet: string, work: () => Promise<void>): Promise<void> {
     const { db } = room.ledger;
     await sql`create function refuse() returns trigger language plpgsql as

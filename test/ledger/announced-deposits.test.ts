@@ -8,7 +8,7 @@ const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 const onlyOne = () => onlyDeposit(use.ledger);
 
-/** What the feed tells, and under which public ids, by their order in it. */
+/** The events of the feed with their public ids, in order. */
 async function told(): Promise<readonly unknown[]> {
   const { events } = await use.ledger.depositFeed.events(0n, 100);
   const ids = [...new Set(events.map(({ deposit }) => depositId(deposit)))];

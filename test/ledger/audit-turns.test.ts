@@ -12,7 +12,7 @@ const HOURS_MS = 2 * 3_600_000;
 const names = Array.from({ length: 30 }, (_, n) => address(`late ${n}`));
 const many = Array.from({ length: AT_ONCE }, (_, n) => address(`many ${n}`));
 
-/** The audits that go on, by workflow id, and all that were begun, by address. */
+/** The running audits by workflow id, and all started audits by address. */
 let running: Map<string, Date>;
 let begun: string[];
 

@@ -9,7 +9,7 @@ const LANDED: AttemptOutcome = { state: 'landed', slot: 9n, proof: {}, amountRec
 const FAILED: AttemptOutcome = { state: 'failed', slot: 9n, proof: {}, error: 'x', reason: REASON };
 let id: string;
 
-/** Attempt 1 is dead, attempt 2 as far as `signed` says, when the chain shows attempt 1 after all. */
+/** Attempt 1 is dead and attempt 2 is prepared or `signed` when a node returns attempt 1 as landed. */
 async function shownLanded(signed: boolean): Promise<void> {
   const { attempts, withdrawals, pauses } = use.ledger;
   await withdrawals.reserve(terms(id));

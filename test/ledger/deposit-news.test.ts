@@ -11,7 +11,7 @@ interface News {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What an endpoint hears, in order. */
+/** The events that an endpoint receives, in order. */
 async function heard(endpoint: string): Promise<readonly News[]> {
   const rows = await use.ledger.db
     .selectFrom('webhookDelivery as delivery')

@@ -19,7 +19,7 @@ const FAILED: AttemptOutcome = { state: 'failed', slot: 510n, error: '"X"', reas
 const PASSING: AttemptOutcome = { ...FAILED, mayPass: true };
 const NOTE = { actor: 'ops', reason: 'the issuer has thawed it' };
 
-/** Attempts up to `n` have failed for a cause that can pass; the first is signed already. */
+/** Attempts up to `n` have failed for a temporary cause; the first is signed already. */
 async function failing(id: string, from: number, n: number): Promise<void> {
   const { attempts } = use.ledger;
   for (let at = from; at <= n; at += 1) {

@@ -10,10 +10,10 @@ import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 const COUNT = 6_000;
-/** A fraction of what a block may bring. */
+/** A fraction of the deposits that a block may have. */
 const MOST_ROWS = 5_000n;
 
-/** Sees how many rows each statement wrote or answered. */
+/** Records how many rows each statement wrote or returned. */
 class Rows implements KyselyPlugin {
   most = 0n;
   sum = 0n;
@@ -92,7 +92,7 @@ describe('a block with very many deposits', () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, inflows));
     await sql`analyze deposit, deposit_event`.execute(use.ledger.db);
-    // What an ANALYZE finds while none of the rows is committed.
+    // The result of an ANALYZE while none of the rows is committed.
     await sql`update pg_class set reltuples = 0 where oid = 'deposit'::regclass`.execute(use.ledger.db);
     await use.ledger.db.transaction().execute(async (trx) => {
       const before = await scansOfDeposits(trx);

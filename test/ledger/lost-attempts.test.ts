@@ -7,7 +7,7 @@ import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, useLedger } from './su
 const use = useLedger();
 const OPERATOR = { actor: 'ops', reason: 'the explorer shows it' };
 
-/** What becomes of an end without payment, in every form of it, for this withdrawal. */
+/** The results of each kind of end without payment for this withdrawal. */
 async function ends(id: string): Promise<readonly string[]> {
   const { settlements } = use.ledger;
   const tries = [

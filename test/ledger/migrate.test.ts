@@ -17,7 +17,7 @@ import { lockWaits } from './deposit-ledger.ts';
 /** The advisory lock that the migrator holds. */
 const MIGRATOR = '3853314791062309107';
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** Longer than a connection of the pool may be silent, too. */
+/** Longer than the timeout of a silent pool connection. */
 const LONGER_THAN_ANY_STATEMENT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 
 /** Migrations of a later release: each changes one table. */

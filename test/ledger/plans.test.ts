@@ -15,7 +15,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 
 const ROWS = 100_000;
-/** The rows of what is under way. */
+/** The rows of unfinished work. */
 const UNDER_WAY = [
   { table: 'settlement', key: 'id', column: 'status', open: UNFINISHED },
   { table: 'attempt', key: 'settlement_id', column: 'state', open: ['prepared', 'signed'] },

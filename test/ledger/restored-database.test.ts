@@ -10,13 +10,13 @@ const use = useDepositLedgers();
 const [ANN, BEN, CAT] = [address('ann'), address('ben'), address('cat')];
 const MICROSECONDS_OF_2020 = 1_577_836_800_000_000n;
 
-/** This record takes the place of a newer one, in which what comes next was done already. */
+/** This database replaces a newer one, in which the next steps were done already. */
 async function restore(): Promise<void> {
   await use.ledger.continuity.pulse();
   await sql`update continuity set identity = 'the old primary'`.execute(use.ledger.db);
 }
 
-/** A process for which the server has run for so long, on a record that was last in use four minutes ago. */
+/** A process whose server has run this long, on a database that was last in use four minutes ago. */
 async function afterSilence(serverRanFor: string, use: { ledger: Ledger; url: string }): Promise<Ledger> {
   await sql`create schema if not exists silence`.execute(use.ledger.db);
   await sql`create or replace function silence.pg_postmaster_start_time() returns timestamptz
@@ -49,7 +49,7 @@ describe('after a restore of the database', () => {
     await imported(use.ledger, ANN, BEN);
     const { address: given } = await addresses.assign('user-1');
     await restore();
-    // What a backup from before that assignment brings back.
+    // The rows that a backup from before that assignment restores.
     await sql`update deposit_address set state = 'free', user_ref = null, assigned_at = null`.execute(
       use.ledger.db,
     );

@@ -10,7 +10,7 @@ import { withStatementTimeout } from '../support/postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 let postgres: LocalPostgres;
-/** For connections that give a silent server up after 3 s. */
+/** For connections that drop a silent server after 3 s. */
 let briefUrl: string;
 beforeAll(async () => {
   postgres = await startPostgres({ logDir: mkdtempSync(join(tmpdir(), 'sluice-logs-')), env: {} });
@@ -22,7 +22,7 @@ it('a stopped database fails the statements that wait and that follow, and answe
   const db = connect(briefUrl);
   await sql`select 1`.execute(db);
   const goOn = standStill(postgres);
-  // The first of them has the connection that is open.
+  // The first statement uses the open connection.
   const asked = await Promise.allSettled([1, 2, 3].map(() => sql`select 1`.execute(db)));
   goOn();
   for (const ended of asked) expect(ended).toSatisfy(failedAsAway);
@@ -43,7 +43,7 @@ it('a commit whose answer is lost in a stopped database has an unknown outcome, 
   await sql`create table kept (x int)`.execute(db);
   let goOn = (): void => undefined;
   const order = db.transaction().execute(async (trx) => {
-    // Else the server may end what was silent before it reads on: then nothing is done, and nobody knows that either.
+    // Otherwise the server may end the silent session before it reads on: then the commit is not done, and the caller cannot know that either.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await sql`insert into kept values (1)`.execute(trx);
     goOn = standStill(postgres);

@@ -45,12 +45,12 @@ describe('the watch set', () => {
     const brief = await openLedger(withStatementTimeout(use.url, STATEMENT_TIMEOUT_MS));
     let count = 0;
     for await (const _one of brief.watched.stream()) {
-      // Longer than a connection of the pool may be silent, too.
+      // Longer than the timeout of a silent pool connection.
       if (count === 0) await sleep(STATEMENT_TIMEOUT_MS + 1_500);
       count += 1;
     }
     expect(count).toBe(25_000);
-    // A reader that has seen enough leaves no connection behind.
+    // A reader that stops early leaves no connection open.
     for await (const _one of brief.watched.stream()) break;
     await brief.close();
   });

@@ -19,7 +19,7 @@ beforeAll(() => {
   good = keys.manifest([0, 1, 2].map((index) => keys.entry(index)));
 });
 
-/** What the owner of the key signed, were it wrong in itself. */
+/** The list that the key's owner signed, also where its content is invalid. */
 function signed(change: (entries: AddressEntry[]) => AddressEntry[]): AddressManifest {
   return keys.manifest(change([...good.entries]));
 }

@@ -27,7 +27,7 @@ test.each([
   expect([hex(key.privateKey), hex(key.publicKeyRaw)]).toEqual([secret, shown]);
 });
 
-// What wallets show for published words: Phantom for the first, several wallets and libraries for the others.
+// The addresses that wallets show for published mnemonics: Phantom for the first, several wallets and libraries for the others.
 test.each([
   [
     'crush desk brain index action subject tackle idea trim unveil lawn live',

@@ -6,7 +6,7 @@ const FIRST = 500;
 const LONGEST = 60_000;
 const NONE = new Set<string>();
 
-/** When one that fails each time is asked for, looked at in steps of 100 ms. */
+/** The times at which the backoff releases an item that always fails, in steps of 100 ms. */
 function asksFor(backoff: Backoff<string>, ms: number): readonly number[] {
   const asks = [0];
   backoff.note(['a'], new Set(['a']), 0);

@@ -6,7 +6,7 @@ import { commit, confirmAll, imported, useDepositLedgers } from '../deposit-ledg
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 
-/** The messages of the open alerts, after a look. */
+/** The messages of the open alerts, after a check. */
 async function toldBy(pool: AddressPool): Promise<readonly string[]> {
   await pool.look();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 10 });

@@ -20,7 +20,7 @@ const use = useDepositLedgers();
 const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
 const run = promisify(execFile);
 
-/** The choice of a free address goes on, with the rows as they were when it began, once nobody holds this lock. */
+/** The choice of a free address, with the rows of its start, continues once this lock is released. */
 const CHOICE = 4_711;
 const slowChoice: KyselyPlugin = {
   transformQuery: ({ node }) =>
@@ -33,7 +33,7 @@ const slowChoice: KyselyPlugin = {
   transformResult: async ({ result }) => result,
 };
 
-/** What somebody else has begun, who holds these addresses. */
+/** A transaction that holds locks on these addresses. */
 async function holding(...addresses: readonly string[]) {
   const slow = await use.other.db.startTransaction().execute();
   await holdUnassigned(slow, addresses).catch(async (error) => {
@@ -43,7 +43,7 @@ async function holding(...addresses: readonly string[]) {
   return slow;
 }
 
-/** A user asks for an address while somebody else holds ANN, and waits for it or has got another one. */
+/** A user requests an address while another transaction holds ANN, and waits for it or gets another one. */
 async function assigningWhileHeld() {
   const slow = await holding(ANN);
   const assigning = use.ledger.addresses.assign('user-1');
@@ -111,7 +111,7 @@ describe('a deposit address', () => {
   ])(
     'that %s during the wait for its lock is not locked while the request waits for the next one',
     async (_what, change) => {
-      // Whoever records what came holds addresses in their own order, not in that of the import.
+      // A commit of deposits locks addresses in its own order, not in the order of the import.
       const [next = '', first = ''] = [ANN, BEN].toSorted();
       await imported(use.ledger, first, next);
       const changing = await holding(first);

@@ -23,7 +23,7 @@ describe('a database', () => {
     const continuity = new Continuity(use.ledger.db, async () => ends.shift() ?? 0n);
     expect([await continuity.pulse(), await continuity.pulse()]).toEqual([null, null]);
     expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/on another server/) });
-    // Another process, which has not seen the longer log, does not forget it.
+    // Another process, which has not seen the longer log, does not overwrite its position.
     expect(await use.ledger.continuity.pulse()).not.toBeNull();
     await continuity.quarantine(1_000n, null);
     await continuity.heal(1_000n);

@@ -49,7 +49,7 @@ describe('a pause', () => {
     const other = await openLedger(use.url);
     try {
       let isPaused = false;
-      // A lock on the withdrawals' wallet keeps the preparation open after it has looked for pauses.
+      // A lock on the wallet of the withdrawals keeps the preparation open after its check for pauses.
       const { began, finish } = await heldWalletLock(other);
       const preparing = preparation(use.ledger, first);
       await began();
@@ -127,7 +127,7 @@ describe('a withdrawal held by a pause', () => {
   });
 });
 
-/** Keeps every preparation for the wallet `hot` waiting; `began` settles when one waits. */
+/** Makes every preparation for the wallet `hot` wait; `began` settles when one waits. */
 async function heldWalletLock(
   other: Ledger,
 ): Promise<{ began: () => Promise<void>; finish: () => Promise<void> }> {
@@ -151,7 +151,7 @@ async function waiting(other: Ledger, count: number): Promise<void> {
   }
 }
 
-/** How many sessions wait for one that waits itself. */
+/** How many sessions wait for a session that waits itself. */
 async function blockedByWaiting(other: Ledger): Promise<number> {
   const { rows } = await sql<{ n: bigint }>`select count(distinct waiter.pid) as n
     from pg_stat_activity as waiter, unnest(pg_blocking_pids(waiter.pid)) as blocker

@@ -8,7 +8,7 @@ const OPS = { actor: 'ops', reason: 'to see' };
 const TAIL: ScanReport = { state: 'tail', tip: 105n, reason: null };
 const WAITING: ScanReport = { state: 'waiting', tip: null, reason: 'no node answers' };
 
-/** As if the last report was so many seconds older. */
+/** Makes the last report this many seconds older. */
 async function age(seconds: number): Promise<void> {
   const at = new Date(Date.now() - 1_000 * seconds);
   await use.ledger.db.updateTable('scanStatus').set({ at }).execute();
@@ -59,7 +59,7 @@ it('the scan status of a gap names its slots while it is open', async () => {
 
 it('the scan status averages the rate over about a minute, and anew after a standstill or silence', async () => {
   const { db, scanStatus } = use.ledger;
-  /** The rate after a measurement that began so many seconds ago, and this many blocks earlier. */
+  /** The rate after a measurement that began this many seconds ago, this many blocks earlier. */
   const rateAfter = async (seconds: number, blocks: bigint) => {
     const measuredAt = new Date(Date.now() - 1_000 * seconds);
     const measuredHeight = START.height - blocks;

@@ -8,7 +8,7 @@ import { terms } from '../terms.ts';
 const use = useLedger();
 let serial = 0;
 
-/** A free account of a wallet of its own, that holds `nonce`. */
+/** A free account of a new wallet, with the value `nonce`. */
 async function freeAccount(nonce: string) {
   serial += 1;
   const wallet = `wallet-${serial}`;

@@ -16,7 +16,7 @@ async function one(): Promise<string> {
   return id;
 }
 
-/** Prepares the first attempt and answers `prepared`, or what is missing. */
+/** Prepares the first attempt and returns `prepared`, or the missing amounts. */
 async function tryPrepare(
   id: string,
   reserve: ReturnType<typeof sol>,

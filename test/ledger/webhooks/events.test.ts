@@ -5,7 +5,7 @@ import { alertNews, depositNews, withdrawalNews } from '../../../src/ledger/webh
 import { inflow } from '../chain-of-blocks.ts';
 
 const AT = new Date(0);
-/** A column that no customer was promised. */
+/** A column that is not public. */
 const INTERNAL = { internal: 'nobody’s' };
 
 const WITHDRAWAL = {

@@ -16,7 +16,7 @@ async function endpoint(...events: WebhookTopic[]): Promise<string> {
   return (await use.ledger.webhooks.put(url, events)).row.id;
 }
 
-/** What an endpoint hears of a thing, in order. */
+/** The events of an entity that an endpoint receives, in order. */
 async function heard(
   id: string,
   entity?: string,
@@ -105,7 +105,7 @@ describe('an endpoint that takes long to delete', () => {
   });
 });
 
-/** Resolves once some statement of this database waits for a lock. */
+/** Resolves once a statement of this database waits for a lock. */
 async function waitsForLock(): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ waiting: bigint }>`

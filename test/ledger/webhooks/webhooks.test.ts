@@ -33,14 +33,14 @@ async function isAlarmed(endpoint: string): Promise<boolean> {
   return rows.some(({ kind, subject }) => kind === 'webhook_dead_letter' && subject === endpoint);
 }
 
-/** The open alerts about those that wait for long, after a look. */
+/** The open alerts about long waits, after a check. */
 async function behind() {
   await use.ledger.deliveries.raiseLateAlerts();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 99 });
   return rows.filter(({ kind }) => kind === 'webhook_behind');
 }
 
-/** Moves what the database keeps of times into the past. */
+/** Moves the times of the database into the past. */
 async function hoursPass(hours: number): Promise<void> {
   const past = sql`make_interval(secs => ${hours * 3_600})`;
   const { db } = use.ledger;
@@ -234,7 +234,7 @@ describe('the webhook deliveries', () => {
     await sql`delete from webhook_event where sequence > ${last}`.execute(db);
     await sql`select setval(pg_get_serial_sequence('webhook_event', 'sequence'), ${last})`.execute(db);
     await told('deposit/other');
-    // The run of the lost line lives in Temporal, and knows of no restore.
+    // The run of the lost queue is in Temporal, and does not know of the restore.
     expect(await deliveries.due(lost)).toBeNull();
     expect(await deliveries.failed(lost, 'the receiver answered 500')).toBeNull();
     await deliveries.delivered(lost);

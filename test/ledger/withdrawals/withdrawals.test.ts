@@ -14,7 +14,7 @@ import { terms } from '../terms.ts';
 
 const use = useLedger();
 
-/** A withdrawal put into `status` without asking the state machine. */
+/** A withdrawal in `status`, written without the state machine. */
 async function inStatus(status: WithdrawalStatus): Promise<string> {
   const id = newId();
   await use.ledger.withdrawals.reserve(terms(id));

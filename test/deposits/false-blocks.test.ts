@@ -45,7 +45,7 @@ function redirect(transaction: Json, wallet: string): void {
   if (to !== undefined && !to.signer) to.pubkey = wallet;
 }
 
-/** The deposits of one block. */
+/** Pays strangers in one block. */
 async function payOthers(times: number): Promise<void> {
   const [honest = ''] = room.localnet.rpcUrls;
   for (let sent = 0; sent < times; sent += 1)

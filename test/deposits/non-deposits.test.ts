@@ -136,7 +136,7 @@ describe('the scanner credits nothing for', () => {
     });
   });
 
-  it('wrapped SOL as SOL, as it is an asset of its own', async () => {
+  it('wrapped SOL under the asset SOL, as wrapped SOL is an asset of its own', async () => {
     const owner = exchange.alice.publicKey;
     const wrapped = NATIVE_MINT.toBase58();
     const account = ataOf(wrapped, owner);

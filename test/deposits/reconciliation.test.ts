@@ -20,7 +20,7 @@ function reconcile(pageSize?: number): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** Rescans the deposits of a wallet that were deleted from the database. */
+/** Audits a wallet with repair, which records its deleted deposits again. */
 async function repair(address: string): Promise<void> {
   const to = `${(await room.ledger.scan.cursor())?.slot}`;
   await auditIn(room, { address, from: '1', to, repair: true, cause: 'operator' });

@@ -43,8 +43,8 @@ async function eventsInOrder(): Promise<readonly bigint[]> {
 }
 
 /**
- * How often the table of deposits was read whole, and by an index. It counts from what this connection last told the server, which it
- * does once a second, and never within a transaction: it may have earlier transactions in it.
+ * How often the table of deposits was read whole, and by an index. It counts from the last statistics report of this connection, which
+ * happens once a second, and never within a transaction: it may have earlier transactions in it.
  */
 async function scansOfDeposits(trx: Transaction<Tables>): Promise<{ all: bigint; single: bigint }> {
   const { rows } = await sql<{ all: bigint; single: bigint }>`

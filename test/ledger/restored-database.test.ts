@@ -171,7 +171,7 @@ describe('the feed of a restored database', () => {
     expect(new Set(after.public).size).toBe(2);
   });
 
-  it('reports a reader that is ahead of a database that is not uncertain', async () => {
+  it('refuses a reader that is ahead of the database, once the database is certain', async () => {
     await use.ledger.continuity.pulse();
     expect(await codeOf(use.ledger.depositFeed.events(1_000n, 10))).toBe('FeedBehind');
     expect(await use.ledger.depositFeed.events(0n, 10)).toEqual({ events: [], next: 0n });

@@ -55,7 +55,7 @@ describe('a recorded payment', () => {
     expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'opened' });
   });
 
-  it('has its identifier alone, within payer and route', async () => {
+  it('keeps its identifier from other payments of the same payer and route', async () => {
     const caller = { ...NOBODY, identifier: 'pay_0123456789abcdef' };
     const first = newPayment({ caller });
     await use.ledger.payments.open(first);

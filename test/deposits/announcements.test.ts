@@ -10,7 +10,7 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 const nodes = useLiar(room);
 
-/** A deposit of 7,000,000 lamports whose block is confirmed and not final. */
+/** A deposit of 7,000,000 lamports whose block is confirmed and not finalized. */
 async function confirmedDeposit(): Promise<{ readonly wallet: string; readonly slot: number }> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -25,7 +25,7 @@ async function confirmedDeposit(): Promise<{ readonly wallet: string; readonly s
   throw new Error('the deposit is not confirmed');
 }
 
-/** One node of three claims that confirmed blocks reach to `claimed`, and shows the true block of `slot` there. */
+/** One node of three reports confirmed blocks up to `claimed`, and returns the true block of `slot` there. */
 async function announceAt(
   claimed: number,
   slot: number,
@@ -46,7 +46,7 @@ async function announceAt(
   nodes.liar.beHonest();
 }
 
-/** What an announcer makes of it whom nobody but the liar answers. */
+/** Runs an announcer that only the lying node answers. */
 async function announceAlone(...told: Parameters<typeof announceAt>): Promise<void> {
   const [claimed, slot, change] = told;
   const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
@@ -63,13 +63,13 @@ async function readAll(): Promise<void> {
   await new DepositConfirmer(room.deps()).confirm();
 }
 
-/** What an honest look makes of the same chain. */
+/** Runs an announcer with honest nodes on the same chain. */
 async function announceHonestly(): Promise<void> {
   await new DepositAnnouncer(room.deps(nodes.pool)).announce();
 }
 
-describe('what a node claims of a confirmed block', () => {
-  it('is announced by nobody where no quorum has confirmed its slot', async () => {
+describe('a deposit in a confirmed block of one node', () => {
+  it('is not announced while no quorum has confirmed its slot', async () => {
     const { wallet, slot } = await confirmedDeposit();
     nodes.liar.asked = [];
     await announceAt(slot + 1_000_000, slot, (block) => {
@@ -81,7 +81,7 @@ describe('what a node claims of a confirmed block', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
 
-  it('is dropped where the slot is not its own, and keeps nobody from the deposit', async () => {
+  it('is dropped where the node names a false slot, and the real deposit is still announced', async () => {
     const { wallet, slot } = await confirmedDeposit();
     room.localnet.controls.produceSlots(1);
     await announceAlone(slot + 1, slot);
@@ -98,7 +98,7 @@ describe('what a node claims of a confirmed block', () => {
     expect(await auditIn(room, order)).toMatchObject({ unread: 0, differences: [] });
   });
 
-  it('is announced by nobody where its block is not after its parent', async () => {
+  it('is not announced where its block does not follow its parent', async () => {
     const { wallet, slot } = await confirmedDeposit();
     nodes.liar.asked = [];
     await announceAlone(slot, slot, (block) => {
@@ -111,11 +111,11 @@ describe('what a node claims of a confirmed block', () => {
   });
 });
 
-describe('a look that misses a confirmed block', () => {
+describe('the announcer', () => {
   it.each([
-    ['as no node lists it', 'getBlocks', { kind: 'result', result: [] }],
-    ['as no node shows it', 'getBlock', { kind: 'null' }],
-  ] as const)('%s leaves it to the next look', async (_title, method, fault) => {
+    ['no node lists it at first', 'getBlocks', { kind: 'result', result: [] }],
+    ['no node returns it at first', 'getBlock', { kind: 'null' }],
+  ] as const)('reads a block one turn later where %s', async (_title, method, fault) => {
     const { wallet, slot } = await confirmedDeposit();
     const announcer = new DepositAnnouncer(room.deps());
     for (const node of [0, 1, 2]) room.localnet.controls.setFault(node, method, fault);
@@ -126,7 +126,7 @@ describe('a look that misses a confirmed block', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ slot: BigInt(slot), state: 'pending' }]);
   });
 
-  it('by a defect of ours says so', async () => {
+  it('reports an error of its own code', async () => {
     const { wallet } = await confirmedDeposit();
     const deps = room.deps();
     class Broken extends WatchSet {
@@ -164,7 +164,7 @@ describe('a look that misses a confirmed block', () => {
     }
   });
 
-  it('reads none twice that it has read', async () => {
+  it('does not read a block again', async () => {
     await confirmedDeposit();
     const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
     const announcer = new DepositAnnouncer(room.deps(alone));

@@ -19,7 +19,7 @@ async function paid(wallet: string): Promise<string> {
   return signature;
 }
 
-/** A wallet that was paid before it is imported, and the audit of it that is due. */
+/** A wallet that was paid before its import, and its due audit. */
 async function imported(wallet: string): Promise<AuditOrder> {
   await room.ledger.addresses.import([{ address: wallet, path: `m/${wallet}` }], 1n);
   const order = (await dueAuditsIn(room)).find(({ address }) => address === wallet);
@@ -33,7 +33,7 @@ async function slotOf(signature: string): Promise<bigint> {
   return BigInt((await rpc(url, { method: 'getTransaction', params })).result.slot);
 }
 
-/** What the first node lists for this account besides what is true. */
+/** The transactions that the first node lists for this account besides the true ones. */
 function alsoLists(account: string, entries: readonly (readonly [signature: string, slot: bigint])[]): void {
   const lines = entries.map(([signature, slot]) => {
     return { signature, slot: Number(slot), err: null, memo: null, blockTime: 1 };
@@ -49,8 +49,8 @@ function askedFor(method: string): number {
   return nodes.liar.asked.filter((one) => one === method).length;
 }
 
-describe('one node that lists what is true in another slot', () => {
-  it('does not hold up an audit by what came after it', async () => {
+describe('a node that lists a transaction under a false slot', () => {
+  it('does not delay an audit with a transaction of after the audit', async () => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
@@ -60,7 +60,7 @@ describe('one node that lists what is true in another slot', () => {
     expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('free');
   });
 
-  it('makes no alarm of what is on record before it', async () => {
+  it('causes no alert about a deposit that the scan recorded before the audit', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const signature = await paid(wallet);
@@ -75,7 +75,7 @@ describe('one node that lists what is true in another slot', () => {
     expect(await openAlertsIn(room, 'deposit_missed')).not.toContain(signature);
   });
 
-  it('hides nothing of it', async () => {
+  it('does not hide the transaction from the audit', async () => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
     const signature = await paid(wallet);
@@ -86,10 +86,10 @@ describe('one node that lists what is true in another slot', () => {
   });
 });
 
-describe('one node that lists what never was', () => {
+describe('a node that lists invented transactions', () => {
   const never = Array.from({ length: 300 }, () => [newSignature(), 2n] as const);
 
-  it('is asked, and has others asked, for no more than some of it', async () => {
+  it('makes the audit request only a limited number of them', async () => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
@@ -100,7 +100,7 @@ describe('one node that lists what never was', () => {
     expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('free');
   });
 
-  it('hides nothing that it lists behind that', async () => {
+  it('does not hide the transactions that it lists after them', async () => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
     await paid(wallet);
@@ -114,8 +114,8 @@ describe('one node that lists what never was', () => {
   });
 });
 
-describe('the token accounts of an audit', () => {
-  /** Its answer for the program of tokens alone, or both: the accounts that it names. */
+describe('an audit', () => {
+  /** The accounts that the node names, for the Token program alone or for both programs. */
   function names(accounts: (honest: Json[]) => Json[]): void {
     nodes.liar.edit = (method, _params, answer) => {
       if (method === 'getTokenAccountsByOwner') answer.result.value = accounts(answer.result.value);
@@ -130,7 +130,7 @@ describe('the token accounts of an audit', () => {
     return { wallet, accounts: await tokenAccountsOf(room.pool, wallet, 0n) };
   }
 
-  it('are none that one node alone names', async () => {
+  it('reads no token account that only one node names', async () => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
@@ -140,14 +140,14 @@ describe('the token accounts of an audit', () => {
     expect(askedFor('getSignaturesForAddress')).toBeLessThan(10);
   });
 
-  it('are those that one node alone does not name, too', async () => {
+  it('reads a token account that one node leaves out', async () => {
     const { wallet, accounts } = await holder();
     expect(accounts).toHaveLength(1);
     names(() => []);
     expect(await tokenAccountsOf(nodes.pool, wallet, 0n)).toEqual(accounts);
   });
 
-  it('are waited for where a quorum neither names nor denies one', async () => {
+  it('waits for a token account that no quorum names or denies', async () => {
     const { wallet } = await holder();
     const [, second = ''] = room.localnet.rpcUrls;
     const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
@@ -157,7 +157,7 @@ describe('the token accounts of an audit', () => {
     await pair.close();
   });
 
-  it('are those of nodes that have come to the end of the audit', async () => {
+  it('reads the token accounts that nodes name at the last slot of the audit', async () => {
     const { wallet, accounts } = await holder();
     const slot = (await room.ledger.scan.cursor())?.slot ?? 0n;
     expect(await tokenAccountsOf(room.pool, wallet, slot)).toEqual(accounts);

@@ -15,7 +15,7 @@ const lies = useLiar(room);
 
 const LAMPORTS = 7_000_000n;
 
-/** A wallet that was paid before anybody watched it, and is imported with that past. */
+/** A wallet that was paid before it was watched, and that is imported with that past. */
 async function importedWithPast(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
   await room.scanAll(room.scanner());
   const wallet = newAddress();
@@ -49,8 +49,8 @@ async function judged(wallet: string): Promise<readonly (readonly [bigint, strin
   return (await room.depositsOf(wallet)).map(({ amount, state }) => [amount, state]);
 }
 
-describe('an audit that runs over a restore of the record', () => {
-  it('ends nothing in the one that lacks what it found: that is looked for anew', async () => {
+describe('an audit that runs during a restore of the database', () => {
+  it('completes nothing in the restored database, and a new audit finds the deposit again', async () => {
     const { wallet, order } = await importedWithPast();
     const { db, continuity } = room.ledger;
     await continuity.pulse();
@@ -79,8 +79,8 @@ describe('an audit that runs over a restore of the record', () => {
   });
 });
 
-describe('an audit that one node of three lies to', () => {
-  it('finds what came, though it shows that nothing did', async () => {
+describe('an audit with one lying node of three', () => {
+  it('finds a deposit that the node hides', async () => {
     const { wallet, order } = await importedWithPast();
     lies.liar.edit = (method, _params, answer) => {
       if (method === 'getTransaction' && answer.result)
@@ -92,7 +92,7 @@ describe('an audit that one node of three lies to', () => {
     expect(await stateOf(wallet)).toBe('used');
   });
 
-  it('puts what came into its own slot, whatever slot it says', async () => {
+  it('records a deposit in its true slot, whatever slot the node names', async () => {
     const { wallet, order } = await importedWithPast();
     lies.liar.edit = (method, _params, answer) => {
       if (method === 'getTransaction' && answer.result) answer.result.slot -= 1;
@@ -102,7 +102,7 @@ describe('an audit that one node of three lies to', () => {
     expect(await judged(wallet)).toEqual([[LAMPORTS, 'final']]);
   });
 
-  it('comes to an end though it lists what never was', async () => {
+  it('completes although the node lists transactions that do not exist', async () => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
     const order = await imported(wallet);
@@ -113,7 +113,7 @@ describe('an audit that one node of three lies to', () => {
     expect(await stateOf(wallet)).toBe('free');
   });
 
-  it('comes to an end though it lists what is no signature', async () => {
+  it('completes although the node lists text that is no signature', async () => {
     const { wallet, order } = await importedWithPast();
     lies.liar.edit = (method, _params, answer) =>
       method === 'getSignaturesForAddress' ? { ...answer, result: [listed('none', 2)] } : answer;
@@ -122,7 +122,7 @@ describe('an audit that one node of three lies to', () => {
     expect(await stateOf(wallet)).toBe('used');
   });
 
-  it('is not ended by its word that it has the history, and that nothing came', async () => {
+  it('does not complete by the claim of the node that it has the history and that no deposit came', async () => {
     const { wallet, order } = await importedWithPast();
     const first = Number(order.to) + 1;
     const { controls } = room.localnet;
@@ -140,7 +140,7 @@ describe('an audit that one node of three lies to', () => {
     expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
   });
 
-  it('is not done by what it alone shows', async () => {
+  it('does not complete by transactions that only the node returns', async () => {
     const { wallet, order } = await importedWithPast();
     for (const node of [1, 2])
       room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
@@ -148,7 +148,7 @@ describe('an audit that one node of three lies to', () => {
     room.localnet.controls.clearFaults();
     expect([await judged(wallet), await stateOf(wallet)]).toEqual([[], 'auditing']);
     expect(await auditIn(room, order, lies.pool)).toMatchObject({ found: 1, unread: 0 });
-    // What is on record by then, and listed, and not shown any more, is unread: no difference.
+    // A deposit that is recorded, listed and no longer returned is unread, and is no difference.
     for (const node of [1, 2])
       room.localnet.controls.setFault(node, 'getTransaction', { kind: 'result', result: null });
     const look = {

@@ -7,7 +7,7 @@ import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { AuditOrder, AuditReport } from '../../src/domain/audit.ts';
 import type { ScanRoom } from './scan-fixture.ts';
 
-/** The whole audit, as its workflow does it. */
+/** The whole audit, as its workflow runs it. */
 export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
   const activities = createAddressAudit(room.deps(pool));
   return new MockActivityEnvironment().run(async () => {
@@ -17,7 +17,7 @@ export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Pr
   });
 }
 
-/** The audits that the record waits for. */
+/** The due audits of the database. */
 export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
   const orders: AuditOrder[] = [];
   const startBackfill = async (order: AuditOrder) => void orders.push(order);
@@ -31,7 +31,7 @@ export async function openAlertsIn(room: ScanRoom, kind: AlertKind): Promise<rea
   return rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
 }
 
-/** Of no transaction. */
+/** A signature of no transaction. */
 export function newSignature(): string {
   return base58.encode(randomBytes(64));
 }

@@ -27,7 +27,7 @@ const audit = (order: AuditOrder) => auditIn(room, order);
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
 const dueAudits = () => dueAuditsIn(room);
 
-/** A wallet that got SOL and tokens in blocks which the scan has passed without knowing it. */
+/** A wallet that was paid SOL and tokens in blocks that were scanned before it was watched. */
 async function paidUnseen(): Promise<string> {
   const wallet = newAddress();
   await room.localnet.airdrop(wallet, 4_000_000n);
@@ -41,7 +41,7 @@ async function assetsOf(wallet: string): Promise<ReadonlyMap<string, bigint>> {
   return new Map((await room.depositsOf(wallet)).map(({ asset, amount }) => [asset, amount]));
 }
 
-/** A transfer between token accounts, final: it names neither of their owners' wallets but the sender's. */
+/** A finalized transfer between token accounts: of the wallets, it names the sender's only. */
 async function transferTokens(to: string, amount: bigint): Promise<void> {
   const payer = Keypair.generate();
   const from = payer.publicKey.toBase58();
@@ -71,7 +71,7 @@ async function land(payer: Keypair, instructions: TransactionInstruction[]): Pro
 }
 
 describe('an address that was imported with a past', () => {
-  it('is audited from that slot on, by wallet and token account, before it can be assigned', async () => {
+  it('is audited from the first slot of that past, by wallet and token account, before it can be assigned', async () => {
     await room.scanAll(room.scanner());
     const since = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const wallet = await paidUnseen();
@@ -95,7 +95,7 @@ describe('an address that was imported with a past', () => {
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final', 'final']);
   });
 
-  it('is not called audited by one node with an empty list', async () => {
+  it('is not audited by an empty list of one node', async () => {
     await room.scanAll(room.scanner());
     const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const wallet = await paidUnseen();
@@ -114,8 +114,8 @@ describe('an address that was imported with a past', () => {
   });
 });
 
-describe('an audit that nodes do not let come to its end', () => {
-  /** An address that was paid in the past, and the audit of it that is due. */
+describe('an audit with incomplete nodes', () => {
+  /** An address that was paid in the past, and its due audit. */
   async function due(): Promise<{ readonly wallet: string; readonly order: AuditOrder }> {
     await room.scanAll(room.scanner());
     const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
@@ -130,7 +130,7 @@ describe('an audit that nodes do not let come to its end', () => {
     return (await room.ledger.addresses.byAddress(wallet))?.state;
   }
 
-  it('is not done by the lists of nodes that forgot those slots, and is by a quorum that has them', async () => {
+  it('does not complete by lists of nodes that pruned those slots, and completes by a quorum that has them', async () => {
     const { wallet, order } = await due();
     const { controls } = room.localnet;
     const forgets = { kind: 'history-from', slot: Number(order.to) + 1 } as const;
@@ -151,14 +151,14 @@ describe('an audit that nodes do not let come to its end', () => {
     expect(await openAlerts('audit_incomplete')).toEqual([]);
   });
 
-  it('puts on record what is shown, waits for what is listed and not shown, and holds up no other address', async () => {
+  it('records what nodes return, waits for transactions that nodes list and do not return, and delays no other address', async () => {
     const { wallet, order } = await due();
     const { controls } = room.localnet;
     const slot = Number(order.to) - 1;
     const made = { signature: newSignature(), slot, err: null, memo: null, blockTime: 1 };
     const listed = { ...made, confirmationStatus: 'finalized' };
     controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [listed] });
-    // Only a node that has the block of that slot can say that the transaction is not in it.
+    // Only a node that has the block of that slot can report that the transaction is not in it.
     controls.setFault(1, 'getBlock', { kind: 'hole', from: slot, to: slot });
     expect(await audit(order)).toMatchObject({ found: 2, remaining: 0, unread: 1, transactions: 3 });
     expect((await assetsOf(wallet)).size).toBe(2);
@@ -174,7 +174,7 @@ describe('an audit that nodes do not let come to its end', () => {
 });
 
 describe('an audit', () => {
-  it('asks for token accounts by themselves, as a transfer to one does not name its wallet', async () => {
+  it('requests the history of each token account, as a token transfer does not name the wallet', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await room.localnet.mintTo(room.localnet.mint.address, wallet, 1_000_000n);
@@ -191,7 +191,7 @@ describe('an audit', () => {
     expect((await room.depositsOf(wallet)).map(({ amount }) => amount)).toEqual([2_500_000n, 1_000_000n]);
   });
 
-  it('knows of accounts that are closed since, by what came to them', async () => {
+  it('finds token accounts that were closed since by the transfers to them', async () => {
     const { asset, ...terms } = (await room.ledger.assets.get(room.localnet.mint.address)) ?? fail();
     const owner = Keypair.generate();
     const wallet = owner.publicKey.toBase58();

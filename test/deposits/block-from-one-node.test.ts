@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const proxy of proxies) await proxy.close();
 });
 
-/** A wallet that was paid in a final block, which is not read yet. */
+/** A wallet that was paid in a finalized block that is not scanned yet. */
 async function paid(): Promise<{
   readonly wallet: string;
   readonly signature: string;
@@ -40,7 +40,7 @@ async function paid(): Promise<{
   return { wallet, signature, slot: result.slot };
 }
 
-/** Reads with these nodes for some steps, whatever becomes of them, and then with honest ones to the end. */
+/** Scans with these nodes for some steps, whatever the result, and then with honest nodes to the tip. */
 async function scannedIn(wallet: string, pool: NodePool): Promise<readonly bigint[]> {
   const scanner = new DepositScanner(room.deps(pool));
   for (let steps = 0; steps < 8; steps += 1) await scanner.step().catch(() => undefined);
@@ -50,7 +50,7 @@ async function scannedIn(wallet: string, pool: NodePool): Promise<readonly bigin
   return (await room.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
-/** Shows the block without the transaction. */
+/** Returns the block without the transaction. */
 function leavingOut(signature: string, slot: number): Edit {
   return (method, params, answer) => {
     if (method !== 'getBlock' || params[0] !== slot || !answer.result) return answer;
@@ -64,7 +64,7 @@ function leavingOut(signature: string, slot: number): Edit {
   };
 }
 
-/** Answers some questions for the block as a node behind a load balancer does that has not come so far. */
+/** Answers some requests for the block like a node behind a load balancer that lags. */
 function laggingAt(slot: number): Edit {
   let left = 2;
   return (method, params, answer) => {
@@ -75,7 +75,7 @@ function laggingAt(slot: number): Edit {
   };
 }
 
-/** Shows a block that never was, without a transaction, in the place of that in slot `paid`, as the parent of that in slot `child`. */
+/** Returns an invented block without transactions for slot `paid`, as the parent of the block in slot `child`. */
 function replacing(url: string, paidIn: number, child: number): Edit {
   const blockhash = newAddress();
   const slot = paidIn + 1;
@@ -92,11 +92,11 @@ function replacing(url: string, paidIn: number, child: number): Edit {
   };
 }
 
-describe('one node is not believed alone about a block', () => {
+describe('a deposit in a block of one node is not confirmed', () => {
   it.each([
     ['two', 1],
     ['three', 2],
-  ])('that the others, of %s in all, do not show for a moment', async (name, others) => {
+  ])('while the other nodes, of %s in all, do not return the block', async (name, others) => {
     const { wallet, signature, slot } = await paid();
     const [liar, ...honest] = proxies;
     if (liar !== undefined) liar.edit = leavingOut(signature, slot);
@@ -104,7 +104,7 @@ describe('one node is not believed alone about a block', () => {
     expect(await scannedIn(wallet, name === 'two' ? pair : three)).toEqual([7_000_000n]);
   });
 
-  it('that the other one has lost, where its parents take the place of one that the other one shows', async () => {
+  it('while the other node has lost the block and returns a block with other parents', async () => {
     const { controls, rpcUrls } = room.localnet;
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();

@@ -13,7 +13,7 @@ function isAnyBlock(method: string): boolean {
   return method === 'getBlock';
 }
 
-/** What the scan has on record of a deposit whose block one of three nodes shows with this time, and the true time. */
+/** The recorded time of a deposit whose block one of three nodes returns with this time, and the true time. */
 async function toldTimes(
   time: Json,
   isLie: (method: string, params: Json) => boolean = isAnyBlock,
@@ -33,15 +33,15 @@ async function toldTimes(
   return [deposit?.time, BigInt(block?.time ?? -1)];
 }
 
-describe('the time of a block, as one node tells it', () => {
+describe('a false block time of one node', () => {
   it.each([
     ['beyond any date', 9_000_000_000_000_000],
     ['beyond 64 bits', '9999999999999999999'],
     ['before 1970', -1],
     ['no number', 'now'],
     ['unknown', null],
-    ['another one', 1],
-  ])('holds up nothing, and is not believed: %s', async (_name, time) => {
+    ['another time', 1],
+  ])('does not delay the scan and is not stored: %s', async (_name, time) => {
     for (const isLie of [isAnyBlock, isWholeBlock]) {
       const [told, true_] = await toldTimes(time, isLie);
       expect(told).toBe(true_);
@@ -49,9 +49,9 @@ describe('the time of a block, as one node tells it', () => {
   });
 
   it.each([
-    ['another one', 12_345],
+    ['another time', 12_345],
     ['unknown', null],
-  ])('is not believed by an audit where no header is on record: %s', async (_name, time) => {
+  ])('is not stored by an audit where the database has no header of the block: %s', async (_name, time) => {
     const row = await room.unconfirmed();
     const { wallet } = row;
     await room.lose([row]);
@@ -72,7 +72,7 @@ describe('the time of a block, as one node tells it', () => {
     expect((await room.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
   });
 
-  it('that is on record as no date is told as unknown', async () => {
+  it('that was stored as an invalid date is returned as unknown', async () => {
     await toldTimes(1);
     const { events } = await room.ledger.depositFeed.events(0n, 1);
     const [event] = events;

@@ -8,7 +8,7 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 const use = useProxies(room);
 
-it('a block of which no node shows what its transactions did is waited for, and read once one does', async () => {
+it('the scan waits for a block that every node returns without metadata, and reads it once a node returns the metadata', async () => {
   const scanner = new DepositScanner(room.deps(use.pool));
   await room.scanAll(scanner);
   const wallet = await room.newDepositAddress();

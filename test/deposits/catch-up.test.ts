@@ -9,7 +9,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 
-/** A worker of its own, which reads ranges as soon as the scan is some blocks behind. */
+/** A separate worker, which reads ranges once the scan is some blocks behind. */
 function worker() {
   const activities = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8 });
   const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
@@ -34,7 +34,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
 }
 
 describe('a scan that is far behind', () => {
-  it('is caught up with by ranges that two workers read in any order, and credits each deposit once', async () => {
+  it('catches up with ranges that two workers read in any order, and credits each deposit once', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const amounts = await payments(wallet, 12);
@@ -50,13 +50,13 @@ describe('a scan that is far behind', () => {
     await room.chainLength();
   });
 
-  it('gives no user what came before the address was his', async () => {
+  it('credits no user with a payment of before the address was assigned', async () => {
     const { addresses, alerts, scanPauses } = room.ledger;
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const [before = 0n] = await payments(wallet, 1);
     room.finalize(20);
-    // Nothing is read meanwhile, and how far the chain is gets known all the same.
+    // The scan reads nothing meanwhile, and still learns the tip of the chain.
     await scanPauses.begin({ actor: 'ops', reason: 'to fall behind' });
     await worker().tryToPlan();
     while ((await addresses.byAddress(wallet))?.state === 'free')
@@ -79,7 +79,7 @@ describe('a scan that is far behind', () => {
     expect(await alerts.close('deposit_unowned', unowned ?? '')).toBe(true);
   });
 
-  it('joins no further than its ranges link, and leaves the rest to be read again (private-channels #129 and #145)', async () => {
+  it('joins ranges only as far as they link, and reads the rest again (private-channels #129 and #145)', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const amounts = await payments(wallet, 12);
@@ -96,7 +96,7 @@ describe('a scan that is far behind', () => {
   });
 
   it.each([700, 3_000])(
-    'is planned for as far ahead although no node lists more than %i slots at once',
+    'plans ranges equally far ahead although no node lists more than %i slots at once',
     async (slots) => {
       await room.scanAll(room.scanner());
       const wallet = await room.newDepositAddress();
@@ -115,7 +115,7 @@ describe('a scan that is far behind', () => {
     },
   );
 
-  it('stages again what a worker that died had begun, and finds an address that came in meanwhile', async () => {
+  it('stages the range of a dead worker again, and finds the deposits of an address that was added meanwhile', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const amounts = await payments(wallet, 8);
@@ -134,7 +134,7 @@ describe('a scan that is far behind', () => {
   });
 });
 
-describe('a catch-up that cannot go on', () => {
+describe('a catch-up that is blocked', () => {
   const refusal = { kind: 'error', code: -32015, message: 'version 7' } as const;
   const setFault = (method: string, fault: Fault) => {
     for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
@@ -142,7 +142,7 @@ describe('a catch-up that cannot go on', () => {
   const openAlerts = async () =>
     (await room.ledger.alerts.list({ open: true, limit: 10 })).rows.map(({ kind }) => kind);
 
-  it('is an answer and not a failure, so that the tail can say so', async () => {
+  it('returns its reason and does not throw, so that the workflow can report it', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const amounts = await payments(wallet, 12);
@@ -163,7 +163,7 @@ describe('a catch-up that cannot go on', () => {
     expect(await amountsOf(wallet)).toEqual(amounts);
   });
 
-  it('ends the alert about it by going on', async () => {
+  it('closes its alert when it continues', async () => {
     await room.scanAll(room.scanner());
     await payments(await room.newDepositAddress(), 12);
     const one = worker();

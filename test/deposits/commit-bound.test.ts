@@ -11,11 +11,11 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const MOST = 3;
-/** Of the blocks, one after the other: one brings more than a commit may. */
+/** The payments of each block in order: one block has more than a commit may have. */
 const PAYMENTS = [1, 1, 1, 2, MOST + 2, 1, 2, 2];
 const ALL = PAYMENTS.reduce((sum, count) => sum + count, 0);
 
-/** A process that commits no more than {@link MOST} payments at once; `brought`: how many each of its commits had. */
+/** A process that commits no more than {@link MOST} payments at once; `brought`: the payments of each commit. */
 function worker() {
   const deps = room.deps(room.pool, { mostMentions: MOST });
   const match = vi.spyOn(deps.matcher, 'match');
@@ -43,15 +43,15 @@ async function pay(wallet: string): Promise<void> {
   room.finalize();
 }
 
-/** Each commit is within the bound, but for the one of the block that alone is above it. */
+/** Each commit is within the bound, except the commit of the one block that exceeds it. */
 function expectBounded(brought: readonly number[]): void {
   expect(brought.filter((count) => count > MOST)).toEqual([MOST + 2]);
   expect(brought.reduce((sum, count) => sum + count, 0)).toBe(ALL);
   expect(brought.length).toBeLessThan(PAYMENTS.length);
 }
 
-describe('what one commit brings is bounded', () => {
-  it('where the tail is read', async () => {
+describe('the size of a commit is bounded', () => {
+  it('where the scan follows the chain', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await pay(wallet);
@@ -62,7 +62,7 @@ describe('what one commit brings is bounded', () => {
     await room.chainLength();
   });
 
-  it('where ranges are staged', async () => {
+  it('where a catch-up stages ranges', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await pay(wallet);
@@ -89,7 +89,7 @@ describe('what one commit brings is bounded', () => {
     return { wallet, order: { ...rangeOf({ from, to }), actor: 'ops', reason: 'to see' } };
   }
 
-  it('where blocks are read again', async () => {
+  it('where a rescan reads blocks', async () => {
     const { wallet, order } = await blocksBefore();
     const { deps, brought, run } = worker();
     await run(() => createDepositRescan(deps).rescan(order));
@@ -97,7 +97,7 @@ describe('what one commit brings is bounded', () => {
     expectBounded(await brought());
   });
 
-  it('where a process that reads blocks again dies after each of its commits', async () => {
+  it('where a rescan process dies after each of its commits', async () => {
     const { wallet, order } = await blocksBefore();
     const { backfills } = room.ledger;
     const record = backfills.record.bind(backfills);

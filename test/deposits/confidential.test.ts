@@ -32,7 +32,7 @@ async function told(): Promise<readonly (readonly [string, string])[]> {
   return rows.map(({ kind, subject }) => [kind, subject] as const);
 }
 
-it('says of a confidential account that its receiver must apply what waits in it, until that is done', async () => {
+it('the reconciliation reports that the owner of a confidential account must apply its pending balance, until the balance is applied', async () => {
   const owner = Keypair.generate();
   const wallet = owner.publicKey.toBase58();
   await room.scanAll(room.scanner());

@@ -14,7 +14,7 @@ import {
   TransactionInstruction,
 } from '@solana/web3.js';
 
-/** Proves, to the chain's own verifier, that an ElGamal key is one; made with the public `@solana/zk-sdk`, and bound to nothing else. */
+/** Proves to the chain's own verifier that an ElGamal key is valid; made with the public `@solana/zk-sdk`, and bound to nothing else. */
 const ELGAMAL_KEY_AND_PROOF =
   '7670abe397b708efb8e36c47d27a27085f943a88905da4a623a42ef994881120da90d9e683f21365dfa88a9cfe0db2afe1bf2099c090f665497eeb31c7edf95072f91b598946edbb3fd0452514f29ef095aa240ef05d4629aaffe526be431409';
 const PROOF_PROGRAM = new PublicKey('ZkE1Gama1Proof11111111111111111111111111111');
@@ -26,10 +26,10 @@ const CONFIDENTIAL_TRANSFER_ACCOUNT = 5;
 /** 165 bytes of an account, its type, and the extension's 4 bytes of type and length, authority, auto-approval and auditor. */
 const MINT_BYTES = 165 + 1 + 4 + 65;
 const DECIMALS = 2;
-/** What only its owner can read of a balance: the program does not look at it. */
+/** The ciphertext that only the owner can decrypt: the program does not check it. */
 const SEALED_BALANCE = Buffer.alloc(36, 7);
 
-/** A mint of confidential transfers, and one wallet's account of it: the real instructions of Token-2022. */
+/** A mint of confidential transfers, and one wallet's account of it, made by the real instructions of Token-2022. */
 export class ConfidentialToken {
   readonly mint = Keypair.generate();
   readonly account: PublicKey;
@@ -40,7 +40,7 @@ export class ConfidentialToken {
     this.account = getAssociatedTokenAddressSync(this.mint.publicKey, owner, true, TOKEN_2022_PROGRAM_ID);
   }
 
-  /** The mint, the owner's account, and so many tokens in it. The mint must sign, too. */
+  /** The mint, the owner's account, and a number of tokens in it. The mint must sign, too. */
   create(lamports: number, amount: bigint): readonly TransactionInstruction[] {
     const [mint, owner] = [this.mint.publicKey, this.#owner];
     return [
@@ -64,7 +64,7 @@ export class ConfidentialToken {
     ];
   }
 
-  /** Makes the account one that can hold what nobody sees. */
+  /** Enables confidential balances for the account. */
   configure(): readonly TransactionInstruction[] {
     const system = { pubkey: SystemProgram.programId, isSigner: false, isWritable: false };
     const most = Buffer.alloc(8);
@@ -97,7 +97,7 @@ export class ConfidentialToken {
     ];
   }
 
-  /** Moves tokens into the pending confidential balance, as a confidential transfer to the account does: its counter goes up. */
+  /** Moves tokens into the pending confidential balance, as a confidential transfer to the account does: its counter increases. */
   deposit(amount: bigint): TransactionInstruction {
     const units = Buffer.alloc(8);
     units.writeBigUInt64LE(amount);
@@ -105,7 +105,7 @@ export class ConfidentialToken {
     return token(accounts, CONFIDENTIAL, DEPOSIT, units, DECIMALS);
   }
 
-  /** What the receiver must do to see and use what came. */
+  /** The instruction by which the receiver applies the pending balance. */
   apply(credits: bigint): TransactionInstruction {
     const counter = Buffer.alloc(8);
     counter.writeBigUInt64LE(credits);

@@ -6,10 +6,10 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const SEVERAL_LOOKS = 5;
-/** Longer than any machine takes for that many looks. */
+/** Longer than any machine needs for that many rounds. */
 const LONG_SECONDS = 45;
 
-/** The clock of this process stands still, but where a test moves it. */
+/** The clock of this process does not move, except where a test moves it. */
 let now = 0;
 
 beforeEach(async () => {
@@ -29,17 +29,17 @@ async function pendingDeposit(): Promise<string> {
   return wallet;
 }
 
-/** One of two nodes hides every transaction: nothing can be confirmed. */
+/** One of two nodes hides every transaction, so that no deposit can be confirmed. */
 function hide(): void {
   room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
 }
 
-/** How often the node that hides was asked so far; each look for a deposit asks it twice. */
+/** How many requests the hiding node has received; each round for a deposit sends two. */
 function asked(): number {
   return room.localnet.controls.faultsMet(1).null ?? 0;
 }
 
-it('a deposit that no quorum shows is asked for ever less often, whatever turns of the scan end meanwhile', async () => {
+it('a deposit that no quorum returns is requested at growing intervals, across the turns of the scan', async () => {
   await pendingDeposit();
   hide();
   const before = asked();
@@ -63,7 +63,7 @@ it('a deposit that no quorum shows is asked for ever less often, whatever turns 
   expect(asked() - before).toBe(4);
 });
 
-it('a new one is confirmed at once, however long others wait', async () => {
+it('a new deposit is confirmed at once, while older ones wait', async () => {
   const old = await pendingDeposit();
   hide();
   const confirmer = new DepositConfirmer(room.deps());
@@ -78,7 +78,7 @@ it('a new one is confirmed at once, however long others wait', async () => {
   expect((await room.depositsOf(old))[0]?.state).toBe('final');
 });
 
-it('once nodes show one of those again, the others are asked for at once', async () => {
+it('the confirmer requests the waiting deposits at once when nodes return one of them again', async () => {
   await pendingDeposit();
   hide();
   const confirmer = new DepositConfirmer(room.deps());
@@ -93,7 +93,7 @@ it('once nodes show one of those again, the others are asked for at once', async
   expect(await confirmer.confirm()).toBe(2);
 });
 
-it('one that has ended by somebody else is asked for no more', async () => {
+it('the confirmer stops requests for a deposit that another process has ended', async () => {
   await pendingDeposit();
   hide();
   const confirmer = new DepositConfirmer(room.deps());
@@ -107,7 +107,7 @@ it('one that has ended by somebody else is asked for no more', async () => {
   expect(asked()).toBe(before);
 });
 
-it('a round reads our terms once, and only where there is something to confirm', async () => {
+it('a confirmation round reads the asset terms once, and only where a deposit waits', async () => {
   for (let made = 0; made < 3; made += 1) await pendingDeposit();
   const read = vi.spyOn(room.ledger.assets, 'list');
   expect(await room.confirm()).toBe(3);
@@ -116,7 +116,7 @@ it('a round reads our terms once, and only where there is something to confirm',
   expect(read).toHaveBeenCalledTimes(1);
 });
 
-it('a round ends between two pages when its turn does', async () => {
+it('a confirmation round ends between two pages when its turn ends', async () => {
   await pendingDeposit();
   expect(await new DepositConfirmer(room.deps()).confirm(AbortSignal.abort())).toBe(0);
   expect(await room.confirm()).toBe(1);

@@ -11,10 +11,10 @@ const room = useScanRoom(3);
 const nodes = useLiar(room);
 const MANY = 200;
 const DEPOSITS = 40;
-/** The confirmer asks about so many before it looks for the next. */
+/** The confirmer's batch size. */
 const PAGE = 128;
 
-/** How many transactions one node is asked for by a scan that is to end as soon as it is asked for the first. */
+/** How many transactions a scan requests from one node when it is to stop at the first request. */
 async function askedInTurn(): Promise<number> {
   const stop = new AbortController();
   let asked = 0;
@@ -29,7 +29,7 @@ async function askedInTurn(): Promise<number> {
   return asked;
 }
 
-it('confirming deposits holds the scan up for no more than it asks at once, and asks for the rest in the next turn', async () => {
+it('the confirmer delays the scan by one batch of requests at most, and requests the rest in the next turn', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   for (let made = 0; made < DEPOSITS; made += 1)
@@ -44,7 +44,7 @@ it('confirming deposits holds the scan up for no more than it asks at once, and 
   expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(Array(DEPOSITS).fill('final'));
 });
 
-it('confirming deposits asks about the last one among the first, though a crowd that no node shows came before it', async () => {
+it('the confirmer requests the newest deposit in its first batch, although many older ones wait that no node returns', async () => {
   await room.scanAll(room.scanner());
   const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
   const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
@@ -67,7 +67,7 @@ it('confirming deposits asks about the last one among the first, though a crowd 
   expect(await room.depositsOf(wallet)).toMatchObject([{ state: 'final' }]);
 });
 
-it('a scan that is to end waits for no block, and says what it knew before', async () => {
+it('a scan that is to stop waits for no block, and reports its last known state', async () => {
   await room.scanAll(room.scanner());
   room.finalize();
   const stop = new AbortController();

@@ -14,7 +14,7 @@ const LAMPORTS = 5_000_000n;
 const exchange = useExchange();
 
 describe('a deposit', () => {
-  it('of many recipients in one transaction is a credit to each, under one signature (private-channels #148)', async () => {
+  it('of many recipients in one transaction is credited to each recipient, under one signature (private-channels #148)', async () => {
     const { stranger } = exchange;
     const slot = await exchange.land([
       pay(stranger, exchange.alice.publicKey, LAMPORTS),
@@ -32,7 +32,7 @@ describe('a deposit', () => {
     expect(new Set(inflows.map(({ signature }) => signature)).size).toBe(1);
   });
 
-  it('by a transfer inside another program counts, though no instruction of the message moves tokens (FY scanner, private-channels #159)', async () => {
+  it('by a transfer inside another program is credited, though no instruction of the message moves tokens (FY scanner, private-channels #159)', async () => {
     const owner = exchange.alice.publicKey;
     const main = ataOf(exchange.mint, owner);
     const nested = ataOf(exchange.mint, main);
@@ -48,7 +48,7 @@ describe('a deposit', () => {
     expect(await exchange.inflows(slot)).toContainEqual(token(owner, exchange.mint, 70n));
   });
 
-  it('to a recipient whom only a lookup table names is found', async () => {
+  it('to a recipient that only a lookup table names is credited', async () => {
     const { publicKey } = exchange.alice;
     const slot = await exchange.land([pay(exchange.stranger, publicKey, LAMPORTS)], {
       table: [publicKey],
@@ -61,7 +61,7 @@ describe('a deposit', () => {
     expect(await exchange.inflows(slot)).toEqual([sol(exchange.alice.publicKey, LAMPORTS)]);
   });
 
-  it('of a Token-2022 mint with a fee is what arrives (FY scanner)', async () => {
+  it('of a Token-2022 mint with a fee is the amount that arrives (FY scanner)', async () => {
     const { address } = exchange.bench.localnet.feeMint;
     const [owner, program] = [exchange.alice.publicKey, TOKEN_2022_PROGRAM_ID];
     const account = ataOf(address, owner, program);
@@ -72,7 +72,7 @@ describe('a deposit', () => {
     expect(await exchange.inflows(slot)).toEqual([token(owner, address, 990_000n, null, account)]);
   });
 
-  it('by a version-1 transaction is read (FY, SDP, chainstorage)', async () => {
+  it('by a version-1 transaction is credited (FY, SDP, chainstorage)', async () => {
     const { blockhash } = await exchange.bench.connection.getLatestBlockhash('processed');
     const transfer = pay(exchange.stranger, exchange.alice.publicKey, LAMPORTS);
     const { raw } = signVersion1(exchange.stranger, blockhash, [transfer]);
@@ -92,7 +92,7 @@ describe('a deposit', () => {
     expect(await exchange.inflows(tokens)).toEqual([token(exchange.bob.publicKey, exchange.mint, most)]);
   });
 
-  it('is the rent of an account that a stranger closes in our favour, and not of one that we close', async () => {
+  it('is credited for the rent of an account that another signer closes to our wallet, and not for one that our wallet closes', async () => {
     const account = Keypair.generate();
     await exchange.land(exchange.openAuxiliary(account, exchange.stranger.publicKey), {
       signers: [account],
@@ -110,7 +110,7 @@ describe('a deposit', () => {
     expect(await exchange.inflows(slot)).toEqual([sol(exchange.alice.publicKey, 3_000_000n, 'internal')]);
   });
 
-  it('whose fee our own wallet pays is credited all the same', async () => {
+  it('in a transaction whose fee our own wallet pays is credited', async () => {
     const transfer = pay(exchange.stranger, exchange.alice.publicKey, LAMPORTS);
     const slot = await exchange.land([transfer], {
       payer: exchange.hot,

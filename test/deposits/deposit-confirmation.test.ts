@@ -11,10 +11,10 @@ import { useScanRoom } from './scan-fixture.ts';
 import { haltSince, hasState, turnUntil } from './scan-steps.ts';
 
 const room = useScanRoom();
-/** In which a scan that is not paused would have looked for what to do. */
+/** Enough time for a scan that is not paused to start a turn. */
 const SEVERAL_LOOKS_MS = 1_000;
 
-/** A wallet with one finalized deposit that nobody has confirmed yet. */
+/** A wallet with one finalized deposit that is not confirmed yet. */
 async function pendingDeposit(lamports: bigint): Promise<string> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -33,7 +33,7 @@ async function openAlerts(): Promise<readonly { kind: string; subject: string }[
   return rows.map(({ kind, subject }) => ({ kind, subject }));
 }
 
-describe('the second witness', () => {
+describe('the confirmation of a deposit', () => {
   it('asks a quorum once for each transaction', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
@@ -48,7 +48,7 @@ describe('the second witness', () => {
     expect(rpcCalls(room.pool) - before).toBe(12 * room.pool.quorum);
   });
 
-  it('is waited for where only one node shows the transaction', async () => {
+  it('waits where only one node returns the transaction', async () => {
     const wallet = await pendingDeposit(2_000_000n);
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
     expect(await room.confirm()).toBe(0);
@@ -59,7 +59,7 @@ describe('the second witness', () => {
     expect(await stateOf(wallet)).toBe('final');
   });
 
-  it('is waited for with an alert, after a while, and the alert ends with the confirmation', async () => {
+  it('raises an alert after a long wait, and closes the alert when the deposit is confirmed', async () => {
     const wallet = await pendingDeposit(3_000_000n);
     const [deposit] = await room.depositsOf(wallet);
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
@@ -73,7 +73,7 @@ describe('the second witness', () => {
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('that shows another outcome makes nothing final, and an alert at once', async () => {
+  it('finalizes nothing and raises an alert at once where nodes return another outcome', async () => {
     const wallet = await pendingDeposit(4_000_000n);
     const [deposit] = await room.depositsOf(wallet);
     const other = await pendingDeposit(5_000_000n);
@@ -97,7 +97,7 @@ describe('the second witness', () => {
     expect(await room.confirm()).toBe(2);
   });
 
-  it('adds what the block of one node has hidden of the same transaction, with an alert', async () => {
+  it('adds a deposit that one node left out of the block, with an alert', async () => {
     await room.scanAll(room.scanner());
     const [shown, hidden] = [await room.newDepositAddress(), await room.newDepositAddress()];
     const payer = Keypair.generate();
@@ -118,7 +118,7 @@ describe('the second witness', () => {
     await room.ledger.alerts.endSeen(seen, { actor: 'ops', reason: 'node a is thrown out' });
   });
 
-  it('judges the chain, not our terms, which may have changed since', async () => {
+  it('compares the transaction alone, and ignores changes of the asset terms', async () => {
     const wallet = await pendingDeposit(6_000_000n);
     await room.list('SOL', null, 9, 10_000_000n);
     expect(await room.confirm()).toBe(1);
@@ -128,7 +128,7 @@ describe('the second witness', () => {
 });
 
 describe('an announcement', () => {
-  it('of a confirmed block becomes the deposit when that is final (private-channels #189)', async () => {
+  it('of a confirmed block becomes the deposit when the block is finalized (private-channels #189)', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const { controls } = room.localnet;
@@ -150,7 +150,7 @@ describe('an announcement', () => {
   });
 });
 
-describe('the alerts about a scan that stands still', () => {
+describe('a turn of the scan', () => {
   const at = '2026-01-01T00:02:00.000Z';
   const cursor = { slot: '7', blockhash: 'x', height: '7' };
   const position = { cursor, tip: '9', lag: '2', blocksPerSecond: null, at };
@@ -158,7 +158,7 @@ describe('the alerts about a scan that stands still', () => {
   const stopped: ScanStatus = { ...position, state: 'stopped', reason: 'a version', since: at };
   const alarms = () => new ScanAlarms(room.ledger);
 
-  it('are open for as long as it does', async () => {
+  it('keeps the alert about a standstill open until the scan makes progress', async () => {
     const same = alarms();
     const gap = { from: '8', to: '8' };
     await same.note({ ...position, state: 'gap', gap, reason: 'no node shows it', since: at });
@@ -169,7 +169,7 @@ describe('the alerts about a scan that stands still', () => {
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('leave nodes a minute to come back, whoever looked at its beginning', async () => {
+  it('raises no alert for a minute, so that nodes can recover, even where another process saw the standstill begin', async () => {
     const waiting = { ...position, state: 'waiting', reason: 'no node answers' } as const;
     await alarms().note({ ...waiting, since: '2026-01-01T00:01:01Z' });
     expect(await openAlerts()).toEqual([]);
@@ -178,7 +178,7 @@ describe('the alerts about a scan that stands still', () => {
     await alarms().note(tail);
   });
 
-  it('tell of one that is ten minutes behind, until it is not', async () => {
+  it('raises an alert about a scan that is ten minutes behind, and closes it when the scan has caught up', async () => {
     const same = alarms();
     const behind = (lag: string): ScanStatus => ({ ...position, lag, state: 'catch-up' });
     await same.note(behind('1500'));
@@ -189,13 +189,13 @@ describe('the alerts about a scan that stands still', () => {
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('end when another process goes on than the one that raised them', async () => {
+  it('closes the alert of another process when the scan makes progress', async () => {
     await alarms().note(stopped);
     await alarms().note(tail);
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('stay as they are while the scan is paused, and nothing is read, confirmed or alarmed then', async () => {
+  it('reads, confirms and raises nothing while the scan is paused, and keeps the open alerts', async () => {
     const wallet = await pendingDeposit(7_000_000n);
     const pause = { actor: 'ops', reason: 'to see' };
     await room.ledger.scanPauses.begin(pause);
@@ -210,7 +210,7 @@ describe('the alerts about a scan that stands still', () => {
     expect(await stateOf(wallet)).toBe('final');
   });
 
-  it('headers go in the rhythm of the scan', async () => {
+  it('prunes headers behind the cursor', async () => {
     room.finalize(9);
     await room.scanAll(room.scanner());
     const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
@@ -219,7 +219,7 @@ describe('the alerts about a scan that stands still', () => {
     expect((await kept()).map(({ slot }) => cursor - slot)).toEqual([4n, 3n, 2n, 1n, 0n]);
   });
 
-  it('fire over the runs of the scan, each of which is as long as they wait', async () => {
+  it('raises the alert about a standstill that began in an earlier turn', async () => {
     const silent = { kind: 'http', status: 503 } as const;
     for (const node of [0, 1]) room.localnet.controls.setFault(node, '*', silent);
     const turn = (state: ScanStatus['state']) => turnUntil(room.deps(), hasState(state));

@@ -50,8 +50,8 @@ async function credited(address: string): Promise<readonly bigint[]> {
 }
 
 describe('the deposit scan of a running stack', () => {
-  it('starts by itself and makes a deposit final', async () => {
-    // What is paid before its first block is not looked for, so that no address is given out until then.
+  it('starts without a command and finalizes a deposit', async () => {
+    // The scan does not search for payments of before its first block, so no address is assigned until then.
     await until(async () => (await ledger.scan.cursor()) !== null);
     const address = await newDepositAddress();
     await pay(address, 2_000_000);
@@ -60,7 +60,7 @@ describe('the deposit scan of a running stack', () => {
     expect((await status()).cursor).not.toBeNull();
   });
 
-  it('goes on in another worker when the scanner is killed', async () => {
+  it('continues in another worker when the scanner is killed', async () => {
     const address = await newDepositAddress();
     await use.stack.worker.kill('SIGKILL');
     await pay(address, 3_000_000);
@@ -68,7 +68,7 @@ describe('the deposit scan of a running stack', () => {
     expect(await credited(address)).toEqual([3_000_000n]);
   });
 
-  it('reads nothing while it is paused, not in another run either, and misses nothing of that time', async () => {
+  it('reads nothing while it is paused, in any run, and reads all blocks of the pause afterwards', async () => {
     const address = await newDepositAddress();
     await scan().signal(pauseScan, OPERATOR);
     await until(async () => (await ledger.scanPauses.open()) !== undefined);
@@ -84,7 +84,7 @@ describe('the deposit scan of a running stack', () => {
     expect(await credited(address)).toEqual([4_000_000n]);
   });
 
-  it('reads a range again on demand, and credits nothing twice', async () => {
+  it('reads a range again on request, and credits no deposit twice', async () => {
     const address = await newDepositAddress();
     await pay(address, 5_000_000);
     expect(await credited(address)).toEqual([5_000_000n]);
@@ -102,7 +102,7 @@ describe('the deposit scan of a running stack', () => {
     expect(await credited(address)).toEqual([5_000_000n]);
   });
 
-  it('audits an address that was imported with a past, by itself', async () => {
+  it('audits an address that was imported with a past, without a command', async () => {
     const address = newWallet();
     const since = (await ledger.scan.cursor())?.slot ?? 0n;
     await pay(address, 6_000_000);

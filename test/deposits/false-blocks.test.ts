@@ -10,7 +10,7 @@ const room = useScanRoom(3);
 let liar: LyingProxy;
 let url: string;
 let pool: NodePool;
-/** Those of one process, which knows nothing of its nodes at first. */
+/** The nodes of one process, which starts without knowledge of them. */
 let deps: ReturnType<typeof room.deps>;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 afterAll(() => liar.close());
 
-/** Each transfer of a block, which is the faucet's to somebody, as one to this wallet; answers how many blocks were told so. */
+/** Replaces the receiver of each transfer of a block by this wallet; returns how many blocks were changed. */
 function turnTo(wallet: string): { blocks: number } {
   const told = { blocks: 0 };
   liar.edit = (method, params, answer) => {
@@ -45,7 +45,7 @@ function redirect(transaction: Json, wallet: string): void {
   if (to !== undefined && !to.signer) to.pubkey = wallet;
 }
 
-/** By one block. */
+/** Pays strangers in one block. */
 async function payOthers(times: number): Promise<void> {
   const [honest = ''] = room.localnet.rpcUrls;
   for (let sent = 0; sent < times; sent += 1)
@@ -53,8 +53,8 @@ async function payOthers(times: number): Promise<void> {
   room.finalize();
 }
 
-describe('a node whose blocks show what a quorum denies', () => {
-  it('credits nothing by them: each stays pending, with an alert that names the nodes that deny it', async () => {
+describe('a node whose blocks contain transactions that a quorum denies', () => {
+  it('causes no credit: each deposit stays pending, with an alert that names the nodes that deny it', async () => {
     const victim = await room.newDepositAddress();
     await payOthers(3);
     const told = turnTo(victim);

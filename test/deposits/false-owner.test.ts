@@ -8,7 +8,7 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 const lies = useLiar(room);
 
-/** A deposit of `right` that the block's node showed as one of `wrong`. */
+/** A deposit of `right` that the node of the block returned as one of `wrong`. */
 async function toldAsAnothers(): Promise<{ readonly right: string; readonly wrong: string }> {
   const { mint } = room.localnet;
   await room.scanAll(room.scanner());
@@ -38,7 +38,7 @@ async function judgements(wallet: string) {
 }
 
 describe('a node that names another wallet of ours as the owner', () => {
-  it('keeps no deposit from the user of the wallet that a quorum names', async () => {
+  it('does not keep a deposit from the user of the wallet that a quorum names', async () => {
     const { right, wrong } = await toldAsAnothers();
     const confirmer = new DepositConfirmer(room.deps(lies.pool));
     expect(await confirmer.confirm()).toBe(1);
@@ -52,7 +52,7 @@ describe('a node that names another wallet of ours as the owner', () => {
     expect((await room.ledger.addresses.byAddress(right))?.state).toBe('used');
   });
 
-  it('is put right by an audit that comes before the quorum, too', async () => {
+  it('is corrected by an audit that runs before the quorum confirms', async () => {
     const { right, wrong } = await toldAsAnothers();
     const to = `${(await room.ledger.scan.cursor())?.slot}`;
     const order = { address: right, from: '1', to, repair: true, cause: 'operator' } as const;

@@ -27,7 +27,7 @@ afterAll(async () => {
   for (const node of nodes) await node.close();
 });
 
-/** Every node shows the block `slots` above the cursor with the hash of no parent. Resolves with the reason why the scan stops there. */
+/** Every node returns the block `slots` above the cursor with an unknown parent hash. Resolves with the reason why the scan stops. */
 async function standAt(slots: bigint, previousBlockhash: string) {
   const scanner = new DepositScanner(room.deps(pool));
   const { cursor } = await room.scanAll(scanner);
@@ -47,7 +47,7 @@ async function standAt(slots: bigint, previousBlockhash: string) {
 }
 
 it.each([falseHash(1), CLEANED_UP])(
-  'a block of all nodes whose parent is %s is no gap in their history: the scan says what differs',
+  'a block whose parent is %s on all nodes is no gap in their history, and the scan reports the difference',
   async (hash) => {
     const { stand, slot, parent, child, names } = await standAt(3n, hash);
     expect(stand).toMatchObject({
@@ -62,7 +62,7 @@ it.each([falseHash(1), CLEANED_UP])(
   },
 );
 
-it('the same above the cursor stops the scan, which says what differs from the block that it has read', async () => {
+it('a block above the cursor with a false parent stops the scan, and the scan reports the difference from the block before it', async () => {
   const { stand, slot, parent, child, names } = await standAt(1n, falseHash(2));
   expect(stand).toMatchObject({
     state: 'stopped',

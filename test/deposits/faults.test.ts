@@ -11,14 +11,14 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 
-/** A deposit address, watched, with a scanner at the tip. */
+/** A watched deposit address, with a scanner at the tip. */
 async function beginning(): Promise<{ wallet: string; scanner: DepositScanner }> {
   const scanner = room.scanner();
   await room.scanAll(scanner);
   return { wallet: await room.newDepositAddress(), scanner };
 }
 
-/** Deposits in blocks of their own; the slot of the first and of the last block. */
+/** Deposits in blocks of their own; returns the slots of the first and of the last block. */
 async function deposits(wallet: string, amounts: readonly bigint[]): Promise<{ from: number; to: number }> {
   const from = room.localnet.controls.produceSlot();
   for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
@@ -29,14 +29,14 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount).toReversed();
 }
 
-/** The block of a slot as the chain has it. */
+/** The block of a slot on the chain. */
 function headerAt(slot: number) {
   const block = room.localnet.controls.chain.ledger.bySlot(slot);
   if (block === undefined) throw new Error(`slot ${slot} has no block`);
   return block;
 }
 
-/** Lets a node show, for whatever it is asked, the block of a slot with a parent that does not exist. */
+/** Makes a node return, for each request, the block of a slot with a parent that does not exist. */
 function tellOtherParent(node: number, slot: number): void {
   const { parentSlot, blockhash, height } = headerAt(slot);
   const header = {
@@ -55,7 +55,7 @@ function tellOtherParent(node: number, slot: number): void {
 const EACH = [0, 1, 2];
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
 
-describe('nodes that show less than there is', () => {
+describe('incomplete nodes', () => {
   it('cannot hide blocks by short lists, all of them together', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
@@ -66,7 +66,7 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('cannot hide blocks that they list and do not show, as long as one node has them (FY, SDP, chainstorage)', async () => {
+  it('cannot hide blocks that they list and do not return, while one node returns them (FY, SDP, chainstorage)', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -78,7 +78,7 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('hold the cursor back while a quorum lags, and nothing is credited before it is agreed to be final', async () => {
+  it('hold the cursor back while a quorum lags, and no deposit is credited before a quorum finalizes it', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -90,7 +90,7 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('stop the scan where no node has a block: never skipped, and read when one has it again (the-web3 sol-wallet, private-channels #190 and #224)', async () => {
+  it('stop the scan at a block that no node returns, and the scan reads the block once a node returns it (the-web3 sol-wallet, private-channels #190 and #224)', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -107,7 +107,7 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('are no gap while a node that may have the block is away', async () => {
+  it('cause no gap while a node that may have the block is unreachable', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -120,7 +120,7 @@ describe('nodes that show less than there is', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('may be given up on by an operator, and then the scan goes on from the next block on', async () => {
+  it('leave a gap that an operator can close, and the scan continues from the next block', async () => {
     const { wallet, scanner } = await beginning();
     const { from, to } = await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -136,8 +136,8 @@ describe('nodes that show less than there is', () => {
   });
 });
 
-describe('a transaction of a version that this build does not read', () => {
-  it('stops the scan, and is read by one that does', async () => {
+describe('a transaction of an unsupported version', () => {
+  it('stops the scan, and is read by a build that supports the version', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
     const payer = Keypair.generate();
@@ -168,8 +168,8 @@ describe('a transaction of a version that this build does not read', () => {
   });
 });
 
-describe('nodes that lie', () => {
-  it('cannot put a block of their own before the cursor', async () => {
+describe('lying nodes', () => {
+  it('cannot insert a false block before the cursor', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -190,7 +190,7 @@ describe('nodes that lie', () => {
     await room.chainLength();
   });
 
-  it('are not believed alone, not even about a block that links', async () => {
+  it('cannot confirm a deposit alone, even in a block that links', async () => {
     const { wallet, scanner } = await beginning();
     await deposits(wallet, AMOUNTS);
     room.finalize();
@@ -203,7 +203,7 @@ describe('nodes that lie', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('cannot put a block of their own between two that others show', async () => {
+  it('cannot insert a false block between two blocks of other nodes', async () => {
     const { scanner } = await beginning();
     const { to } = await deposits(newAddress(), AMOUNTS);
     room.finalize();
@@ -215,7 +215,7 @@ describe('nodes that lie', () => {
     await room.chainLength();
   });
 
-  it('stop the scan where one says this and another that, and nobody else has the block', async () => {
+  it('stop the scan where two nodes contradict each other and no other node has the block', async () => {
     const { scanner } = await beginning();
     const { to } = await deposits(newAddress(), AMOUNTS);
     room.finalize();
@@ -228,7 +228,7 @@ describe('nodes that lie', () => {
     await room.chainLength();
   });
 
-  it('cannot make the scan pass a slot that only they call final', async () => {
+  it('cannot move the scan past a slot that only they report as finalized', async () => {
     const { scanner } = await beginning();
     const far = { epoch: 1, absoluteSlot: 10_000_000, blockHeight: 9_000_000 };
     room.localnet.controls.setFault(1, 'getEpochInfo', { kind: 'result', result: far });
@@ -236,7 +236,7 @@ describe('nodes that lie', () => {
   });
 });
 
-describe('an address that comes in while a scanner is between match and commit', () => {
+describe('an address that is added between match and commit of a scanner', () => {
   it('is searched for in the blocks that were matched without it', async () => {
     const { scanner } = await beginning();
     const address = newAddress();

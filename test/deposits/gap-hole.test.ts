@@ -16,7 +16,7 @@ const lies = useLiar(room);
 const LAMPORTS = 8_000_000n;
 const NODES = [0, 1, 2];
 
-/** Later tests see no gap and no alert of this one. */
+/** Removes the gap and its alerts, so that later tests do not see them. */
 afterEach(async () => {
   const { db } = room.ledger;
   room.localnet.controls.clearFaults();
@@ -25,7 +25,7 @@ afterEach(async () => {
   await db.deleteFrom('alert').execute();
 });
 
-/** A gap that an operator closed, which all nodes still have; a wallet was paid in it. */
+/** A gap that an operator closed and that all nodes still have; a wallet was paid in it. */
 async function closedGap(): Promise<Slots & { readonly wallet: string }> {
   const { localnet } = room;
   const { controls } = localnet;
@@ -42,7 +42,7 @@ async function closedGap(): Promise<Slots & { readonly wallet: string }> {
   return { ...slots, wallet };
 }
 
-/** Runs the rescan that is due. */
+/** Runs the due rescan. */
 async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
   const [row, ...others] = await room.ledger.backfills.due(10);
   if (row === undefined || others.length > 0) throw new Error('one rescan is due');
@@ -52,7 +52,7 @@ async function readDue(pool: NodePool = room.pool): Promise<RescanResult> {
   );
 }
 
-/** The interval before the next try is over. */
+/** Ends the interval before the next attempt. */
 async function later(): Promise<void> {
   await room.ledger.db.updateTable('backfill').set({ retryAfter: null }).execute();
 }
@@ -69,7 +69,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
-describe('a closed gap is a rescan that is due', () => {
+describe('a rescan of a closed gap is due', () => {
   it('until a quorum of nodes has returned its blocks', async () => {
     const { wallet, from, to } = await closedGap();
     expect(await readDue()).toMatchObject({ found: 0, unread: [rangeOf({ from, to })] });
@@ -94,7 +94,7 @@ describe('a closed gap is a rescan that is due', () => {
     expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
   });
 
-  it('in growing intervals, also after its run has failed or was cancelled', async () => {
+  it('at growing intervals, also after its run has failed or was cancelled', async () => {
     const slots = await closedGap();
     const { backfills, db } = room.ledger;
     const begunAt = new Date(Date.now() - 600_000);
@@ -111,7 +111,7 @@ describe('a closed gap is a rescan that is due', () => {
     expect(await newestRescan()).toMatchObject({ endedAt: expect.any(Date), trouble: null });
   });
 
-  it('until its headers are pruned: then no block can be linked to it', async () => {
+  it('until its headers are pruned, as no block can then be linked to it', async () => {
     const slots = await closedGap();
     const { backfills, db } = room.ledger;
     await db.updateTable('scanCursor').set({ prunedTo: slots.to }).execute();
@@ -120,7 +120,7 @@ describe('a closed gap is a rescan that is due', () => {
     expect(await newestRescan()).toMatchObject({ endedAt: expect.any(Date) });
   });
 
-  it('whatever one node of three hides in it', async () => {
+  it('although one node of three hides a deposit in it', async () => {
     const { wallet } = await closedGap();
     mend(0);
     lies.liar.edit = (method, params, answer) => {
@@ -139,7 +139,7 @@ describe('a closed gap is a rescan that is due', () => {
 });
 
 describe('an audit over slots that all nodes have lost', () => {
-  it('makes no difference of what is on record there, and not listed by nodes that have a hole', async () => {
+  it('raises no alert about recorded deposits that nodes with missing history do not list', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const signature = await room.localnet.airdrop(wallet, LAMPORTS);

@@ -9,13 +9,13 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(2);
 const LAMPORTS = 2_000_000n;
 const BLOCK_BYTES = 64 * 1_024;
-/** There is room for one block, and for many. */
+/** Limits with memory for one block, and for many. */
 const [NARROW, WIDE] = [BLOCK_BYTES, 64 * BLOCK_BYTES];
 const use = useProxies(room);
 
 const ascending = (a: bigint, b: bigint): number => Number(a - b);
 
-/** Makes every block as long as `BLOCK_BYTES` at least; answers the most of them that nodes were asked for at once so far. */
+/** Makes every block at least `BLOCK_BYTES` long; returns the highest number of concurrent block requests so far. */
 function lengthenBlocks(): () => number {
   const underWay: number[] = [];
   let most = 0;
@@ -24,7 +24,7 @@ function lengthenBlocks(): () => number {
       if (!isWholeBlock(method, params)) return answer;
       underWay.push(params[0]);
       most = Math.max(most, new Set(underWay).size);
-      // All that are asked for at once are under way before the first of them is answered.
+      // All concurrent requests are sent before the first of them is answered.
       await new Promise((resolve) => setTimeout(resolve, 20));
       underWay.splice(underWay.indexOf(params[0]), 1);
       return { ...answer, result: { ...answer.result, pad: 'x'.repeat(BLOCK_BYTES) } };
@@ -32,7 +32,7 @@ function lengthenBlocks(): () => number {
   return () => most;
 }
 
-/** A wallet that was paid in each of so many blocks behind the cursor. */
+/** A wallet that was paid in each of so many blocks after the cursor. */
 async function paidWallet(blocks: number): Promise<string> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -58,10 +58,10 @@ async function catchUp(budgetBytes: number): Promise<void> {
 describe.each([
   ['follows', follow],
   ['catches up', catchUp],
-])('a scan that %s commits what large blocks bring', (_how, scan) => {
+])('a scan that %s commits the deposits of large blocks', (_how, scan) => {
   it.each([
-    ['one at a time where there is room for one', NARROW, (most: number) => most === 1],
-    ['several at once where there is room', WIDE, (most: number) => most > 1],
+    ['one at a time where the memory holds one block', NARROW, (most: number) => most === 1],
+    ['several at once where the memory holds several blocks', WIDE, (most: number) => most > 1],
   ])('%s', async (_name, budgetBytes, isRight) => {
     const paid = 8;
     const wallet = await paidWallet(paid);

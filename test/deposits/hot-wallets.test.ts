@@ -14,7 +14,7 @@ function reconcile(changes: { readonly scans?: boolean } = {}): Promise<Reconcil
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** A wallet that we pay from, which had SOL and tokens before we ever looked at it. */
+/** A hot wallet that had SOL and tokens before its first reconciliation. */
 async function fundedBefore(): Promise<Keypair> {
   const hot = Keypair.generate();
   const address = hot.publicKey.toBase58();
@@ -25,7 +25,7 @@ async function fundedBefore(): Promise<Keypair> {
   return hot;
 }
 
-/** The wallet pays a stranger, and the fee; then somebody tops it up. */
+/** The wallet pays a stranger and the fee; then another wallet funds it. */
 async function moves(hot: Keypair): Promise<void> {
   const { blockhash } = await latestBlockhash(room.pool);
   const toPubkey = Keypair.generate().publicKey;
@@ -51,8 +51,8 @@ async function differencesOf(hot: Keypair): Promise<readonly string[]> {
     .map(({ message }) => message);
 }
 
-describe('a hot wallet is reconciled with the scan', () => {
-  it('from what it held at the first look on, and by all that came and went since', async () => {
+describe('the reconciliation of a hot wallet that is scanned', () => {
+  it('compares its balance with its first balance and all movements since', async () => {
     await room.scanAll(room.scanner());
     const hot = await fundedBefore();
     const address = hot.publicKey.toBase58();
@@ -81,12 +81,12 @@ describe('a hot wallet is reconciled with the scan', () => {
     const later = await room.ledger.baselines.of(address);
     expect(later?.slot).toBeGreaterThan(baseline?.slot ?? 0n);
     expect(later?.balances.find(({ asset }) => asset === 'SOL')?.amount).toBe(4_006_995_000n);
-    // What is older than a baseline that explained all is not summed up again.
+    // Movements before a baseline without differences are not summed up again.
     await db.deleteFrom('outflow').where('wallet', '=', address).execute();
     expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
   });
 
-  it('not from a slot behind which blocks were not looked through for it', async () => {
+  it('does not start at a slot after blocks that were not searched for it', async () => {
     const hot = await fundedBefore();
     const wallet = hot.publicKey.toBase58();
     const cursor = (await room.ledger.scan.cursor())?.slot ?? 0n;
@@ -102,8 +102,8 @@ describe('a hot wallet is reconciled with the scan', () => {
   });
 });
 
-describe('a hot wallet is reconciled where nothing is scanned', () => {
-  it('by what nodes list for it, from one look to the next', async () => {
+describe('the reconciliation of a hot wallet without a scan', () => {
+  it('compares its balance from pass to pass with the transactions that nodes list', async () => {
     const hot = await fundedBefore();
     const address = hot.publicKey.toBase58();
     await room.newDepositAddress();
@@ -127,8 +127,8 @@ describe('a hot wallet is reconciled where nothing is scanned', () => {
   });
 });
 
-describe('where nothing was scanned yet', () => {
-  it('a look ends, and says that it is not complete', async () => {
+describe('the reconciliation before the first scan', () => {
+  it('ends, and reports that it is incomplete', async () => {
     const { db } = room.ledger;
     await db.deleteFrom('scanCursor').execute();
     expect(await reconcile()).toMatchObject({ complete: false, wallets: 0, next: null });

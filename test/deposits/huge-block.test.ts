@@ -17,10 +17,10 @@ afterEach(async () => {
 
 /** Token accounts that a transaction names through lookup tables; 1,600 such transactions make 64 MiB for 0.008 SOL, these 10. */
 const [NAMED, CROWD] = [63, 250];
-/** The longest answer that is held, less than nodes are given otherwise. */
+/** The longest answer that is held in memory, below the default. */
 const HELD_BYTES = 8 * 1_024 * 1_024;
 
-/** Transactions that name much and move nothing, as anybody can make them: each takes 43 kB of an answer. */
+/** Transactions that name many accounts and move nothing: any sender can make them, and each adds 43 kB to an answer. */
 function crowd(wallet: string): readonly Json[] {
   const [payer, mint, owner] = [newAddress(), newAddress(), newAddress()];
   const keys = [wallet, ...Array.from({ length: NAMED - 1 }, newAddress)];
@@ -54,7 +54,7 @@ function crowd(wallet: string): readonly Json[] {
   });
 }
 
-it('a block that anybody can make too long stops no scan, is no node’s fault, and hides no deposit', async () => {
+it('a block that any sender can make too long does not stop the scan, does not blame a node, and hides no deposit', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   await room.localnet.airdrop(wallet, 7_000_000n);
@@ -102,7 +102,7 @@ async function endlessNode(target: string): Promise<string> {
   return proxy.url;
 }
 
-it('a node whose blocks never end is left alone, and the scan goes on with the others', async () => {
+it('the scan stops requests to a node whose blocks never end, and continues with the others', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   await room.localnet.airdrop(wallet, 8_000_000n);

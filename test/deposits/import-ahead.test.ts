@@ -14,7 +14,7 @@ async function stateOf(address: string): Promise<string | undefined> {
   return (await room.ledger.addresses.byAddress(address))?.state;
 }
 
-/** Paid, and imported with its past, while somebody keeps the scan from reading that. */
+/** An address that is paid and imported with its past while a lock keeps the scan from reading that past. */
 async function paidAndImported(): Promise<{ paid: string; unpaid: string }> {
   const { ledger, localnet } = room;
   await room.scanAll(room.scanner());
@@ -34,7 +34,7 @@ async function resume(): Promise<void> {
   await room.scanAll(room.scanner());
 }
 
-it('an address with a past is given to nobody before the scan has come to where the chain was at its import', async () => {
+it('an address with a past is not assigned before the scan reaches the tip of the chain at its import', async () => {
   const { paid, unpaid } = await paidAndImported();
   expect(await dueAuditsIn(room)).toEqual([]);
   expect(await codeOf(room.ledger.addresses.assign('early'))).toBe('NoFreeAddress');
@@ -50,7 +50,7 @@ it('an address with a past is given to nobody before the scan has come to where 
   expect(await room.depositsOf(paid)).toMatchObject([{ amount: 8_000_000n, state: 'final' }]);
 });
 
-it('nor one that is known, and imported with its past again, whatever audit of it has ended meanwhile', async () => {
+it('a known address that is imported again with its past is not assigned before that, although an earlier audit completes meanwhile', async () => {
   const { ledger, localnet } = room;
   await room.scanAll(room.scanner());
   const address = newAddress();

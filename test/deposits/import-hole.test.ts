@@ -32,7 +32,7 @@ async function stateOf(address: string): Promise<string | undefined> {
   return (await room.ledger.addresses.byAddress(address))?.state;
 }
 
-it('an address with a past is freed by no nodes that have a hole there, and by a quorum that shows the blocks', async () => {
+it('an address with a past is not released by nodes that miss that history, and is released by a quorum that returns the blocks', async () => {
   const { controls } = room.localnet;
   const { paid, unpaid, since, ...slots } = await importedWithPast();
   for (const node of [0, 1]) controls.setFault(node, '*', { kind: 'hole', ...slots });
@@ -50,7 +50,7 @@ it('an address with a past is freed by no nodes that have a hole there, and by a
   expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
 });
 
-it('the alert about imports since a slot ends with the last of them, also where they are imported since an earlier one', async () => {
+it('the alert about imports since a slot is closed with the last of them, also where addresses are imported since an earlier slot', async () => {
   const { ledger, localnet } = room;
   await room.scanAll(room.scanner());
   const since = (await ledger.scan.cursor())?.slot ?? 0n;
@@ -79,7 +79,7 @@ it('the alert about imports since a slot ends with the last of them, also where 
   expect(await openAlertsIn(room, 'audit_incomplete')).toEqual([]);
 });
 
-it('waits while nodes are away, and is no alert for each address', async () => {
+it('an import audit waits while nodes are unreachable, without an alert for each address', async () => {
   const { ledger, localnet } = room;
   await room.scanAll(room.scanner());
   const address = newAddress();
@@ -95,7 +95,7 @@ it('waits while nodes are away, and is no alert for each address', async () => {
   expect(await stateOf(address)).toBe('free');
 });
 
-it('an address with a past is freed by no node that lost its blocks since it showed them, beside a liar and one that is away', async () => {
+it('an address with a past is not released by a node that has lost blocks it returned before, beside a lying node and an unreachable one', async () => {
   const { controls } = room.localnet;
   const { paid, unpaid, ...slots } = await importedWithPast();
   const orders = await dueAuditsIn(room);

@@ -13,7 +13,7 @@ afterEach(() => nodes.liar.beHonest());
 
 const tip = () => BigInt(room.localnet.controls.chain.at('finalized').slot);
 
-/** To the tip, by a process that asks one lying node of three first, which has somebody else be paid. */
+/** Scans to the tip in a process that asks one lying node of three first; the node names another receiver. */
 async function scanWithout(wallet: string): Promise<void> {
   await askFirst(room, nodes.pool);
   const other = newAddress();
@@ -30,7 +30,7 @@ async function auditDue(): Promise<void> {
   await room.confirm();
 }
 
-it('what came to an address between the cursor and the tip of its import is found, though the scan was shown it without that', async () => {
+it('the import audit finds a deposit between the cursor and the tip at the import that a node hid from the scan', async () => {
   await room.scanAll(room.scanner());
   const since = tip();
   const wallet = newAddress();
@@ -43,7 +43,7 @@ it('what came to an address between the cursor and the tip of its import is foun
   expect(await codeOf(room.ledger.addresses.assign('user'))).toBe('NoFreeAddress');
 });
 
-it('a known address that is imported again is audited up to that import, and a miss of the scan is an alarm', async () => {
+it('a known address that is imported again is audited up to that import, and a deposit that the scan missed raises an alert', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   room.finalize(4);
@@ -60,7 +60,7 @@ it('a known address that is imported again is audited up to that import, and a m
   expect((await room.ledger.addresses.byAddress(wallet))?.state).toBe('used');
 });
 
-it('a miss of before it was watched is none', async () => {
+it('the import audit raises no alert about a deposit of before the address was watched', async () => {
   await room.scanAll(room.scanner());
   const [since, wallet] = [tip(), newAddress()];
   await room.localnet.airdrop(wallet, PAID);

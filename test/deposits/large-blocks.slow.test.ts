@@ -3,11 +3,11 @@ import { measureLargeBlocks } from '../../bench/scan/large-block.ts';
 
 const BLOCKS = 8;
 const PATIENCE_MS = 600_000;
-/** docs/figures.md states these. */
+/** docs/figures.md states these numbers. */
 const MOST_MEGABYTES = 600;
 const MOST_IN_CATCH_UP = 1_000;
 
-test('blocks of 50 MB, packed by nodes, are scanned to committed rows in bounded memory', {
+test('the scan reads blocks of 50 MB from nodes and commits their rows in bounded memory', {
   timeout: PATIENCE_MS,
 }, async () => {
   const figures = await measureLargeBlocks(BLOCKS);

@@ -13,9 +13,9 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(2);
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
-/** Less than a block with one transaction takes, and more than its list of signatures. */
+/** Shorter than a block with one transaction, and longer than its list of signatures. */
 const HELD_BYTES = 900;
-/** For the names of as many long blocks as are read here at once. */
+/** Memory for the names of as many long blocks as are read here at once. */
 const PLENTY_BYTES = 256 * 1_024 * 1_024;
 let narrow: NodePool;
 type Deps = ReturnType<typeof room.deps>;
@@ -27,7 +27,7 @@ afterAll(() => narrow.close());
 
 const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
 
-/** A wallet of ours that was paid so in blocks of their own. */
+/** A wallet of ours that was paid these amounts, each in a block of its own. */
 async function paidWallet(amounts = AMOUNTS): Promise<string> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -41,7 +41,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return amounts.toSorted((a, b) => Number(a - b));
 }
 
-/** What follows the cursor, read as a scanner does that holds no block. */
+/** The blocks after the cursor, read as by a scanner that holds no block. */
 async function readLong(deps: ReturnType<typeof room.deps>) {
   const expected = await room.ledger.scan.cursor();
   if (expected === null) throw new Error('the scan has begun');
@@ -55,7 +55,7 @@ async function readLong(deps: ReturnType<typeof room.deps>) {
   return { expected, blocks: reading.blocks };
 }
 
-describe('blocks too long to be held bring what others bring', () => {
+describe('a block that is too long to hold in memory brings its deposits', () => {
   it('to a scan that follows the chain, and no node is blamed', async () => {
     const wallet = await paidWallet();
     await room.scanAll(new DepositScanner(room.deps(narrow)));
@@ -78,7 +78,7 @@ describe('blocks too long to be held bring what others bring', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('before they are final', async () => {
+  it('to an announcement before the block is finalized', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await room.localnet.airdrop(wallet, 7_000_000n);
@@ -87,7 +87,7 @@ describe('blocks too long to be held bring what others bring', () => {
     expect(await amountsOf(wallet)).toEqual([7_000_000n]);
   });
 
-  it('to whoever reads them again', async () => {
+  it('to a rescan', async () => {
     const wallet = await paidWallet();
     await room.scanAll(room.scanner());
     const deposits = await room.depositsOf(wallet);
@@ -99,8 +99,8 @@ describe('blocks too long to be held bring what others bring', () => {
   });
 });
 
-describe('a wallet that comes in while a long block is read', () => {
-  it('has the block read again where that names it, and credits what it brought', async () => {
+describe('a wallet that is added while a long block is read', () => {
+  it('makes the scan read the block again where the block names it, and credits its deposit', async () => {
     const wallet = newAddress();
     await room.scanAll(room.scanner());
     await room.localnet.airdrop(wallet, 5_000_000n);
@@ -129,7 +129,7 @@ describe('a wallet that comes in while a long block is read', () => {
         return block;
       },
     ],
-  ])('is not left out by a node that is asked for the block again, %s', async (_name, readBy) => {
+  ])('is found although a node leaves it out of the second answer, %s', async (_name, readBy) => {
     const wallet = await paidWallet([5_000_000n]);
     const deps = room.deps(narrow);
     const { blocks } = await readLong(deps);
@@ -145,7 +145,7 @@ describe('a wallet that comes in while a long block is read', () => {
     expect((await block.readAgain(block.watch)).candidates).toContain(wallet);
   });
 
-  it('asks no node where the block does not name it', async () => {
+  it('causes no request where the block does not name it', async () => {
     const wallet = await paidWallet();
     const deps = room.deps(narrow, { freshMs: 0 });
     const { expected, blocks } = await readLong(deps);
@@ -158,7 +158,7 @@ describe('a wallet that comes in while a long block is read', () => {
     expect(await amountsOf(wallet)).toEqual(AMOUNTS);
   });
 
-  it('is found where the watch set was forgotten since', async () => {
+  it('is found although the process has dropped its watch set since', async () => {
     const wallet = await paidWallet();
     const deps = room.deps(narrow);
     const { expected, blocks } = await readLong(deps);

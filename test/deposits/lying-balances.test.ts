@@ -27,13 +27,13 @@ beforeAll(async () => {
 
 beforeEach(() => room.localnet.controls.clearFaults());
 
-/** The places of the nodes in the order in which passes ask them. */
+/** The indexes of the nodes in the order in which passes ask them. */
 function inTurn(): readonly number[] {
   const names = room.pool.nodes.map(({ name }) => name);
   return names.toSorted().map((name) => names.indexOf(name));
 }
 
-/** The place of the node that the next pass asks first. */
+/** The index of the node that the next pass asks first. */
 async function asked(passes = 0): Promise<number> {
   const begun = await room.ledger.reconciliations.begin();
   const order = inTurn();
@@ -45,13 +45,13 @@ function reconcile(): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** What all nodes return now for the wallet and its token account. */
+/** The answers of all nodes for the wallet and its token account now. */
 function shown(of: readonly string[] = [wallet, account]): Promise<Answer> {
   const config = { encoding: 'base64', commitment: 'finalized' };
   return rpc(room.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
 }
 
-/** The node returns these accounts and no nested one at the present slot, and that the wallet has no token account. */
+/** Makes the node return these accounts at the current slot, no nested account, and no token account of the wallet. */
 async function lies(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
   const { context } = await shown();
   const { controls } = room.localnet;
@@ -76,8 +76,8 @@ describe('a node that lies about the balances of deposit addresses', () => {
     expect(await told()).toEqual([]);
   });
 
-  it('hides a missed deposit for one pass only: it is found by the next pass', async () => {
-    // As if the block had been shown without its changes of the wallet.
+  it('hides a missed deposit for one pass only, and the next pass finds it', async () => {
+    // As if a node had returned the block without the changes of the wallet.
     await room.ledger.db.deleteFrom('depositEvent').execute();
     await room.ledger.db.deleteFrom('deposit').execute();
     await lies(await asked(), EMPTY);
@@ -87,13 +87,13 @@ describe('a node that lies about the balances of deposit addresses', () => {
     expect((await told()).toSorted()).toEqual(both.toSorted());
   });
 
-  it('is not waited for at a slot that no quorum has finalized', async () => {
+  it('does not delay a pass with a slot that no quorum has finalized', async () => {
     await lies(await asked(), await shown(), 1_000_000);
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 0, unread: 1 });
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 1, unread: 0 });
   });
 
-  it('is replaced by the next node where one does not answer', async () => {
+  it('is replaced by the next node where it does not answer', async () => {
     const { controls } = room.localnet;
     for (const passes of [0, 1])
       controls.setFault(await asked(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
@@ -125,7 +125,7 @@ describe('a node that lies about the balances of a hot wallet', () => {
     expect(baseline?.balances).toEqual([{ account: HOT, asset: 'SOL', amount: 5_000_000n }]);
   });
 
-  it('beside one honest node leaves it unread', async () => {
+  it('leaves the wallet unread beside one honest node', async () => {
     const [liar = 0, , away = 0] = inTurn();
     await lies(liar, EMPTY);
     room.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
@@ -135,7 +135,7 @@ describe('a node that lies about the balances of a hot wallet', () => {
     expect(unread).toContainEqual({ wallet: HOT, reason });
   });
 
-  it('beside an honest node that is slow decides nothing: that one is waited for', async () => {
+  it('decides nothing beside a slow honest node, and the pass waits for the honest node', async () => {
     const [liar = 0, , slow = 0] = inTurn();
     await lies(liar, EMPTY);
     await room.pool.probe();

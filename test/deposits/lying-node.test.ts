@@ -16,11 +16,11 @@ async function mismatches(): Promise<number> {
   return rows.filter(({ kind }) => kind === 'deposit_mismatch').length;
 }
 
-describe('the word of one node', () => {
+describe('one lying node', () => {
   it.each([
     ['other-owner', 'owner_changed'],
     ['other-program', 'not_associated_account'],
-  ] as const)('keeps no user from a good deposit: %s', async (lie, reason) => {
+  ] as const)('does not keep a valid deposit from its user: %s', async (lie, reason) => {
     const { mint } = room.localnet;
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
@@ -40,7 +40,7 @@ describe('the word of one node', () => {
     expect(await mismatches()).toBe(before + 1);
   });
 
-  it('makes no sweep of ours the money of a user', async () => {
+  it('does not turn a sweep of ours into a deposit of a user', async () => {
     const ours = await room.newSigner(1_000_000_000n);
     const wallet = await room.newDepositAddress();
     await room.sweep(ours, wallet, 9_000_000n);
@@ -52,7 +52,7 @@ describe('the word of one node', () => {
     ]);
   });
 
-  it('leaves no deposit out', async () => {
+  it('hides no deposit', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await room.localnet.airdrop(wallet, 7_000_000n);
@@ -60,7 +60,7 @@ describe('the word of one node', () => {
     expect(await judgements(wallet)).toEqual([{ amount: 7_000_000n, state: 'pending', reason: null }]);
   });
 
-  it('that cannot be read stops nothing: another node is asked', async () => {
+  it('does not stop the scan with an unreadable answer, and another node is asked', async () => {
     const { mint } = room.localnet;
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();

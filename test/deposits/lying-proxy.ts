@@ -4,18 +4,18 @@ import type { HttpServer } from '../support/http.ts';
 import { type Asked, handOn, startNodeProxy } from '../support/node-proxy.ts';
 import type { ScanRoom } from './scan-fixture.ts';
 
-/** Whatever a node answers. */
+/** Any answer of a node. */
 export type Json = ReturnType<typeof JSON.parse>;
 
-/** Edits an answer, or says another one; `params` are those of the question. */
+/** Edits or replaces an answer; `params` are those of the request. */
 export type Edit = (method: string, params: Json, answer: Json) => unknown;
 
 const HONEST: Edit = (_method, _params, answer) => answer;
 
-/** A node behind a proxy that edits its answers, and hands on those that are not JSON. */
+/** A node behind a proxy that edits its answers and forwards answers that are not JSON. */
 export class LyingProxy {
   edit = HONEST;
-  /** The methods that it was asked. */
+  /** The methods of the requests that the proxy received. */
   asked: string[] = [];
   readonly #target: string;
   #server: HttpServer | undefined;
@@ -46,7 +46,7 @@ export class LyingProxy {
   }
 }
 
-/** What a node answers by itself. */
+/** The unedited answer of the node. */
 export async function rpc(url: string, question: Json): Promise<Json> {
   const answer = await fetch(url, {
     method: 'POST',
@@ -56,17 +56,17 @@ export async function rpc(url: string, question: Json): Promise<Json> {
   return answer.json();
 }
 
-/** True for the question for a block with what its transactions did. */
+/** True for a block request with transaction details. */
 export function isWholeBlock(method: string, params: Json): boolean {
   return method === 'getBlock' && params[1]?.transactionDetails !== 'signatures';
 }
 
-/** Asks each node until the pool knows which of them answers first. */
+/** Asks each node until the pool knows the fastest. */
 export async function probeOften(pool: NodePool): Promise<void> {
   for (let probes = 0; probes < 4; probes += 1) await pool.probe();
 }
 
-/** The first node of a pool was faster than the other two of the room when they were probed: it is asked first. */
+/** The first node of the pool was faster than the other two when they were probed, so it is asked first. */
 export async function askFirst(room: ScanRoom, pool: NodePool): Promise<void> {
   const { controls } = room.localnet;
   for (const slow of [1, 2]) controls.setFault(slow, '*', { kind: 'delay', ms: 600 });
@@ -74,7 +74,7 @@ export async function askFirst(room: ScanRoom, pool: NodePool): Promise<void> {
   for (const slow of [1, 2]) controls.clearFaults(slow);
 }
 
-/** A pool of the nodes of a room, the first of which lies as `liar.edit` says, until the end of the test. */
+/** A pool of the nodes of a room, the first of which lies as `liar.edit` defines, until the end of the test. */
 export function useLiar(room: ScanRoom): { readonly liar: LyingProxy; readonly pool: NodePool } {
   let opened: { readonly liar: LyingProxy; readonly pool: NodePool } | undefined;
   const use = () => {

@@ -11,7 +11,7 @@ import { attempt, newId, PLENTY, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
-/** `freshMs`: nothing is answered from memory where the record may know more. */
+/** `freshMs`: the watch set in memory is never used where the database may have more. */
 const OPTIONS = {
   ownerChangeAllowed: false,
   maxTransactionVersion: 1,
@@ -19,11 +19,11 @@ const OPTIONS = {
   freshMs: 0,
 };
 
-/** The watched wallets on record; a question for what came in may wait. */
+/** The watched wallets of the database; a test can hold the query for new wallets. */
 class SlowWatched extends Watched {
   #gate: Promise<void> | null = null;
 
-  /** Holds the next question until the returned function is called; `asked` resolves when it is there. */
+  /** Holds the next query until the returned function is called; `asked` resolves when the query arrives. */
   holdNext(): { readonly asked: Promise<void>; readonly letGo: () => void } {
     let letGo = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
@@ -47,7 +47,7 @@ class SlowWatched extends Watched {
 describe('the watch set in memory', () => {
   const use = useLedger();
 
-  it('holds all up to its version, also where it was forgotten while somebody asked for what came in', async () => {
+  it('holds all wallets up to its version, although it was dropped during a read of new wallets', async () => {
     const watched = new SlowWatched(use.ledger.db, use.url);
     const matcher = new DepositMatcher({ ...use.ledger, watched }, OPTIONS);
     const { asked, letGo } = watched.holdNext();
@@ -64,10 +64,10 @@ describe('the watch set in memory', () => {
   });
 });
 
-describe('a match', () => {
+describe('the matcher', () => {
   const room = useScanRoom();
 
-  /** What follows the cursor once this wallet was paid, searched, as a scanner reads it. */
+  /** The searched blocks after the cursor, once this wallet was paid, as a scanner reads them. */
   async function readPaid(matcher: DepositMatcher, wallet: string) {
     await room.scanAll(room.scanner());
     const expected = await room.ledger.scan.cursor();
@@ -76,14 +76,14 @@ describe('a match', () => {
     if (expected === null) throw new Error('the scan has begun');
     const reader = openReader({ pool: room.pool, matcher }, 1_000_000);
     const tip = await finalizedTip(room.pool);
-    // The first reading is of one block, which shows how large they are; the next one is of all.
+    // The first reading has one block, which shows the block size; the next one has all.
     await reader.after(expected, tip);
     const reading = await reader.after(expected, tip);
     if (reading.kind !== 'linked') throw new Error(`the blocks are ${reading.kind}`);
     return { expected, blocks: reading.blocks, signature };
   }
 
-  /** Imports the wallet in so many attempts to commit: the import of the last attempt waits for it. */
+  /** Imports the wallet in this many commit attempts: the import of the last attempt waits for the commit. */
   async function commitWhileImporting(matcher: DepositMatcher, wallet: string, imports: number) {
     const { expected, blocks } = await readPaid(matcher, wallet);
     const wallets = [wallet, ...Array.from({ length: imports - 1 }, () => newAddress())];
@@ -104,21 +104,21 @@ describe('a match', () => {
     return results;
   }
 
-  it('is repeated for a wallet that comes in before the commit', async () => {
+  it('matches again for a wallet that is added before the commit', async () => {
     const wallet = newAddress();
     const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 1);
     expect(results).toEqual(['watch_set_changed', 'committed']);
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
-  it('is committed at the third attempt, however many wallets come in meanwhile', async () => {
+  it('commits at the third attempt, however many wallets are added meanwhile', async () => {
     const wallet = newAddress();
     const results = await commitWhileImporting(new DepositMatcher(room.ledger, OPTIONS), wallet, 9);
     expect(results).toEqual(['watch_set_changed', 'watch_set_changed', 'committed']);
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
-  it('looks for what came in after a block was searched, and before it is matched', async () => {
+  it('finds a wallet that is added between the search of a block and its match', async () => {
     const matcher = new DepositMatcher(room.ledger, OPTIONS);
     const wallet = newAddress();
     const { expected, blocks } = await readPaid(matcher, wallet);
@@ -129,7 +129,7 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: 5_000_000n, reason: null }]);
   });
 
-  it('takes what an attempt of ours brings for internal, whoever signed it', async () => {
+  it('classifies the transfers of our own attempt as internal, whatever wallet signed it', async () => {
     const { attempts, scan, withdrawals } = room.ledger;
     const { matcher } = room.deps();
     const wallet = await room.newDepositAddress();
@@ -142,7 +142,7 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: 'internal' }]);
   });
 
-  it('credits the payment of a buyer, though it is adopted', async () => {
+  it('credits the payment of a buyer, although the settlement is adopted', async () => {
     const { attempts, scan, withdrawals } = room.ledger;
     const { matcher } = room.deps();
     const wallet = await room.newDepositAddress();
@@ -154,7 +154,7 @@ describe('a match', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ signature, reason: null }]);
   });
 
-  it('searches again what was searched with the set of a record that was forgotten', async () => {
+  it('searches a block again that it searched with the watch set of a database before a restore', async () => {
     const { matcher } = room.deps();
     const wallet = await room.newDepositAddress();
     const { expected, blocks } = await readPaid(matcher, wallet);

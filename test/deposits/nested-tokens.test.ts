@@ -38,8 +38,8 @@ async function land(
 }
 
 /**
- * A stranger takes the token account of a deposit wallet, which is there or not, for a wallet: he makes an account for it and sends 900,
- * and then 30, by a transaction that names the new account alone. `control` go to the token account itself.
+ * A stranger takes the token account of a deposit wallet, existing or not, for a wallet: he makes an account for it and sends 900,
+ * and then 30, by a transaction that names the new account alone. `control` is paid to the token account itself.
  */
 async function paidToTheAccount(control: bigint): Promise<Paid> {
   await room.scanAll(room.scanner());
@@ -86,7 +86,7 @@ const notCredited = (account: string, amount: bigint) => ({
   reason: NESTED,
 });
 
-it('tokens in an account of our token account are listed by the reconciliation, and its wallet gets them back', async () => {
+it('the reconciliation lists tokens in an account of our token account, and the wallet can recover them', async () => {
   const { owner, wallet, ata, nested } = await paidToTheAccount(7n);
   const credited = { account: ata, amount: 7n, state: 'final', reason: null };
   expect(await onRecord(wallet)).toEqual([credited]);
@@ -108,7 +108,7 @@ it('tokens in an account of our token account are listed by the reconciliation, 
   expect(await openAlertsIn(room, 'nested_tokens')).toEqual([]);
 });
 
-it('an audit lists them, too, where the token account of the wallet does not exist', async () => {
+it('an audit lists tokens in a nested account, also where the token account of the wallet does not exist', async () => {
   const { wallet, nested } = await paidToTheAccount(0n);
   expect(await onRecord(wallet)).toEqual([]);
   const to = `${(await room.ledger.scan.cursor())?.slot}`;

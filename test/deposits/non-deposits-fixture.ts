@@ -37,7 +37,7 @@ export function useExchange(): Exchange {
   return exchange;
 }
 
-/** What there is once the exchange has started. */
+/** The parts of the started exchange. */
 interface Chain {
   readonly bench: Bench;
   readonly node: SolanaNode;
@@ -50,7 +50,7 @@ class Exchange {
   readonly alice = Keypair.generate();
   readonly bob = Keypair.generate();
   readonly hot = Keypair.generate();
-  /** Has nothing to pay a fee with. */
+  /** A wallet without SOL for a fee. */
   readonly pauper = Keypair.generate();
   readonly #watched = new WatchSet(3);
   #chain: Chain | undefined;
@@ -156,7 +156,7 @@ class Exchange {
     return this.landRaw(Buffer.from(transaction.serialize()));
   }
 
-  /** {@link land} for a transaction as it is sent. */
+  /** {@link land} for a complete transaction. */
   async landRaw(raw: Buffer): Promise<bigint> {
     await this.bench.connection.sendRawTransaction(raw, { skipPreflight: true });
     const slot = this.bench.localnet.controls.produceSlot();
@@ -176,7 +176,7 @@ class Exchange {
     return readBlock(await this.#bytes(slot), slot, { node: this.node.name });
   }
 
-  /** What a finalized block means for the exchange, by the transactions that the scan of its bytes hit. */
+  /** The finding of a finalized block, from the transactions that the scan of its bytes matched. */
   async finding(slot: bigint, policy: Partial<Ours> = {}): Promise<BlockFinding> {
     const bytes = await this.#bytes(slot);
     const scan = scanBlockBytes(bytes, this.#watched);
@@ -185,7 +185,7 @@ class Exchange {
     return findingOf({ transactions }, { ...this.#ours(), ...policy });
   }
 
-  /** What {@link finding} found to have arrived, without the signature. */
+  /** The inflows of {@link finding}, without the signature. */
   async inflows(slot: bigint, policy: Partial<Ours> = {}): Promise<readonly object[]> {
     const { inflows } = await this.finding(slot, policy);
     return inflows.map(({ account, wallet, asset, amount, reason }) => ({
@@ -217,7 +217,7 @@ class Exchange {
     };
   }
 
-  /** A table of these addresses that may be used now. */
+  /** A lookup table of these addresses that is active now. */
   async lookupTable(addresses: readonly PublicKey[]) {
     const authority = this.stranger.publicKey;
     const recentSlot = await this.bench.connection.getSlot('finalized');
@@ -258,13 +258,13 @@ export function ataOf(mint: string, owner: PublicKey, program: PublicKey = TOKEN
   return getAssociatedTokenAddressSync(new PublicKey(mint), owner, true, program);
 }
 
-/** What {@link Exchange.inflows} shows of SOL that arrived. */
+/** The {@link Exchange.inflows} of a SOL deposit. */
 export function sol(key: PublicKey, amount: bigint, reason: string | null = null) {
   const wallet = key.toBase58();
   return { account: wallet, wallet, asset: 'SOL', amount, reason };
 }
 
-/** What {@link Exchange.inflows} shows of tokens that arrived. */
+/** The {@link Exchange.inflows} of a token deposit. */
 export function token(
   wallet: PublicKey,
   asset: string,

@@ -17,8 +17,8 @@ const LAMPORTS = 5_000_000n;
 
 const exchange = useExchange();
 
-describe('no deposit', () => {
-  it('is a transaction that failed (private-channels #177 and #183)', async () => {
+describe('the scanner credits nothing for', () => {
+  it('a transaction that failed (private-channels #177 and #183)', async () => {
     const { stranger } = exchange;
     const slot = await exchange.land([
       pay(stranger, exchange.alice.publicKey, LAMPORTS),
@@ -29,7 +29,7 @@ describe('no deposit', () => {
     expect(await exchange.inflows(slot)).toEqual([]);
   });
 
-  it('is a transaction that was included and never executed', async () => {
+  it('a transaction that was included and never executed', async () => {
     exchange.bench.localnet.controls.includeUnpayable(true);
     const transfer = pay(exchange.pauper, exchange.alice.publicKey, LAMPORTS);
     const slot = await exchange.land([transfer], { payer: exchange.pauper });
@@ -40,7 +40,7 @@ describe('no deposit', () => {
     expect(await exchange.finding(slot)).toEqual({ inflows: [], outflows: [], spends: [] });
   });
 
-  it('is a token of another mint, whatever it calls itself', async () => {
+  it('a token of another mint, whatever its name', async () => {
     const { localnet } = exchange.bench;
     const fake = await localnet.createToken22Mint();
     const slot = exchange.slotOf(
@@ -52,7 +52,7 @@ describe('no deposit', () => {
     ]);
   });
 
-  it('is what lies in a token account that is not the associated one', async () => {
+  it('tokens in a token account that is not the associated one', async () => {
     const account = Keypair.generate();
     const { publicKey } = exchange.alice;
     const slot = await exchange.land(
@@ -64,7 +64,7 @@ describe('no deposit', () => {
     ]);
   });
 
-  it('is a token account that is handed over, taken back and handed over again (liminalcustody.com, 2026-03)', async () => {
+  it('a token account that is transferred to our wallet, back and to our wallet again (liminalcustody.com, 2026-03)', async () => {
     const account = Keypair.generate();
     const [stranger, wallet] = [exchange.stranger.publicKey, exchange.alice.publicKey];
     const hand = (from: PublicKey, to: PublicKey) =>
@@ -105,7 +105,7 @@ describe('no deposit', () => {
     ]);
   });
 
-  it('is what a permanent delegate takes back in the same transaction (private-channels #125)', async () => {
+  it('tokens that a permanent delegate takes back in the same transaction (private-channels #125)', async () => {
     const [stranger, program] = [exchange.stranger.publicKey, TOKEN_2022_PROGRAM_ID];
     const seized = await exchange.bench.localnet.createToken22Mint({
       extensions: [
@@ -136,7 +136,7 @@ describe('no deposit', () => {
     });
   });
 
-  it('of SOL is wrapped SOL, which is an asset of its own', async () => {
+  it('wrapped SOL under the asset SOL, as wrapped SOL is an asset of its own', async () => {
     const owner = exchange.alice.publicKey;
     const wrapped = NATIVE_MINT.toBase58();
     const account = ataOf(wrapped, owner);
@@ -148,7 +148,7 @@ describe('no deposit', () => {
     expect(await exchange.inflows(slot)).toEqual([token(owner, wrapped, LAMPORTS, 'unknown_mint')]);
   });
 
-  it('is a transfer to oneself, of SOL or of tokens', async () => {
+  it('a transfer of a wallet to itself, of SOL or of tokens', async () => {
     const { publicKey } = exchange.alice;
     const account = ataOf(exchange.mint, publicKey);
     await exchange.land([
@@ -170,7 +170,7 @@ describe('no deposit', () => {
     expect(await exchange.finding(slot)).toEqual({ inflows: [], outflows: [], spends: [] });
   });
 
-  it('is what our own wallets move between them, nor what comes to a hot wallet', async () => {
+  it('a transfer between our own wallets or to a hot wallet', async () => {
     const hot = exchange.hot.publicKey;
     const sweep = await exchange.land([pay(exchange.bob, hot, LAMPORTS)], {
       signers: [exchange.bob],
@@ -184,7 +184,7 @@ describe('no deposit', () => {
   });
 });
 
-it('what a hot wallet signed and failed to do is on record, with its fee', async () => {
+it('the scanner records a failed transaction that a hot wallet signed, with its fee', async () => {
   const wallet = exchange.hot.publicKey.toBase58();
   const transfer = pay(exchange.hot, Keypair.generate().publicKey, 10n ** 18n);
   const finding = await exchange.finding(await exchange.land([transfer], { payer: exchange.hot }));

@@ -8,7 +8,7 @@ import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
-/** Of a transfer of 9,000,000 that its sender pays for. */
+/** The recorded outflows of a transfer of 9,000,000 whose sender pays the fee. */
 const SWEPT = 9_005_000n;
 
 async function outflowsOf(wallet: string): Promise<readonly bigint[]> {
@@ -26,7 +26,7 @@ async function differences(): Promise<readonly string[]> {
   return openAlertsIn(room, 'balance_difference');
 }
 
-it('an outflow that one node invents is a difference of balances, until a rescan replaces it', async () => {
+it('an outflow that one node invents is a difference of balances until a rescan replaces it', async () => {
   const ours = await room.newSigner(1_000_000_000n);
   const from = ours.publicKey.toBase58();
   const to = await room.newDepositAddress();

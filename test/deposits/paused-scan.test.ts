@@ -11,7 +11,7 @@ function takeNodesAway(): void {
     room.localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
 }
 
-it('a paused scan tells how far the chain has gone on without it, and no pace', async () => {
+it('a paused scan reports how far the chain has advanced, and no rate', async () => {
   await room.scanAll(room.scanner());
   expect(await turn('tail')).toMatchObject({ state: 'tail', lag: '0' });
   await room.ledger.scanPauses.begin({ actor: 'ops', reason: 'to see' });
@@ -20,12 +20,12 @@ it('a paused scan tells how far the chain has gone on without it, and no pace', 
   expect(await turn('paused')).toMatchObject({ state: 'paused', tip, lag: '7', blocksPerSecond: null });
 });
 
-it('a paused scan whose nodes are away stays paused, and makes up no tip', async () => {
+it('a paused scan with unreachable nodes stays paused, and reports no tip', async () => {
   takeNodesAway();
   expect(await turn('paused')).toMatchObject({ state: 'paused', reason: 'to see', tip: null, lag: null });
 });
 
-it('a scan that waits for nodes knows no tip, and has no pace', async () => {
+it('a scan that waits for nodes reports no tip and no rate', async () => {
   await room.ledger.scanPauses.end({ actor: 'ops', reason: 'seen' });
   takeNodesAway();
   const standing = { tip: null, lag: null, blocksPerSecond: null };

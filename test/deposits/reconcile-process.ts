@@ -6,7 +6,7 @@ import { HeldSlots } from '../../src/solana/history/ledger-completeness.ts';
 import { WalletLists } from '../../src/solana/history/wallet-signatures.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 
-// Compares wallets page by page, and kills itself right before or after its second page is on record: <database> <before|after> <nodes…>
+// Compares wallets page by page, and kills itself right before or after the commit of its second page: <database> <before|after> <nodes…>
 const [url = '', side = '', ...rpcUrls] = process.argv.slice(2);
 const ledger = await openLedger(url);
 const pool = await openNodePool(rpcUrls);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   }));
   await room.ledger.addresses.import(entries);
   wallets = await room.ledger.watched.page(null, entries.length);
-  // The second page has something to tell: a payment that the record lacks.
+  // The second page has a difference: a payment that the database lacks.
   const paid = wallets[PAGE] ?? '';
   await room.localnet.airdrop(paid, 3_000_000n);
   room.finalize();
@@ -32,14 +32,14 @@ beforeAll(async () => {
   await room.ledger.db.deleteFrom('deposit').where('wallet', '=', paid).execute();
 });
 
-/** A process that compares pages until it kills itself at the commit of its second one. */
+/** A process that compares pages until it kills itself at the commit of its second page. */
 async function crash(side: 'before' | 'after'): Promise<void> {
   const { command, args } = nodeProgram(new URL('./reconcile-process.ts', import.meta.url), [], COMPILED);
   const died = run(command, [...args, room.url, side, ...room.localnet.rpcUrls]);
   await expect(died).rejects.toMatchObject({ signal: 'SIGKILL' });
 }
 
-/** How many wallets another process has left to compare. */
+/** The number of wallets that another process still has to compare. */
 async function left(): Promise<number> {
   const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
   const page: ReconciledPage = await new MockActivityEnvironment().run(() => activities.reconcilePage());
@@ -47,8 +47,8 @@ async function left(): Promise<number> {
   return page.wallets;
 }
 
-describe('a pass whose process dies', () => {
-  it('before a page is on record goes on there, and has told nothing of it', async () => {
+describe('a reconciliation pass whose process dies', () => {
+  it('before it records a page continues with that page, and has reported none of its differences', async () => {
     await crash('before');
     expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[PAGE - 1], pages: 1n });
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([]);
@@ -56,7 +56,7 @@ describe('a pass whose process dies', () => {
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
   });
 
-  it('after that goes on behind it, and has told all of it', async () => {
+  it('after it records a page continues with the next page, and has reported all differences of the first', async () => {
     await room.ledger.alerts.close('balance_difference', `${wallets[PAGE]}/SOL`);
     await crash('after');
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
@@ -65,7 +65,7 @@ describe('a pass whose process dies', () => {
     expect([last?.wallets, last?.differences, open]).toEqual([wallets.length, 1, null]);
   });
 
-  it('goes on once where two processes compare the same page', async () => {
+  it('continues once where two processes compare the same page', async () => {
     const place = await room.ledger.reconciliations.begin();
     const tally = { wallets: 0, accounts: 0, differences: 0 };
     const page = { next: wallets[0] ?? null, compared: [], tally, alarms: [], unread: [] };

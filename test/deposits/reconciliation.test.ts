@@ -20,13 +20,13 @@ function reconcile(pageSize?: number): Promise<ReconciledPage> {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-/** Finds again what the record lost of a wallet. */
+/** Audits a wallet with repair, which records its deleted deposits again. */
 async function repair(address: string): Promise<void> {
   const to = `${(await room.ledger.scan.cursor())?.slot}`;
   await auditIn(room, { address, from: '1', to, repair: true, cause: 'operator' });
 }
 
-/** As if so much time had gone by since the wallets were compared, and asked for. */
+/** Moves the times of the comparison and of the requests into the past. */
 async function timeGoesBy(hours: number): Promise<void> {
   const by = sql`make_interval(hours => ${hours})`;
   await sql`update reconciliation set compared_since = compared_since - ${by}`.execute(room.ledger.db);
@@ -36,7 +36,7 @@ async function timeGoesBy(hours: number): Promise<void> {
 }
 
 describe('the reconciliation', () => {
-  it('agrees with the record at one slot, and tells of what the record does not have', async () => {
+  it('compares balances with the database at one slot, and reports each difference', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await room.localnet.airdrop(wallet, 3_000_000n);
@@ -54,7 +54,7 @@ describe('the reconciliation', () => {
     expect(await openAlerts('balance_difference')).toEqual([]);
   });
 
-  it('compares the tokens of both programs, also of mints that nobody listed', async () => {
+  it('compares the tokens of both programs, also of mints that are not listed', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const { mint, feeMint } = room.localnet;
@@ -71,7 +71,7 @@ describe('the reconciliation', () => {
     expect((await reconcile()).differences).toBe(0);
   });
 
-  it('tells of a token account of ours that the issuer of a listed mint has frozen, until it is thawed', async () => {
+  it('reports a token account of ours that the issuer of a listed mint has frozen, until it is thawed', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const { controls, mint, feeMint } = room.localnet;
@@ -89,7 +89,7 @@ describe('the reconciliation', () => {
     expect(await openAlerts('deposit_account_frozen')).toEqual([]);
   });
 
-  it('says nothing of what no node shows, and keeps no other wallet waiting', async () => {
+  it('reports no difference for a wallet that no node returns, and delays no other wallet', async () => {
     const wallet = await room.newDepositAddress();
     await room.scanAll(room.scanner());
     const alarm = { kind: 'balance_difference' as const, subject: `${wallet}/SOL`, message: 'before' };
@@ -104,7 +104,7 @@ describe('the reconciliation', () => {
     expect(await openAlerts('balance_difference')).toEqual([]);
   });
 
-  it('ends where the scan stands still', async () => {
+  it('ends where the scan makes no progress', async () => {
     await room.newDepositAddress();
     await room.scanAll(room.scanner());
     room.finalize();
@@ -113,7 +113,7 @@ describe('the reconciliation', () => {
     expect(await reconcile()).toMatchObject({ complete: true });
   });
 
-  it('goes from page to page, and leaves the alerts of other pages alone', async () => {
+  it('continues from page to page, and keeps the alerts of other pages', async () => {
     const addresses = Array.from({ length: 25 }, newAddress);
     await room.ledger.addresses.import(addresses.map((address) => ({ address, path: 'm' })));
     await room.scanAll(room.scanner());
@@ -129,7 +129,7 @@ describe('the reconciliation', () => {
     expect(await openAlerts('balance_difference')).toEqual(['another']);
   });
 
-  it('tells what its passes came to, and what they wait for', async () => {
+  it('reports the results of its passes and the reason of a wait', async () => {
     await room.scanAll(room.scanner());
     while ((await reconcile()).next !== null);
     const passes = () => room.ledger.reconciliations.passes(5);
@@ -162,7 +162,7 @@ describe('the reconciliation', () => {
     expect(last?.begunAt.getTime()).toBeGreaterThan(ended.last?.endedAt.getTime() ?? 0);
   });
 
-  it('goes on where the round before it ended for a scan that stood still', async () => {
+  it('continues after a page where the round before ended because the scan made no progress', async () => {
     await room.scanAll(room.scanner());
     const { next } = await reconcile(10);
     room.finalize();
@@ -172,7 +172,7 @@ describe('the reconciliation', () => {
     expect(await reconcile()).toMatchObject({ complete: true, wallets: known.length, next: null });
   });
 
-  it('reports wallets that no node returns for hours, until one does', async () => {
+  it('reports wallets that no node returns for hours, until a node returns them', async () => {
     await room.scanAll(room.scanner());
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'getMultipleAccounts', {
@@ -198,7 +198,7 @@ describe('the reconciliation', () => {
     expect(left).toEqual([]);
   });
 
-  it('tells of a pass that takes too long, until it has come to its end', async () => {
+  it('reports a pass that takes too long, until the pass ends', async () => {
     await room.scanAll(room.scanner());
     while ((await reconcile()).next !== null);
     await timeGoesBy(49);

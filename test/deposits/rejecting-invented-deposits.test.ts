@@ -30,7 +30,7 @@ async function kindsOf(wallet: string): Promise<readonly string[]> {
   return events.map(({ kind }) => kind);
 }
 
-/** By one node's blocks somebody was paid by a wallet that never heard of it; the row that this leaves. */
+/** A deposit of a payment that a lying node invented in its blocks; returns its row. */
 async function phantom(): Promise<DepositRow> {
   const ours = await room.newSigner(1_000_000_000n);
   await room.sweep(ours, await room.newDepositAddress(), 9_000_000n);
@@ -45,7 +45,7 @@ function never(): never {
   throw new Error('the slot has a block');
 }
 
-/** A true deposit that waits for its quorum, as only one node shows it. */
+/** A real deposit that waits for its quorum, as only one node returns it. */
 async function waiting(): Promise<DepositRow> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -55,8 +55,8 @@ async function waiting(): Promise<DepositRow> {
   return onlyOf(wallet);
 }
 
-describe('a deposit that one node made up', () => {
-  it('is dropped by an operator’s word, once, and nothing counts it any more', async () => {
+describe('a deposit that one node invented', () => {
+  it('is dropped once by order of an operator, and no total counts it afterwards', async () => {
     const { wallet, id } = await phantom();
     const made = await room.ledger.deposits.get(id);
     if (made === undefined) throw new Error('a row');
@@ -74,7 +74,7 @@ describe('a deposit that one node made up', () => {
     expect(await room.ledger.movements.balancesOf([wallet], slot, slot - 1n)).toEqual([]);
   });
 
-  it('leaves its address to the next user', async () => {
+  it('releases its address for the next user', async () => {
     const row = await waiting();
     const { addresses } = room.ledger;
     for (let users = await addresses.freeCount(); users > 0; users -= 1) await addresses.assign(`u${users}`);
@@ -88,7 +88,7 @@ describe('a node denies', () => {
   const made = { signature: newSignature(), account: 'a', wallet: 'a', asset: 'SOL', amount: 1n };
   const deniersAt = (slot: number) => deniersOf(room.pool, { ...made, slot: BigInt(slot) });
 
-  it('what is in no block of that slot, or of a slot without a block, and nothing of the time to come', async () => {
+  it('a transaction that is not in the block of the slot, or whose slot has no block, and no transaction of a later slot', async () => {
     const { controls } = room.localnet;
     const { slot } = controls.chain.at('processed');
     controls.skipSlots(1);
@@ -99,7 +99,7 @@ describe('a node denies', () => {
     expect(await deniersAt(controls.chain.at('processed').slot)).toEqual([]);
   });
 
-  it('nothing of slots whose history it has lost', async () => {
+  it('no transaction of slots whose history it has lost', async () => {
     const { controls } = room.localnet;
     const { slot } = controls.chain.at('finalized');
     controls.setFault(0, '*', { kind: 'hole', from: slot - 1, to: slot + 1 });
@@ -109,8 +109,8 @@ describe('a node denies', () => {
   });
 });
 
-describe('the word of an operator', () => {
-  it('drops nothing that no quorum denies: not what nodes fail to show, nor what has ended', async () => {
+describe('the reject order of an operator', () => {
+  it('drops no deposit that nodes only fail to return, and none that has ended', async () => {
     const row = await waiting();
     const { controls } = room.localnet;
     const silent = { kind: 'null' } as const;
@@ -128,7 +128,7 @@ describe('the word of an operator', () => {
     expect(await onlyOf(row.wallet)).toMatchObject({ state: 'final' });
   });
 
-  it('drops nothing that one node alone denies', async () => {
+  it('drops no deposit that only one node denies', async () => {
     const row = await waiting();
     const { controls } = room.localnet;
     const { parentSlot, blockhash, height } = controls.chain.ledger.bySlot(Number(row.slot)) ?? never();
@@ -142,7 +142,7 @@ describe('the word of an operator', () => {
     expect(await onlyOf(row.wallet)).toMatchObject({ state: 'pending' });
   });
 
-  it('loses to a quorum that was faster, and to what was read otherwise meanwhile', async () => {
+  it('changes nothing where a quorum confirmed the deposit first, or where the deposit was changed meanwhile', async () => {
     const row = await waiting();
     const rejection = { row, ...NOTE, deniedBy: ['a', 'b'] };
     const other = { ...rejection, row: { ...row, amount: 1n } };
@@ -152,7 +152,7 @@ describe('the word of an operator', () => {
     expect(await kindsOf(row.wallet)).toEqual(['pending', 'final']);
   });
 
-  it('and a lying quorum cost nobody a deposit that is seen again: it is credited once, with an alert', async () => {
+  it('together with a lying quorum loses no deposit that is seen again, as the scan credits it once, with an alert', async () => {
     const row = await waiting();
     await room.ledger.rejections.reject({ row, ...NOTE, deniedBy: ['a', 'b'] });
     const slot = row.slot.toString();

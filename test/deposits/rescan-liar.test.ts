@@ -15,7 +15,7 @@ const room = useScanRoom(3);
 const nodes = useLiar(room);
 const BY = { actor: 'ops', reason: 'a user misses it' };
 const PAID = 7_000_000n;
-/** More than a block of this room takes. */
+/** Longer than a block of this room. */
 const HELD_BYTES = 100_000;
 
 const opened: NodePool[] = [];
@@ -23,7 +23,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((pool) => pool.close()));
 });
 
-/** The nodes of the room, of which the one at this place lies; as many of them as are wanted. */
+/** A number of nodes of the room; the node at this index lies. */
 async function poolWithLiarAt(place: number, count = 3, maxBytes = HELD_BYTES): Promise<NodePool> {
   const [liar = ''] = nodes.pool.nodes.map(({ url }) => url);
   const honest = room.localnet.rpcUrls.slice(1, count);
@@ -40,7 +40,7 @@ async function rescan(pool: NodePool, from: bigint, deps = room.deps(pool)): Pro
   return runOf().run(() => createDepositRescan(deps).rescan(order));
 }
 
-/** The node shows every transaction of a block, and that it left all that this wallet holds as it was. */
+/** The node returns every transaction of a block with unchanged balances of this wallet. */
 function hiding(wallet: string): Edit {
   return (method, params, answer) => {
     if (!isWholeBlock(method, params)) return answer;
@@ -54,13 +54,13 @@ function hide({ transaction, meta }: Json, wallet: string): void {
     if (address === wallet) meta.postBalances[index] = meta.preBalances[index];
 }
 
-/** The accounts of a transaction, first who pays for it. */
+/** The accounts of a transaction, the fee payer first. */
 function addressesIn({ accountKeys, message }: Json): readonly string[] {
   const keys: readonly (string | { pubkey: string })[] = accountKeys ?? message.accountKeys;
   return keys.map((key) => (typeof key === 'string' ? key : key.pubkey));
 }
 
-/** Whoever a block pays is this wallet, by the word of the node. */
+/** The node names this wallet as the receiver of every payment of a block. */
 function turnedTo(wallet: string): Edit {
   return (method, params, answer) => {
     if (!isWholeBlock(method, params)) return answer;
@@ -80,7 +80,7 @@ function padded(lie: Edit, bytes: number): Edit {
   };
 }
 
-/** Pays a wallet and has the block scanned as the node that lies so, asked alone, shows it; the first slot of it. */
+/** Pays a wallet and scans the block as the lying node alone returns it; returns its first slot. */
 async function scanned(wallet: string, lie: Edit): Promise<bigint> {
   const from = BigInt(room.localnet.controls.produceSlot());
   await room.localnet.airdrop(wallet, PAID);
@@ -90,7 +90,7 @@ async function scanned(wallet: string, lie: Edit): Promise<bigint> {
   return from;
 }
 
-/** A watched wallet that is paid in a block which the scan was shown without that. */
+/** A watched wallet whose payment a node hid from the scan. */
 async function hidden(): Promise<{ readonly wallet: string; readonly from: bigint }> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -107,8 +107,8 @@ async function missed(): Promise<readonly string[]> {
   return openAlertsIn(room, 'deposit_missed');
 }
 
-describe('what one node of three hid from the scan, and still hides', () => {
-  it.each([0, 1, 2])('is found at whichever place it stands: %i', async (place) => {
+describe('a deposit that one node of three hid from the scan and still hides', () => {
+  it.each([0, 1, 2])('is found by the rescan at each place in the order of nodes: %i', async (place) => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(place);
     expect(await rescan(pool, from)).toMatchObject({ found: 1 });
@@ -119,7 +119,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(await room.confirm()).toBe(1);
   });
 
-  it('is found while another one says nothing', async () => {
+  it('is found while another node does not answer', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
     room.localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
@@ -127,7 +127,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(await amountsOf(wallet)).toEqual([PAID]);
   });
 
-  it('waits for a second node that shows the whole block, however many list its transactions', async () => {
+  it('waits for a second node that returns the whole block, however many nodes list its transactions', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
     const { controls } = room.localnet;
@@ -143,7 +143,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(await amountsOf(wallet)).toEqual([PAID]);
   });
 
-  it('waits for a second node that shows the block, where the others say nothing', async () => {
+  it('waits for a second node that returns the block, where the others do not answer', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
     const { controls } = room.localnet;
@@ -154,7 +154,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(await amountsOf(wallet)).toEqual([PAID]);
   });
 
-  it('is found where the third one has pruned the block', async () => {
+  it('is found where the third node has pruned the block', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0);
     const { slot } = room.localnet.controls.chain.at('finalized');
@@ -163,7 +163,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(await amountsOf(wallet)).toEqual([PAID]);
   });
 
-  it('is on record, and waits for a quorum, where two nodes contradict each other about all of it', async () => {
+  it('is recorded, and waits for a quorum, where two nodes contradict each other about the whole block', async () => {
     const { wallet, from } = await hidden();
     const pool = await poolWithLiarAt(0, 2);
     const inBlocks = nodes.liar.edit;
@@ -175,7 +175,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(await room.depositsOf(wallet)).toMatchObject([{ amount: PAID, state: 'pending' }]);
   });
 
-  it('is found by the word of one node where no other is configured, once that shows it', async () => {
+  it('is found by a single configured node, once that node returns it', async () => {
     const { wallet, from } = await hidden();
     const alone = await poolWithLiarAt(0, 1);
     expect(await rescan(alone, from)).toMatchObject({ found: 0 });
@@ -184,7 +184,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
     expect(await amountsOf(wallet)).toEqual([PAID]);
   });
 
-  it('is found in a gap that was closed', async () => {
+  it('is found in a closed gap', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const from = BigInt(room.localnet.controls.produceSlot());
@@ -203,7 +203,7 @@ describe('what one node of three hid from the scan, and still hides', () => {
   });
 });
 
-/** A wallet of ours that the liar says is paid now, in blocks that were scanned without that. */
+/** A wallet of ours whose payment the node invents now; the blocks were scanned without it. */
 async function victim(
   lie: (wallet: string) => Edit,
 ): Promise<{ readonly wallet: string; readonly from: bigint }> {
@@ -214,11 +214,11 @@ async function victim(
   return { wallet, from };
 }
 
-describe('what one node makes up when blocks are read again', () => {
+describe('a deposit that one node invents in a rescan', () => {
   it.each([
-    ['in an answer that is held', 0],
-    ['in one too long for that', HELD_BYTES],
-  ])('is pending, and is never credited: a quorum denies it; %s', async (_name, padding) => {
+    ['in an answer that is held in memory', 0],
+    ['in an answer that is too long to hold', HELD_BYTES],
+  ])('is pending, and is never credited, as a quorum denies it: %s', async (_name, padding) => {
     const { wallet, from } = await victim((paid) => padded(turnedTo(paid), padding));
     await rescan(await poolWithLiarAt(0), from);
     await room.confirm();
@@ -232,10 +232,10 @@ function watch(address: string): Promise<unknown> {
   return room.ledger.addresses.import([{ address, path: `m/${address}` }]);
 }
 
-describe('a wallet that comes in while blocks are read again is found', () => {
+describe('a rescan finds a wallet that is added', () => {
   it.each([
     ['held', HELD_BYTES],
-    ['too long for that', 900],
+    ['too long to hold', 900],
   ])('between the answers of two nodes, which are %s', async (_name, maxBytes) => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
@@ -251,7 +251,7 @@ describe('a wallet that comes in while blocks are read again is found', () => {
       await deps.matcher.watch();
       return answer;
     };
-    // What was too long to be held is asked for again, by the next try.
+    // The next attempt requests again each answer that was too long to hold.
     await Promise.allSettled([rescan(pool, from, deps)]);
     await rescan(pool, from, deps);
     expect(asked).toBe(true);

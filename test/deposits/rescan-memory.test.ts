@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
 });
 
-/** Reads blocks again that are longer by so many bytes; the most that nodes were asked for at once. Answers of `maxBytes` are held. */
+/** Rescans blocks that are longer by this many bytes; returns the highest number of concurrent requests. Answers of `maxBytes` are held. */
 async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
   await room.scanAll(room.scanner());
   const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
@@ -44,19 +44,19 @@ async function mostAtOnce(bytes: number, maxBytes = 64 * MIB): Promise<number> {
   return most;
 }
 
-it('no more large blocks are read again at once than there is room for', async () => {
+it('a rescan holds no more large blocks at once than fit in memory', async () => {
   expect(await mostAtOnce(22 * MIB)).toBe(1);
 });
 
-it('blocks too long to be held count as what is kept of them', async () => {
+it('a rescan counts a block that is too long to hold by the part that it keeps', async () => {
   expect(await mostAtOnce(MIB, MIB)).toBe(1);
 });
 
-it('small blocks are read again several at once', async () => {
+it('a rescan reads several small blocks at once', async () => {
   expect(await mostAtOnce(0)).toBeGreaterThan(1);
 });
 
-it('however small blocks were, no more than four are held at once: the next ones may be the longest', async () => {
+it('a rescan holds four blocks at most, however small earlier blocks were, as the next blocks may be the longest', async () => {
   await room.scanAll(room.scanner());
   const from = (await room.ledger.scan.cursor())?.slot ?? 0n;
   room.finalize(9);

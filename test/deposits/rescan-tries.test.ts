@@ -16,7 +16,7 @@ interface Slots {
   readonly to: bigint;
 }
 
-/** Slots that were scanned, in which a wallet was paid what is not on record; more than the record hears of at once. */
+/** Scanned slots with unrecorded payments of a wallet; more than one progress update covers. */
 async function missedIn(): Promise<Slots & { readonly wallet: string }> {
   await room.scanAll(room.scanner());
   const from = ((await room.ledger.scan.cursor())?.slot ?? 0n) + 1n;
@@ -28,7 +28,7 @@ async function missedIn(): Promise<Slots & { readonly wallet: string }> {
   return { from, to: (await room.ledger.scan.cursor())?.slot ?? 0n, wallet };
 }
 
-/** Reads them again; `meanwhile` happens once the record has heard of the first of them. */
+/** Rescans them; `meanwhile` runs once the database has the progress of the first of them. */
 async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): Promise<unknown> {
   const { backfills } = room.ledger;
   const record = backfills.record.bind(backfills);
@@ -65,8 +65,8 @@ afterEach(async () => {
   await sql`delete from continuity`.execute(room.ledger.db);
 });
 
-describe('a try to read blocks again', () => {
-  it('that was given up, and has not heard of it yet, ends: what it was given up by stays on record', async () => {
+describe('an attempt of a rescan', () => {
+  it('that was given up and still runs ends, and the reason it was given up stays recorded', async () => {
     const slots = await missedIn();
     const ended = rescan(slots, () => room.ledger.backfills.giveUp(slots, 'no node for a day'));
     await expect(ended).rejects.toMatchObject({ code: 'Unavailable' });
@@ -75,7 +75,7 @@ describe('a try to read blocks again', () => {
     expect(presentBackfill(row)).toMatchObject({ state: 'given_up', trouble: 'no node for a day' });
   });
 
-  it('that was given up behind its last block is not told as done', async () => {
+  it('that was given up after its last block is not reported as done', async () => {
     const { backfills } = room.ledger;
     const slots = await missedIn();
     const begun = await backfills.begin({ ...slots, ...BY });
@@ -86,8 +86,8 @@ describe('a try to read blocks again', () => {
     expect(presentBackfill(await newest())).toMatchObject({ state: 'given_up', trouble: 'cancelled' });
   });
 
-  describe('in a record that was lost', () => {
-    /** A backup takes its place, as it was when `of` was done to it. */
+  describe('in a database that was lost', () => {
+    /** Replaces the database by a backup, taken after `of` was applied to it. */
     async function restore(of: () => Promise<unknown>): Promise<void> {
       await room.ledger.continuity.pulse();
       await of();
@@ -99,7 +99,7 @@ describe('a try to read blocks again', () => {
       await room.ledger.continuity.heal(1n);
     }
 
-    it('moves on no rescan of the one that was restored, though that has its number', async () => {
+    it('changes no rescan of the restored database, though that rescan has its number', async () => {
       const [lost, other] = [await missedIn(), await missedIn()];
       const { backfills, db } = room.ledger;
       const ended = rescan(lost, () =>
@@ -120,7 +120,7 @@ describe('a try to read blocks again', () => {
       expect(await amountsOf(other.wallet)).toEqual([PAID]);
     });
 
-    it('tells the one that was restored nothing of what it had found: the next try finds it there', async () => {
+    it('reports none of its results in the restored database, and the next attempt finds them there', async () => {
       const slots = await missedIn();
       const ended = rescan(slots, () =>
         restore(async () => {

@@ -25,7 +25,7 @@ async function rescan(
   return environment.run(async () => (await activities.rescan(order)).blocks);
 }
 
-/** Deposits in blocks of their own, scanned; the first and the last of those slots. */
+/** Scanned deposits in blocks of their own; returns the first and the last slot. */
 async function paid(wallet: string, amounts: readonly bigint[]): Promise<{ from: bigint; to: bigint }> {
   const from = BigInt(room.localnet.controls.produceSlot());
   for (const amount of amounts) await room.localnet.airdrop(wallet, amount);
@@ -40,7 +40,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return amounts.toSorted((a, b) => Number(a - b));
 }
 
-/** The signatures that an alert says were missed; closed then. */
+/** The signatures that an alert reports as missed; closes the alert. */
 async function missed(): Promise<readonly string[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   const found = rows.filter(({ kind }) => kind === 'deposit_missed').map(({ subject }) => subject);
@@ -50,8 +50,8 @@ async function missed(): Promise<readonly string[]> {
 
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
 
-describe('blocks that are read again', () => {
-  it('raise an alert for what was missed, once, and for nothing else', async () => {
+describe('a rescan', () => {
+  it('raises one alert for each missed deposit, and none for other transactions', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const range = await paid(wallet, AMOUNTS);
@@ -67,7 +67,7 @@ describe('blocks that are read again', () => {
     expect(await missed()).toEqual([]);
   });
 
-  it('hold what a quorum lists, and wait for one, whatever one node leaves out', async () => {
+  it('records what a quorum lists, and waits for a quorum, whatever one node leaves out', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const range = await paid(wallet, AMOUNTS);
@@ -83,7 +83,7 @@ describe('blocks that are read again', () => {
     expect(await missed()).toHaveLength(AMOUNTS.length);
   });
 
-  it('raise none for what came before its wallet was ours: no scan could have found it', async () => {
+  it('raises no alert about a payment of before its wallet was watched, as no scan could have found it', async () => {
     await room.scanAll(room.scanner());
     const wallet = newAddress();
     const range = await paid(wallet, AMOUNTS);
@@ -94,14 +94,14 @@ describe('blocks that are read again', () => {
     expect(await missed()).toEqual([]);
   });
 
-  it('are not said to be read where the run ends before them', async () => {
+  it('does not report blocks as read where its run ends before them', async () => {
     const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const environment = runOf();
     environment.cancel();
     await expect(rescan({ from: to - 3n, to }, environment)).rejects.toThrow(CancelledFailure);
   });
 
-  it('are read on from where a try before had come to, and the record says what that failed by', async () => {
+  it('continues where the attempt before ended, and the database has the error of that attempt', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const range = await paid(wallet, AMOUNTS);
@@ -124,7 +124,7 @@ describe('blocks that are read again', () => {
     expect(await missed()).toHaveLength(found);
   });
 
-  it('are not read twice by a run whose worker dies once their end is on record: its next try says what was found', async () => {
+  it('does not read blocks twice where its worker dies after the last block, and the next attempt reports the results', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const { from, to } = await paid(wallet, AMOUNTS);
@@ -144,7 +144,7 @@ describe('blocks that are read again', () => {
     expect(await missed()).toHaveLength(AMOUNTS.length);
   });
 
-  it('are none that the record does not have, whoever asks for them: a signal, too', async () => {
+  it('reads no blocks that the database does not have, also where a signal requests it', async () => {
     const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const [first] = await room.ledger.scan.headersBetween(0n, to);
     const before = await newestRescan();
@@ -156,7 +156,7 @@ describe('blocks that are read again', () => {
     expect(await newestRescan()).toEqual(before);
   });
 
-  it('are on record each time that somebody asked for them', async () => {
+  it('is recorded for each request', async () => {
     const to = (await room.ledger.scan.cursor())?.slot ?? 0n;
     for (let times = 0; times < 2; times += 1) expect(await rescan({ from: to - 3n, to })).toBe(4);
     const { rows } = await room.ledger.backfills.list({ limit: 2 });
@@ -164,8 +164,8 @@ describe('blocks that are read again', () => {
   });
 });
 
-describe('a gap that was closed', () => {
-  /** Deposits in a gap of all nodes, one after it; scanned. */
+describe('a closed gap', () => {
+  /** Scanned deposits in a gap of all nodes, and one after it. */
   async function closedGap(wallet: string): Promise<{ from: bigint; to: bigint }> {
     await room.scanAll(room.scanner());
     const { from, to } = await paid(wallet, AMOUNTS);
@@ -180,7 +180,7 @@ describe('a gap that was closed', () => {
     return { from: from - 2n, to: to + 2n };
   }
 
-  it('is read again as soon as one node has its blocks, and stays closed', async () => {
+  it('is read again once one node has its blocks, and stays closed', async () => {
     const wallet = await room.newDepositAddress();
     const range = await closedGap(wallet);
     const outside = await rescan(range);
@@ -202,7 +202,7 @@ describe('a gap that was closed', () => {
     expect((await room.depositsOf(wallet)).every(({ state }) => state === 'final')).toBe(true);
   });
 
-  it('of which nodes have the first blocks alone is told from there on, as far as it was asked for', async () => {
+  it('of which nodes have only the first blocks is reported from the first missing block to its requested end', async () => {
     const wallet = await room.newDepositAddress();
     const range = await closedGap(wallet);
     const lost = { kind: 'hole', from: Number(range.from) + 4, to: Number(range.to) - 2 } as const;
@@ -216,7 +216,7 @@ describe('a gap that was closed', () => {
     expect(await newestRescan()).toMatchObject({ unread: [] });
   });
 
-  it('right after another one is linked to the last block of that, and needs none on record after it', async () => {
+  it('right after another gap is linked to the last block of that gap, without a recorded block after it', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const range = await paid(wallet, AMOUNTS);

@@ -6,11 +6,11 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 afterEach(() => vi.restoreAllMocks());
 
-describe('a scanner that lives through a restore of its record', () => {
+describe('a scanner that runs during a restore of its database', () => {
   it.each([
     ['as many as were lost', 2],
     ['more than were lost', 3],
-  ])('finds what comes to addresses that are imported after it, %s', async (_name, fresh) => {
+  ])('finds deposits to addresses that are imported after the restore, %s', async (_name, fresh) => {
     const { db } = room.ledger;
     await room.newDepositAddress();
     const scanner = new DepositScanner(room.deps(room.pool, { freshMs: 0 }));
@@ -20,7 +20,7 @@ describe('a scanner that lives through a restore of its record', () => {
     const lost = [await room.newDepositAddress(), await room.newDepositAddress()];
     room.finalize();
     await room.scanAll(scanner);
-    // While it is paused it asks the record nothing, and the backup is put back.
+    // The paused scanner sends no query, and the backup is restored.
     await room.ledger.scanPauses.begin({ actor: 'ops', reason: 'restore' });
     await expect(scanner.step()).rejects.toThrow('paused');
     await sql`delete from deposit_address where address = any(${lost}::text[])`.execute(db);
@@ -31,7 +31,7 @@ describe('a scanner that lives through a restore of its record', () => {
     await room.ledger.scanPauses.end({ actor: 'ops', reason: 'restored' });
     for (const wallet of wallets) await room.localnet.airdrop(wallet, 7_000_000n);
     room.finalize();
-    // The first step learns that its watch set is of another record.
+    // In the first step, the scanner learns that its watch set is of another database.
     await scanner.step().catch(() => undefined);
     await room.scanAll(scanner);
     const arrived = await Promise.all(wallets.map((wallet) => room.depositsOf(wallet)));
@@ -40,7 +40,7 @@ describe('a scanner that lives through a restore of its record', () => {
 });
 
 describe('a scanner that another scanner overtakes', () => {
-  it('goes on from the cursor of the other with the watch set that it has', async () => {
+  it('continues from the cursor of the other scanner with its own watch set', async () => {
     const [first, second] = [room.scanner(), room.scanner()];
     for (const scanner of [first, second]) {
       room.finalize();

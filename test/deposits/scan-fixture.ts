@@ -19,10 +19,10 @@ import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { useLedger } from '../ledger/support.ts';
 
-/** Blocks between the newest one and the newest final one. */
+/** Blocks between the newest one and the newest finalized one. */
 export const FINALITY_LAG = 2;
 
-/** A chain that stands still, a database and scanners, for the tests of one file. */
+/** A chain that makes blocks only on request, a database and scanners, for the tests of one file. */
 export class ScanRoom {
   readonly #use: { readonly ledger: Ledger; readonly url: string };
   #localnet: Localnet | undefined;
@@ -90,7 +90,7 @@ export class ScanRoom {
     return address;
   }
 
-  /** A deposit that was found and that nobody has confirmed yet. */
+  /** A scanned deposit that is not confirmed yet. */
   async unconfirmed(): Promise<DepositRow> {
     await this.scanAll(this.scanner());
     const wallet = await this.newDepositAddress();
@@ -102,12 +102,12 @@ export class ScanRoom {
     return row;
   }
 
-  /** Makes blocks until what was sent is final. */
+  /** Makes blocks until the sent transactions are finalized. */
   finalize(blocks = FINALITY_LAG + 1): void {
     this.localnet.controls.produceSlots(blocks);
   }
 
-  /** Steps until there is nothing left to read; the last step. */
+  /** Steps until no block is left to read; returns the last step. */
   async scanAll(scanner: DepositScanner): Promise<Step> {
     for (let steps = 0; steps < 200; steps += 1) {
       const step = await scanner.step();
@@ -116,7 +116,7 @@ export class ScanRoom {
     throw new Error('the scan does not come to an end');
   }
 
-  /** Reads what was sent while the node that is asked first tells a lie of every block; it is honest when it is asked again. */
+  /** Scans the sent transactions while the node that is asked first changes every block; the node is honest afterwards. */
   async scanWithLie(lie: Lie): Promise<void> {
     this.finalize();
     this.localnet.controls.setFault(0, 'getBlock', { kind: 'false-block', lie });
@@ -124,7 +124,7 @@ export class ScanRoom {
     this.localnet.controls.clearFaults();
   }
 
-  /** A wallet of ours that can sign, and holds this much as a confirmed deposit. */
+  /** A wallet of ours that can sign, with this amount as a confirmed deposit. */
   async newSigner(lamports: bigint): Promise<Keypair> {
     await this.scanAll(this.scanner());
     const ours = Keypair.generate();
@@ -137,7 +137,7 @@ export class ScanRoom {
     return ours;
   }
 
-  /** A transfer to each of these that a wallet of ours, or of another, signs, and pays for. */
+  /** A transfer to each of these addresses; one wallet, of ours or of another owner, signs it and pays the fee. */
   async sweep(from: Keypair, to: string | readonly string[], lamports: bigint): Promise<void> {
     const { blockhash } = await latestBlockhash(this.pool);
     const instructions = [to]
@@ -156,12 +156,12 @@ export class ScanRoom {
     return new DepositConfirmer(this.deps()).confirm();
   }
 
-  /** The gap that the scan stands at. */
+  /** The gap at the cursor of the scan. */
   async openGap(): Promise<GapRow | undefined> {
     return (await this.ledger.gaps.list(100)).find(({ state }) => state === 'open');
   }
 
-  /** An operator goes on without the blocks of the gap that the scan stands at. */
+  /** An operator closes the gap at the cursor of the scan. */
   async closeGap(): Promise<Slots> {
     const gap = await this.openGap();
     if (gap === undefined) throw new Error('the scan stands at no gap');
@@ -174,14 +174,14 @@ export class ScanRoom {
     return (await this.ledger.deposits.list({ address, limit: 1_000 })).rows;
   }
 
-  /** Leaves the record as if these had never been found. */
+  /** Deletes these deposits from the database. */
   async lose(deposits: readonly DepositRow[]): Promise<void> {
     const ids = deposits.map(({ id }) => id);
     await this.ledger.db.deleteFrom('depositEvent').where('depositId', 'in', ids).execute();
     await this.ledger.db.deleteFrom('deposit').where('id', 'in', ids).execute();
   }
 
-  /** Every block behind the cursor is the parent of the next, or of a gap that was closed by hand; how many they are. */
+  /** Checks that every block up to the cursor is the parent of the next, or of a closed gap; returns their number. */
   async chainLength(): Promise<number> {
     const cursor = await this.ledger.scan.cursor();
     const headers = await this.ledger.scan.headersBetween(0n, cursor?.slot ?? 0n);

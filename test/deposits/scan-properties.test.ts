@@ -7,7 +7,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 
-/** One thing that a node does wrong, for slots near those that are read. */
+/** One fault of a node, for slots near those that are read. */
 type Wrong = (base: number) => { readonly method: string; readonly fault: Fault };
 
 const wrongs: fc.Arbitrary<Wrong> = fc.oneof(
@@ -43,7 +43,7 @@ function forgedBlock(parentSlot: number, blockHeight: number): unknown {
   return { ...names, parentSlot, blockHeight, blockTime: 1, transactions: [], signatures: [] };
 }
 
-/** Every block behind the cursor is one of the chain, and none is left out. */
+/** Every block up to the cursor is on the chain, and none is missing. */
 async function holdsTheChain(from: bigint): Promise<void> {
   const cursor = await room.ledger.scan.cursor();
   const recorded = await room.ledger.scan.headersBetween(from, cursor?.slot ?? 0n);
@@ -54,7 +54,7 @@ async function holdsTheChain(from: bigint): Promise<void> {
   );
 }
 
-/** The node that lags holds a look back where another one's answer is late, but not for long. */
+/** The lagging node delays a read where the answer of another node is late, but not for long. */
 async function scanToTheTip(scanner: DepositScanner): Promise<void> {
   const tip = BigInt(room.localnet.controls.chain.at('finalized').slot);
   await expect
@@ -68,7 +68,7 @@ async function scanToTheTip(scanner: DepositScanner): Promise<void> {
     .toBe(tip);
 }
 
-it('whatever one node of three hides, loses or forges, and all of them for a while, the record holds the chain, and every deposit once', async () => {
+it('the database has the whole chain and each deposit once, although one node of three hides, loses or forges blocks and all nodes fail for a while', async () => {
   const { controls } = room.localnet;
   await room.scanAll(room.scanner());
   const start = (await room.ledger.scan.cursor())?.slot ?? 0n;

@@ -9,7 +9,7 @@ const nodes = useLiar(room);
 it.each([
   ['one slot', 1],
   ['each slot', 6],
-])('one node that lists %s without a block keeps no scan from its start', async (_name, listed) => {
+])('one node that lists %s without a block does not keep a scan from its start', async (_name, listed) => {
   const { controls } = room.localnet;
   const last = BigInt(controls.produceSlot());
   controls.skipSlots(6);

@@ -4,7 +4,7 @@ import { createDepositScan, type DepositScanDeps } from '../../src/deposits/scan
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 
-/** Longer than any machine takes for what a test waits for. */
+/** Longer than any machine needs for the awaited state. */
 const LONG_SECONDS = 45;
 const PAUSES = { pollMs: 50, waitMs: 50 };
 
@@ -43,7 +43,7 @@ export async function turnUntil(
   }
 }
 
-/** As if the standstill had begun then. */
+/** Sets the start of the standstill to this time. */
 export async function haltSince({ db }: Ledger, since: Date): Promise<void> {
   await db.updateTable('scanStatus').set({ since }).where('since', 'is not', null).execute();
 }

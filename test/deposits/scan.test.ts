@@ -6,7 +6,7 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom();
 
 describe('the scan of a real chain', () => {
-  it('credits SOL and tokens once, pending until a second witness has seen them', async () => {
+  it('credits SOL and tokens once, pending until a second node has confirmed them', async () => {
     const scanner = room.scanner();
     await room.scanAll(scanner);
     const wallet = await room.newDepositAddress();
@@ -26,7 +26,7 @@ describe('the scan of a real chain', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['pending', 'pending', 'final', 'final']);
   });
 
-  it('goes on where another process stopped, over skipped slots', async () => {
+  it('continues where another process stopped, over skipped slots', async () => {
     const wallet = await room.newDepositAddress();
     room.localnet.controls.skipSlots(7);
     await room.localnet.airdrop(wallet, 3_000_000n);

@@ -20,7 +20,7 @@ beforeAll(async () => {
   await room.localnet.airdrop(delegate.address, 1_000_000_000n);
 });
 
-/** A mint that `delegate` can take from anybody. */
+/** A mint whose permanent delegate is `delegate`. */
 function mintOfDelegate(): Promise<string> {
   const initialize = (mint: PublicKey) =>
     createInitializePermanentDelegateInstruction(mint, delegate.publicKey, TOKEN_2022_PROGRAM_ID);
@@ -35,7 +35,7 @@ function list(asset: string) {
   return room.ledger.assets.put({ asset, ...terms, extensions, permanentDelegate: delegate.address });
 }
 
-/** A wallet of ours, which the scan has seen get a million base units of the mint. */
+/** A wallet of ours with a scanned deposit of a million base units of the mint. */
 async function holder(mint: string, kind: 'hot' | 'deposit'): Promise<Wallet> {
   const wallet = newWallet();
   const { address } = wallet;
@@ -76,9 +76,9 @@ async function take(mint: string, { address }: Wallet, signer: Wallet): Promise<
 const seized = () => openAlertsIn(room, 'tokens_seized');
 const accountOf = (mint: string, { address }: Wallet) => deriveAta(address, mint, TOKEN_2022_PROGRAM);
 
-describe('tokens that leave without their owner’s signature', () => {
+describe('a token outflow without the signature of its owner', () => {
   it.each(['hot', 'deposit'] as const)(
-    'from a %s wallet raise an alert that says who took them',
+    'from a %s wallet raises an alert that names the signer',
     async (kind) => {
       const mint = await mintOfDelegate();
       await list(mint);
@@ -98,7 +98,7 @@ describe('tokens that leave without their owner’s signature', () => {
     },
   );
 
-  it('raise none where the owner signed', async () => {
+  it('raises no alert where the owner signed', async () => {
     const mint = await mintOfDelegate();
     await list(mint);
     const ours = await holder(mint, 'hot');
@@ -106,7 +106,7 @@ describe('tokens that leave without their owner’s signature', () => {
     expect(await seized()).not.toContain(accountOf(mint, ours));
   });
 
-  it('raise one for a token that is not listed where a hot wallet held it, and none at a deposit address', async () => {
+  it('of a token that is not listed raises an alert for a hot wallet, and none for a deposit address', async () => {
     const mint = await mintOfDelegate();
     const [hot, deposit] = [await holder(mint, 'hot'), await holder(mint, 'deposit')];
     await take(mint, hot, delegate);

@@ -16,7 +16,7 @@ const OTHER = '5'.repeat(88);
 const opened: NodePool[] = [];
 afterEach(() => Promise.all(opened.splice(0).map((pool) => pool.close())));
 
-/** The time that a test has let pass, besides the time that really passed. */
+/** The time by which a test has moved the clock. */
 let passedMs = 0;
 const now = performance.now.bind(performance);
 beforeEach(() => {
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** The liar, in a pool that it was not yet caught in, asked first. */
+/** The lying node in a new pool, asked first. */
 async function liarFirst(): Promise<NodePool> {
   const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
   opened.push(pool);
@@ -49,15 +49,15 @@ async function alerts(): Promise<readonly string[]> {
   return rows.map(({ kind, message }) => `${kind}: ${message}`);
 }
 
-describe('one lying node of three, asked first, that shows a true transaction under another name', () => {
-  it('keeps no deposit from being final', async () => {
+describe('one lying node of three, asked first, that returns a real transaction under another signature', () => {
+  it('does not keep a deposit from being finalized', async () => {
     const { wallet } = await room.unconfirmed();
     await look(new DepositConfirmer(room.deps(await liarFirst())));
     expect(await alerts()).toEqual([]);
     expect((await room.depositsOf(wallet)).map(({ state }) => state)).toEqual(['final']);
   });
 
-  it('has no honest node blamed', async () => {
+  it('causes no blame of an honest node', async () => {
     await room.unconfirmed();
     const pool = await liarFirst();
     await look(new DepositConfirmer(room.deps(pool)));
@@ -69,7 +69,7 @@ describe('one lying node of three, asked first, that shows a true transaction un
     ).toEqual([null, null]);
   });
 
-  it('hides no deposit from an audit: it goes on record under its own name and no other', async () => {
+  it('hides no deposit from an audit, and the audit records it under its own signature only', async () => {
     const row = await room.unconfirmed();
     await room.lose([row]);
     const order = {
@@ -85,7 +85,7 @@ describe('one lying node of three, asked first, that shows a true transaction un
     expect((await room.depositsOf(row.wallet)).map(({ signature }) => signature)).toEqual([row.signature]);
   });
 
-  it('frees no import that was paid, once an operator rejects what a quorum denies', async () => {
+  it('does not release a paid import, once an operator rejects the deposit that a quorum denies', async () => {
     await room.scanAll(room.scanner());
     const since = (await room.ledger.scan.cursor())?.slot ?? 0n;
     const paid = newAddress();

@@ -5,10 +5,10 @@ import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
-/** Longer than a node is waited for before another one is asked as well. */
+/** Longer than the wait for a node before another one is asked as well. */
 const TIMEOUT_MS = 2_000;
 
-/** Questions that a node leaves open while so many blocks are read by a process that has just started. */
+/** The number of requests that a node leaves unanswered while a new process reads this many blocks. */
 async function openQuestions(node: number, blocks: number): Promise<number> {
   const before = room.localnet.controls.faultsMet(node)['no-answer'] ?? 0;
   room.finalize(blocks);
@@ -20,13 +20,13 @@ async function openQuestions(node: number, blocks: number): Promise<number> {
 }
 
 it.each([0, 1, 2])(
-  'one silent node of three holds up nothing: node %i is not asked for each block',
+  'one silent node of three does not delay the scan, and node %i is not asked for each block',
   async (node) => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     await room.localnet.airdrop(wallet, 5_000_000n);
     room.localnet.controls.setFault(node, '*', { kind: 'no-answer' });
-    // Tips and lists of the looks, and what comes before it is known to be silent; never each of the blocks.
+    // Tips and lists of each read, and requests before the pool knows that the node is silent; never each of the blocks.
     const blocks = 40;
     expect(await openQuestions(node, blocks)).toBeLessThan(blocks);
     expect((await room.ledger.scan.cursor())?.slot).toBe(

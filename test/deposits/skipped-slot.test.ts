@@ -12,7 +12,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom(3);
 const LAMPORTS = 7_000_000n;
-/** Longer than any test here: what the liar leaves open is given up by whoever asked for it, or never. */
+/** Longer than any test here: only the caller ends a request that the lying node leaves open. */
 const NEVER_MS = 600_000;
 const NODES = [0, 1, 2];
 
@@ -35,7 +35,7 @@ type IsOpen = (method: string, params: Json) => boolean;
 
 const isHeader: IsOpen = (method, params) => method === 'getBlock' && !isWholeBlock(method, params);
 
-/** The node that is asked first lists these slots, in which the chain has no block, and answers for none of them what is left open. */
+/** The node that is asked first lists these skipped slots, and leaves the requests for them open. */
 function lieAbout(skipped: readonly number[], isOpen: IsOpen): void {
   liar.edit = (method, params, answer) => {
     if (method === 'getBlocks') {
@@ -59,7 +59,7 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
-/** A payment behind some skipped slots. */
+/** A payment after some skipped slots. */
 async function paidBehind(count: number) {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -70,8 +70,8 @@ async function paidBehind(count: number) {
   return { wallet, skipped };
 }
 
-// The first test, as the liar is asked last later on.
-it('a slot that one node alone has confirmed, and whose block it never ends to show, ends with the turn', async () => {
+// This test is the first, as the pool asks the lying node last later on.
+it('a slot that one node alone has confirmed, and whose block answer never ends, ends with the turn', async () => {
   await room.scanAll(room.scanner());
   const skipped = skip(1);
   room.localnet.controls.produceSlots(2);
@@ -93,23 +93,23 @@ describe.each([
   ['block', isWholeBlock],
   ['header', isHeader],
 ] as const)(
-  'a skipped slot that one node of three lists, and whose %s it never ends to show',
+  'a skipped slot that one node of three lists, and whose %s answer never ends',
   (_what, isOpen) => {
-    it('does not hold the scan up', async () => {
+    it('does not delay the scan', async () => {
       const { wallet, skipped } = await paidBehind(12);
       lieAbout(skipped, isOpen);
       await room.scanAll(new DepositScanner(room.deps(pool)));
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
-    it('does not hold it up where more are listed than one reading takes', async () => {
+    it('does not delay the scan where more slots are listed than one reading takes', async () => {
       const { wallet, skipped } = await paidBehind(40);
       lieAbout(skipped, isOpen);
       await room.scanAll(new DepositScanner(room.deps(pool)));
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
-    it('does not hold up a catch-up', async () => {
+    it('does not delay a catch-up', async () => {
       const { wallet, skipped } = await paidBehind(12);
       room.finalize(16);
       lieAbout(skipped, isOpen);
@@ -123,7 +123,7 @@ describe.each([
       expect(await amountsOf(wallet)).toEqual([LAMPORTS]);
     });
 
-    it('does not hold up who reads a closed gap again', async () => {
+    it('does not delay a rescan of a closed gap', async () => {
       await room.scanAll(room.scanner());
       const wallet = await room.newDepositAddress();
       const from = room.localnet.controls.produceSlot();
@@ -144,7 +144,7 @@ describe.each([
   },
 );
 
-it('a skipped slot that one node lists and drips keeps no block from being read that this node alone shows', async () => {
+it('a skipped slot that one node lists and answers slowly does not keep the scan from a block that only this node returns', async () => {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
   const from = room.localnet.controls.produceSlot();

@@ -7,7 +7,7 @@ import { useScanRoom } from './scan-fixture.ts';
 import { turnUntil } from './scan-steps.ts';
 
 const SLOW_MS = 100;
-/** What each block takes: several times as long as a look may take. */
+/** The duration of each block request: several times the limit of a read. */
 const BLOCK_MS = 500;
 const room = useScanRoom();
 
@@ -26,15 +26,15 @@ async function reportedUntilTail(): Promise<readonly ScanStatus[]> {
   return told;
 }
 
-it('a look that takes long is told while it goes on, and forgotten once the blocks are there', async () => {
+it('the scan reports a slow read while it runs, and clears the report once the blocks are read', async () => {
   await room.scanAll(room.scanner());
-  // One block: the look that has begun reads it, however long that takes, and there is none left at the end of the turn.
+  // One block: the current read ends with it, however long it takes, and no read is left at the end of the turn.
   room.finalize(1);
   delayBlocks();
   const told = await reportedUntilTail();
   const reason = expect.stringContaining('reading the next blocks takes');
   expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }));
-  // Since the look began, not since it was first told: one that ends before it is told again is an alarm, too.
+  // The time counts from the start of the read, so that a read that ends before its next report also raises an alert.
   const first = told.find(({ state }) => state === 'waiting');
   if (first === undefined || !('since' in first)) throw new Error('it was told');
   expect(Date.parse(first.at ?? '') - Date.parse(first.since)).toBeGreaterThanOrEqual(SLOW_MS);
@@ -42,7 +42,7 @@ it('a look that takes long is told while it goes on, and forgotten once the bloc
   room.localnet.controls.clearFaults();
 });
 
-it('is an alarm while it goes on where nothing was read for a minute', async () => {
+it('a slow read raises an alert while it runs where no block was read for a minute', async () => {
   await room.scanAll(room.scanner());
   room.finalize(3);
   delayBlocks();
@@ -55,7 +55,7 @@ it('is an alarm while it goes on where nothing was read for a minute', async () 
   expect(rows).toContainEqual(expect.objectContaining({ kind: 'scan_stopped', message }));
 });
 
-it('so is one of the range that all others of a catch-up wait for, until it is joined; of no other range', async () => {
+it('a slow read of the range that all others of a catch-up wait for raises an alert until it is joined, and no other range raises one', async () => {
   await room.scanAll(room.scanner());
   room.finalize(30);
   const ranges = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8, slowMs: SLOW_MS });

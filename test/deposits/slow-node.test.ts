@@ -7,7 +7,7 @@ import { useScanRoom } from './scan-fixture.ts';
 const room = useScanRoom(3);
 const nodes = useLiar(room);
 
-it('one node of three that answers right, but late, is not asked for each block', async () => {
+it('one node of three that answers correctly, but late, is not asked for each block', async () => {
   await room.scanAll(room.scanner());
   const blocks = 24;
   room.finalize(blocks);

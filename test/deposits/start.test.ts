@@ -4,7 +4,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 const NODES = [0, 1];
-/** Of a cluster that stood still for hours, or of ledgers that begin later. */
+/** The gap of a cluster that halted for hours, or of ledgers that begin later. */
 const EMPTY_SLOTS = 30_000;
 
 /** No node lists the blocks of more slots at once. */
@@ -12,7 +12,7 @@ function limitLists(slots: number): void {
   for (const node of NODES) room.localnet.controls.setFault(node, '*', { kind: 'list-limit', slots });
 }
 
-/** Slots without a block, then some blocks; the last slot before them. */
+/** Slots without a block, then some blocks; returns the last slot before them. */
 function standstill(): bigint {
   const { controls } = room.localnet;
   const last = controls.produceSlot();
@@ -22,7 +22,7 @@ function standstill(): bigint {
 }
 
 it.each([10_000, 4_000, 700])(
-  'a scan begins at an old slot although no node lists more than %i slots at once',
+  'a scan starts at an old slot although no node lists more than %i slots at once',
   async (slots) => {
     const last = standstill();
     limitLists(slots);
@@ -31,7 +31,7 @@ it.each([10_000, 4_000, 700])(
   },
 );
 
-it('and reads on over as many slots without a block', async () => {
+it('a scan continues over as many slots without a block', async () => {
   const last = room.localnet.controls.produceSlot();
   const wallet = await room.newDepositAddress();
   await room.localnet.airdrop(wallet, 3_000_000n);
@@ -44,7 +44,7 @@ it('and reads on over as many slots without a block', async () => {
   expect(await room.chainLength()).toBeGreaterThan(9);
 });
 
-it('nodes that refuse to list are waited for, and are not said to have no blocks', async () => {
+it('a scan waits for nodes that refuse to list slots, and does not report their blocks as missing', async () => {
   const last = standstill();
   const refusal = { kind: 'error', code: -32602, message: 'not for you' } as const;
   room.localnet.controls.setFault(1, 'getBlocks', refusal);
@@ -55,7 +55,7 @@ it('nodes that refuse to list are waited for, and are not said to have no blocks
   });
 });
 
-it('a slot that every ledger begins after is said to be so', async () => {
+it('a scan reports that every node’s history starts after its first slot', async () => {
   const last = standstill();
   for (const node of NODES)
     room.localnet.controls.setFault(node, '*', {

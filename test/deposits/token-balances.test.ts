@@ -14,8 +14,8 @@ const accountsOf = async (wallet: string) =>
   (await room.pool.read((node) => tokenAccountsAt(node, wallet))).accounts;
 const read = (wallets: readonly WalletAccounts[]) => room.pool.read((node) => holdingsOf(node, wallets));
 
-describe('what wallets hold', () => {
-  it('is asked for by a hundred accounts at once, a wallet never in two calls where it fits into one', () => {
+describe('the balance reader', () => {
+  it('requests a hundred accounts at once, and splits no wallet over two calls where one call can hold it', () => {
     const wallets = [
       walletWith(60),
       walletWith(38),
@@ -29,7 +29,7 @@ describe('what wallets hold', () => {
     expect(groupsOf(wallets).flat()).toEqual(wallets);
   });
 
-  it('is of one slot, also where it takes more than one call', async () => {
+  it('returns the balances of one slot, also where it takes more than one call', async () => {
     const rich = walletWith(149);
     await room.localnet.airdrop(rich.wallet, 3_000_000n);
     await room.localnet.mintTo(room.localnet.mint.address, rich.wallet, 7n);
@@ -42,7 +42,7 @@ describe('what wallets hold', () => {
     ]);
   });
 
-  it('is nothing in an account of somebody else, or in one that is no token account', async () => {
+  it('returns no balance for an account of another owner, or for one that is no token account', async () => {
     const { mint } = room.localnet;
     const stranger = newAddress();
     await room.localnet.mintTo(mint.address, stranger, 7n);
@@ -53,7 +53,7 @@ describe('what wallets hold', () => {
     expect(shown?.holdings).toEqual([{ account: wallet, asset: 'SOL', amount: 0n }]);
   });
 
-  it('is not asked for in what is no address: the node that names it is passed over', async () => {
+  it('requests no invalid address, and passes over the node that names it', async () => {
     const wallet = newAddress();
     await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
     room.finalize();

@@ -10,7 +10,7 @@ import { useScanRoom } from './scan-fixture.ts';
 
 const room = useScanRoom();
 
-/** A deposit address that was paid this much SOL, and tokens, all of it on record. */
+/** A deposit address with recorded deposits of this much SOL, and of tokens. */
 async function paid(lamports: bigint): Promise<string> {
   await room.scanAll(room.scanner());
   const wallet = await room.newDepositAddress();
@@ -35,8 +35,8 @@ async function amountsOf(wallet: string): Promise<readonly bigint[]> {
   return (await room.depositsOf(wallet)).map(({ amount }) => amount);
 }
 
-describe('what is no deposit', () => {
-  it('is SOL that no transaction brought, such as a reward: an alert shows it', async () => {
+describe('no deposit', () => {
+  it('is credited for SOL without a transaction, such as a reward, and an alert reports it', async () => {
     const wallet = await paid(3_000_000n);
     expect(await differences()).toBe(0);
     fund(room.localnet.controls.chain, wallet, 3_000_050n);
@@ -49,7 +49,7 @@ describe('what is no deposit', () => {
     expect(await differences()).toBe(0);
   });
 
-  it('is a token whose mint was closed and made again with other decimals: it is listed, with an alert', async () => {
+  it('is credited for a token whose mint was closed and created again with other decimals, and an alert lists it', async () => {
     const mint = await room.localnet.controls.createToken22Mint();
     await room.list(mint, TOKEN_2022_PROGRAM, 9);
     await room.scanAll(room.scanner());
@@ -63,7 +63,7 @@ describe('what is no deposit', () => {
     expect(await openAlertsIn(room, 'asset_changed')).toEqual([mint]);
   });
 
-  it('is SOL that is paid to a token account, and not to its wallet: nothing shows it', async () => {
+  it('is credited for SOL that is paid to a token account of the wallet, and no alert reports it', async () => {
     const wallet = await paid(3_000_000n);
     await room.localnet.airdrop(deriveAta(wallet, room.localnet.mint.address, TOKEN_PROGRAM), 1_000_000n);
     await scanned();

@@ -43,7 +43,7 @@ async function newBlocks(): Promise<string> {
 describe('a step that fails by a defect', () => {
   const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is tried again/;
 
-  it('is tried again, shown, and alarmed after a minute, until it works', async () => {
+  it('is retried, reported, and raised as an alert after a minute, until it succeeds', async () => {
     await room.scanAll(room.scanner());
     await newBlocks();
     const deps = room.deps();
@@ -61,7 +61,7 @@ describe('a step that fails by a defect', () => {
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('beside the scan keeps no block from being read, and is told as loudly', async () => {
+  it('beside the scan does not keep a block from being read, and is reported equally', async () => {
     const wallet = await newBlocks();
     const deps = room.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockRejectedValue(new TypeError('boom'));
@@ -69,7 +69,7 @@ describe('a step that fails by a defect', () => {
       isStillFor(status, /^confirming deposits: .*boom/) &&
       (await stateOf(wallet)) !== undefined &&
       (await isAlarmed(/confirming deposits/));
-    // More than a step takes on a slow machine: a scan that waits for its block raises the same alert, and closes it.
+    // Longer than a step on a slow machine: a scan that waits for its block raises the same alert, and closes it.
     expect((await turnUntil({ ...deps, slowMs: 3_000 }, isTold)).state).toBe('waiting');
     expect(await stateOf(wallet)).toBe('pending');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
@@ -78,7 +78,7 @@ describe('a step that fails by a defect', () => {
     expect([await stateOf(wallet), await openAlerts()]).toEqual(['final', []]);
   });
 
-  it('beside the scan is alarmed also where each turn is shorter than the wait for an alarm', async () => {
+  it('beside the scan raises an alert also where each turn is shorter than the wait for an alert', async () => {
     const deps = room.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockImplementation(async () => {
       await sleep(100);
@@ -93,7 +93,7 @@ describe('a step that fails by a defect', () => {
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('beside the scan is known to the next turn, too, where the end of this one cuts a step off', async () => {
+  it('beside the scan is known in the next turn, also where the end of the turn cancels a step', async () => {
     const end = new AbortController();
     const defects: Defects = new Map([['confirming deposits', 'boom']]);
     const beside = new BesideScan({ ledger: room.ledger }, defects, end.signal);
@@ -101,7 +101,7 @@ describe('a step that fails by a defect', () => {
     expect([...defects.keys()]).toEqual(['confirming deposits']);
   });
 
-  it('in keeping the alerts is shown, as no alert can tell it', async () => {
+  it('that keeps the alerts is reported in the status, as no alert can report it', async () => {
     const deps = room.deps();
     const kept = vi.spyOn(deps.ledger.alerts, 'keepOnly').mockRejectedValue(new TypeError('boom'));
     expect(await turnUntil(deps, hasState('waiting'))).toMatchObject({
@@ -113,7 +113,7 @@ describe('a step that fails by a defect', () => {
   });
 });
 
-it('a defect is judged by the error, not by what it says', () => {
+it('a defect is classified by the class of the error, not by its message', () => {
   const sayings = ['unexpected error, probably a bug in Sluice', 'boom'];
   for (const said of sayings) {
     expect(isOperational(new DomainError('NodeFault', said))).toBe(true);
@@ -125,7 +125,7 @@ it('a defect is judged by the error, not by what it says', () => {
 });
 
 describe('an audit that fails by a defect', () => {
-  /** The database refuses every deposit to this wallet while `work` is done. */
+  /** The database refuses every deposit to this wallet while `work` runs. */
   async function refused(wallet: string, work: () => Promise<void>): Promise<void> {
     const { db } = room.ledger;
     await sql`create function refuse() returns trigger language plpgsql as
@@ -139,7 +139,7 @@ describe('an audit that fails by a defect', () => {
     }
   }
 
-  it('leaves that one address unread, with an alert, until it works', async () => {
+  it('leaves that one address unread, with an alert, until it succeeds', async () => {
     await room.scanAll(room.scanner());
     const [bad, good] = [newAddress(), newAddress()];
     for (const wallet of [bad, good]) await room.localnet.airdrop(wallet, 9_000_000n);

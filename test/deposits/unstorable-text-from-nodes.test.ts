@@ -10,12 +10,12 @@ import { turnUntil } from './scan-steps.ts';
 const room = useScanRoom(3);
 const nodes = useLiar(room);
 
-describe('one lying node of three, asked first, whose words no database can hold', () => {
+describe('one lying node of three, asked first, that sends text PostgreSQL cannot store', () => {
   it.each([
     ['a NUL', '\0'],
-    ['half a character', '\ud800'],
+    ['half a surrogate pair', '\ud800'],
   ])(
-    'keeps nothing from being scanned: %s as the error of a transaction that our hot wallet signed',
+    'does not stop the scan: %s as the error of a transaction that our hot wallet signed',
     async (_name, err) => {
       await room.scanAll(room.scanner());
       const hot = newAddress();
@@ -46,7 +46,7 @@ describe('one lying node of three, asked first, whose words no database can hold
     },
   );
 
-  it('keeps nothing from being announced: a NUL as the hash of a block that is not final', async () => {
+  it('does not stop an announcement: a NUL as the hash of a block that is not finalized', async () => {
     await room.scanAll(room.scanner());
     const wallet = await room.newDepositAddress();
     const { controls } = room.localnet;
@@ -63,7 +63,7 @@ describe('one lying node of three, asked first, whose words no database can hold
     expect(await room.depositsOf(wallet)).toHaveLength(1);
   });
 
-  it('keeps nobody from being told: a NUL in what it refuses with', async () => {
+  it('does not stop a report: a NUL in its error message', async () => {
     const refusal = new RpcError({ code: -32_603, message: 'out of\0order' }, 'node', 'getBlock');
     const status = await room.ledger.scanStatus.report({ ...haltAfter(refusal), tip: null }, 120_000);
     await new ScanAlarms(room.ledger).note(status);

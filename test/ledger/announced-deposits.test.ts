@@ -8,7 +8,7 @@ const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 const onlyOne = () => onlyDeposit(use.ledger);
 
-/** What the feed tells, and under which public ids, by their order in it. */
+/** The events of the feed with their public ids, in order. */
 async function told(): Promise<readonly unknown[]> {
   const { events } = await use.ledger.depositFeed.events(0n, 100);
   const ids = [...new Set(events.map(({ deposit }) => depositId(deposit)))];
@@ -22,7 +22,7 @@ describe('an announced deposit', () => {
   const forked = (...inflows: ReturnType<typeof inflow>[]) => ({ ...found(...inflows), header: fork });
   const NONE = { header, finding: NOTHING };
 
-  it('becomes finalized with its block and is told of once', async () => {
+  it('becomes finalized with its block, with one event', async () => {
     await imported(use.ledger, ANN);
     for (let times = 0; times < 2; times += 1) await use.ledger.deposits.announce([found(inflow(ANN))]);
     expect(await onlyOne()).toMatchObject({ state: 'pending', finalizedAt: null });
@@ -34,7 +34,7 @@ describe('an announced deposit', () => {
     expect(await told()).toEqual([['pending', 5n, 0]]);
   });
 
-  it('is one with that of its slot’s finalized block, whichever block announced it', async () => {
+  it('is the deposit of its slot’s finalized block, whichever block announced it', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN)), forked(inflow(ANN))]);
     await use.ledger.deposits.announce([found(inflow(ANN))]);
@@ -48,7 +48,7 @@ describe('an announced deposit', () => {
     ]);
   });
 
-  it('is another one in another slot: dropped under its own id', async () => {
+  it('is another deposit in another slot, and is dropped under its own id', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN))]);
     const later = { ...found(inflow(ANN)), header: childOf(header) };
@@ -62,7 +62,7 @@ describe('an announced deposit', () => {
     ]);
   });
 
-  it('is told of again where its finalized block says otherwise', async () => {
+  it('has another event where its finalized block differs', async () => {
     await imported(use.ledger, ANN, BEN);
     await use.ledger.deposits.announce([found(inflow(ANN), inflow(BEN))]);
     const off = inflow(BEN, 5n, { reason: 'deposits_off' });
@@ -75,7 +75,7 @@ describe('an announced deposit', () => {
     ]);
   });
 
-  it('is told of again where its finalized block gives it to another wallet', async () => {
+  it('has another event where its finalized block credits another wallet', async () => {
     await imported(use.ledger, ANN, BEN);
     const account = { account: address('token account'), asset: address('mint'), signature: 's' };
     await use.ledger.deposits.announce([found(inflow(ANN, 5n, account))]);
@@ -87,7 +87,7 @@ describe('an announced deposit', () => {
     ]);
   });
 
-  it('is dropped when the cursor passes its slot, and comes back under its id', async () => {
+  it('is dropped when the cursor passes its slot, and returns under its id', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN))]);
     await commit(use.ledger, [NONE]);
@@ -108,7 +108,7 @@ describe('an announced deposit', () => {
     ]);
   });
 
-  it('keeps its address from being given out until it is dropped, and no longer', async () => {
+  it('keeps its address from being assigned until it is dropped', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN))]);
     expect(await use.ledger.addresses.freeCount()).toBe(0);
@@ -117,7 +117,7 @@ describe('an announced deposit', () => {
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
-  it('waits for a commit under way, so that the cursor cannot leave it behind', async () => {
+  it('waits for a commit in progress, so that the cursor cannot pass it', async () => {
     await imported(use.ledger, ANN);
     const committing = await use.other.db.startTransaction().execute();
     await committing.selectFrom('scanCursor').selectAll().forUpdate().execute();

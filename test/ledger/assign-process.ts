@@ -1,6 +1,6 @@
 import { openLedger } from '../../src/ledger/ledger.ts';
 
-// One of several processes that ask for the addresses of the same users at once; prints the address of each.
+// One of several processes that request the addresses of the same users at once; prints the address of each.
 const [url = '', count = '0'] = process.argv.slice(2);
 const ledger = await openLedger(url);
 const users = Array.from({ length: Number(count) }, (_, index) => `user-${index}`);

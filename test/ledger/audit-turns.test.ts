@@ -12,7 +12,7 @@ const HOURS_MS = 2 * 3_600_000;
 const names = Array.from({ length: 30 }, (_, n) => address(`late ${n}`));
 const many = Array.from({ length: AT_ONCE }, (_, n) => address(`many ${n}`));
 
-/** The audits that go on, by workflow id, and all that were begun, by address. */
+/** The running audits by workflow id, and all started audits by address. */
 let running: Map<string, Date>;
 let begun: string[];
 
@@ -37,8 +37,8 @@ async function round(): Promise<number> {
   });
 }
 
-describe('audits that are due', () => {
-  it('of imports are begun as many as there are, each once, and beyond some hundred no faster than they end', async () => {
+describe('due audits', () => {
+  it('of imports start once each, and beyond some hundred no faster than earlier ones end', async () => {
     expect([await round(), await round()]).toEqual([names.length, 0]);
     expect(begun).toEqual(names);
     await withPast(many);
@@ -49,7 +49,7 @@ describe('audits that are due', () => {
     expect(begun).toEqual([...names, ...many.slice(0, AT_ONCE - names.length + 1)]);
   });
 
-  it('begin in turns, however many end unread', async () => {
+  it('start in turns, however many end incomplete', async () => {
     await withPast(many);
     for (let rounds = 0; rounds < 2; rounds += 1) {
       await round();
@@ -58,7 +58,7 @@ describe('audits that are due', () => {
     expect(begun).toEqual([...names, ...many, ...names, ...many].slice(0, 2 * AT_ONCE));
   });
 
-  it('begin in turns, though those of others never end', async () => {
+  it('start in turns, though the audits of other addresses never end', async () => {
     await withPast(many);
     for (let rounds = 0; rounds < 2; rounds += 1) {
       await round();
@@ -67,7 +67,7 @@ describe('audits that are due', () => {
     expect(begun.slice(0, names.length + AT_ONCE)).toEqual([...names, ...many]);
   });
 
-  it('are begun later each time they end and are not whole, and at once where they are to begin earlier', async () => {
+  it('start later after each incomplete end, and at once where an earlier start slot is set', async () => {
     const { addresses, importAudits, continuity, db } = use.ledger;
     const record = await continuity.databaseId();
     const [first = ''] = names;
@@ -82,7 +82,7 @@ describe('audits that are due', () => {
     expect(await isDue()).toBe(true);
   });
 
-  it('are not put off by one that began in another record', async () => {
+  it('are not delayed by an audit that started in another database', async () => {
     const { addresses, importAudits } = use.ledger;
     const [first = ''] = names;
     await importAudits.putOff(first, 'another');

@@ -32,7 +32,7 @@ export function childOf(parent: BlockHeader, { skipped = 0, fork = '' } = {}): B
   };
 }
 
-/** Blocks that follow one another, one for each list of inflows. */
+/** Consecutive blocks, one for each list of inflows. */
 export function chain(parent: BlockHeader, ...inflows: readonly (readonly Inflow[])[]): MatchedBlock[] {
   let last = parent;
   return inflows.map((found) => {
@@ -41,7 +41,7 @@ export function chain(parent: BlockHeader, ...inflows: readonly (readonly Inflow
   });
 }
 
-/** SOL that came to a wallet. */
+/** A SOL payment to a wallet. */
 export function inflow(wallet: string, amount = 5n, changes: Partial<Inflow> = {}): Inflow {
   return {
     signature: `s-${wallet}-${amount}`,

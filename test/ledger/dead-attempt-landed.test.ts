@@ -9,7 +9,7 @@ const LANDED: AttemptOutcome = { state: 'landed', slot: 9n, proof: {}, amountRec
 const FAILED: AttemptOutcome = { state: 'failed', slot: 9n, proof: {}, error: 'x', reason: REASON };
 let id: string;
 
-/** Attempt 1 is dead, attempt 2 as far as `signed` says, when the chain shows attempt 1 after all. */
+/** Attempt 1 is dead and attempt 2 is prepared or `signed` when a node returns attempt 1 as landed. */
 async function shownLanded(signed: boolean): Promise<void> {
   const { attempts, withdrawals, pauses } = use.ledger;
   await withdrawals.reserve(terms(id));
@@ -30,8 +30,8 @@ beforeEach(() => {
   id = newId();
 });
 
-describe('a withdrawal of which the chain shows an attempt that was proved dead', () => {
-  it('takes no signature for the next attempt, which is not handed out to be signed either', async () => {
+describe('a withdrawal whose dead attempt landed', () => {
+  it('accepts no signature for the next attempt, and does not give that attempt to the signer', async () => {
     await shownLanded(false);
     const { attempts } = use.ledger;
     const row = await attempts.storeSignature(id, 2, `second-${id}`);
@@ -40,7 +40,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     await stands();
   });
 
-  it('has its unsigned attempt judged, as one that the signer refused', async () => {
+  it('has its unsigned attempt settled as refused by the signer', async () => {
     await shownLanded(false);
     const refused = await use.ledger.attempts.unsigned(200);
     expect(refused.map(({ settlementId, n }) => `${settlementId} ${n}`)).toContain(`${id} 2`);
@@ -50,7 +50,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     expect(await use.ledger.settlements.endAsPaid(id, note)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('keeps its reason, whatever is seen of the attempt that is signed', async () => {
+  it('keeps its reason, whatever status its signed attempt has', async () => {
     await shownLanded(true);
     const { settlements, pauses } = use.ledger;
     for (const to of ['sending', 'confirmed', 'held'] as const)
@@ -78,7 +78,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     [true, LANDED, 'finalized'],
     [true, FAILED, 'preparing'],
   ] as const)(
-    'continues where its attempts are once people have judged the alert as false, %s %o',
+    'continues from its attempts once an operator closes the alert as false, %s %o',
     async (signed, outcome, status) => {
       await shownLanded(signed);
       const { settlements, attempts, alerts } = use.ledger;
@@ -96,7 +96,7 @@ describe('a withdrawal of which the chain shows an attempt that was proved dead'
     },
   );
 
-  it('is told apart from others', async () => {
+  it('is listed with its alert, and other withdrawals are not', async () => {
     await shownLanded(true);
     const other = newId();
     await use.ledger.withdrawals.reserve(terms(other));

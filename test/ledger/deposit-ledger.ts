@@ -10,7 +10,7 @@ import type { CommitResult, MatchedBlock } from '../../src/ledger/scan/scan.ts';
 import { START } from './chain-of-blocks.ts';
 import { useLedger } from './support.ts';
 
-/** Two processes' worth of ledgers on one database whose deposits are forgotten, and whose scan stands at START, before each test. */
+/** Ledgers of two processes on one database; each test starts without deposits and with the scan at START. */
 export function useDepositLedgers(): {
   readonly ledger: Ledger;
   readonly other: Ledger;
@@ -45,19 +45,19 @@ const FORGOTTEN =
   `deposit_event deposit_rejection deposit outflow spend deposit_address watched_wallet scan_cursor block scan_gap
   scan_pause scan_status backfill staged_range alert asset`.split(/\s+/);
 
-/** Deletes, as a TRUNCATE of so many tables takes longer than most tests. */
+/** Uses DELETE, as a TRUNCATE of so many tables takes longer than most tests. */
 export async function forgetDeposits(db: Database): Promise<void> {
   await sql`${sql.raw(FORGOTTEN.map((table) => `delete from ${table};`).join(''))}
     update deposit_feed set last_sequence = 0;
     update watch_version set version = 0`.execute(db);
 }
 
-/** Takes wallets in, each under a path of its own. */
+/** Imports wallets, each under a path of its own. */
 export async function imported(ledger: Ledger, ...addresses: readonly string[]): Promise<void> {
   await ledger.addresses.import(addresses.map((address, index) => ({ address, path: `m/${index}` })));
 }
 
-/** What a scanner that knows every wallet of now commits after the block `after`. */
+/** Commits the blocks after `after` as a scanner that watches every wallet. */
 export async function commit(
   ledger: Ledger,
   blocks: readonly MatchedBlock[],
@@ -67,19 +67,19 @@ export async function commit(
   return ledger.scan.commit({ expected: after, blocks, watchVersion });
 }
 
-/** What a quorum shows of a deposit: what is on record, or something else. */
+/** A quorum result for a deposit: its recorded data, or other data. */
 export function shown(row: Confirmation['row'], verdict: Partial<InflowVerdict> = {}): Confirmation {
   const { wallet, amount, reason } = row;
   return { row, verdict: { wallet, amount, reason, by: ['first', 'second'], ...verdict } };
 }
 
-/** A quorum shows every deposit as it is on record. */
+/** A quorum confirms every deposit as recorded. */
 export async function confirmAll(ledger: Ledger): Promise<void> {
   const rows = await ledger.deposits.unconfirmed(100);
   await ledger.deposits.confirm(rows.map((row) => shown(row)));
 }
 
-/** The deposit of a record that has one. */
+/** The deposit of a database that has one. */
 export async function onlyDeposit({ deposits }: Pick<Ledger, 'deposits'>): Promise<DepositRow> {
   const { rows } = await deposits.list({ limit: 2 });
   const [row] = rows;
@@ -97,7 +97,7 @@ export async function lockWaits(db: Database, count = 1): Promise<void> {
   }
 }
 
-/** A process that dies before the statement with this number, from 1, and rolls back what it had begun. */
+/** A process that dies before the statement with this number, from 1, and rolls back its transaction. */
 export class Crash extends Error implements KyselyPlugin {
   #left: number;
 

@@ -11,7 +11,7 @@ interface News {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What an endpoint hears, in order. */
+/** The events that an endpoint receives, in order. */
 async function heard(endpoint: string): Promise<readonly News[]> {
   const rows = await use.ledger.db
     .selectFrom('webhookDelivery as delivery')
@@ -23,7 +23,7 @@ async function heard(endpoint: string): Promise<readonly News[]> {
   return rows.map(({ body }) => JSON.parse(body) as News);
 }
 
-it('an endpoint hears of every event of the feed, in its order', async () => {
+it('an endpoint receives every event of the feed in its order', async () => {
   const all = (await use.ledger.webhooks.put('https://all.example/', ['deposit.*'])).row.id;
   const last = (await use.ledger.webhooks.put('https://final.example/', ['deposit.final'])).row.id;
   await imported(use.ledger, ANN, BEN);
@@ -63,7 +63,7 @@ it('an endpoint hears of every event of the feed, in its order', async () => {
   ]);
 });
 
-it('an endpoint hears of what is not credited, and why, whether it heard of it as pending or not', async () => {
+it('an endpoint receives the reason of a deposit that is not credited, whether or not it received the pending event', async () => {
   const told = (await use.ledger.webhooks.put('https://told.example/', ['deposit.*'])).row.id;
   await imported(use.ledger, ANN);
   const header = childOf(START);

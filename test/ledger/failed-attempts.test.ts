@@ -19,7 +19,7 @@ const FAILED: AttemptOutcome = { state: 'failed', slot: 510n, error: '"X"', reas
 const PASSING: AttemptOutcome = { ...FAILED, mayPass: true };
 const NOTE = { actor: 'ops', reason: 'the issuer has thawed it' };
 
-/** Attempts up to `n` have failed for a cause that can pass; the first is signed already. */
+/** Attempts up to `n` have failed for a temporary cause; the first is signed already. */
 async function failing(id: string, from: number, n: number): Promise<void> {
   const { attempts } = use.ledger;
   for (let at = from; at <= n; at += 1) {
@@ -34,8 +34,8 @@ async function alertOf(id: string) {
   return alert;
 }
 
-describe('an attempt that failed for a cause that can pass', () => {
-  it('lets the next one follow, and the settlement says why', async () => {
+describe('an attempt that failed for a temporary cause', () => {
+  it('permits the next attempt, and the settlement has the reason', async () => {
     const id = await signed(use.ledger);
     await use.ledger.settlements.note(id, 'confirmed', null);
     const row = await use.ledger.attempts.settle(id, 1, PASSING);
@@ -47,7 +47,7 @@ describe('an attempt that failed for a cause that can pass', () => {
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'preparing', reason: null });
   });
 
-  it('told again, or another verdict on it, rewinds nothing', async () => {
+  it('rewinds nothing when its verdict is repeated or another verdict follows', async () => {
     const id = await signed(use.ledger);
     const { attempts } = use.ledger;
     await failing(id, 1, 1);
@@ -62,7 +62,7 @@ describe('an attempt that failed for a cause that can pass', () => {
     expect(await codeOf(attempts.prepare(attempt(id, 3), PLENTY))).toBe('IllegalTransition');
   });
 
-  it('keeps its reservation for the next one, and its fee counts until balances show it', async () => {
+  it('keeps its reservation for the next attempt, and its fee counts until balances include it', async () => {
     const wallet = 'pays-twice';
     const [id, other] = [newId(), newId()];
     for (const one of [id, other]) await use.ledger.withdrawals.reserve(terms(one));
@@ -83,7 +83,7 @@ describe('an attempt that failed for a cause that can pass', () => {
     expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(100n);
   });
 
-  it('lets the payment be cancelled or rejected, or wait for funds', async () => {
+  it('permits a cancel, a rejection or a wait for funds', async () => {
     const { settlements } = use.ledger;
     const id = await signed(use.ledger);
     expect(await codeOf(settlements.cancel(id, REASON))).toBe('NotCancellable');
@@ -96,7 +96,7 @@ describe('an attempt that failed for a cause that can pass', () => {
     expect((await use.ledger.withdrawals.get(id)).status).toBe('rejected');
   });
 
-  it('leaves a withdrawal that an unknown spend may have paid', async () => {
+  it('does not release a withdrawal that an unknown spend may have paid', async () => {
     const id = await signed(use.ledger);
     const { destination } = await use.ledger.withdrawals.get(id);
     const suspects = async () =>
@@ -106,7 +106,7 @@ describe('an attempt that failed for a cause that can pass', () => {
     expect(await suspects()).toBe(true);
   });
 
-  it('ends the settlement where its cause cannot pass', async () => {
+  it('ends the settlement where the cause is permanent', async () => {
     const id = await signed(use.ledger);
     await use.ledger.attempts.settle(id, 1, FAILED);
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'failed', reason: REASON });
@@ -125,7 +125,7 @@ describe('an attempt that failed for a cause that can pass', () => {
 });
 
 describe('the fifth failure', () => {
-  it('holds the settlement until the alert is closed with a reason, and five more may follow', async () => {
+  it('holds the settlement until an operator closes the alert with a reason, and five more may follow', async () => {
     const { attempts, withdrawals, alerts } = use.ledger;
     const id = await signed(use.ledger);
     await failing(id, 1, 4);
@@ -148,7 +148,7 @@ describe('the fifth failure', () => {
     expect((await alertOf(id))?.details).toEqual({ failures: 10 });
   });
 
-  it('counts no death, and the payment can be cancelled then, which closes the alert', async () => {
+  it('counts no dead attempts, and the payment can then be cancelled, which closes the alert', async () => {
     const { attempts, settlements, withdrawals } = use.ledger;
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, DEAD);

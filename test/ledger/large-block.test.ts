@@ -10,10 +10,10 @@ import { commit, imported, useDepositLedgers } from './deposit-ledger.ts';
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 const COUNT = 6_000;
-/** A fraction of what a block may bring. */
+/** A fraction of the deposits that a block may have. */
 const MOST_ROWS = 5_000n;
 
-/** Sees how many rows each statement wrote or answered. */
+/** Records how many rows each statement wrote or returned. */
 class Rows implements KyselyPlugin {
   most = 0n;
   sum = 0n;
@@ -43,8 +43,8 @@ async function eventsInOrder(): Promise<readonly bigint[]> {
 }
 
 /**
- * How often the table of deposits was read whole, and by an index. It counts from what this connection last told the server, which it
- * does once a second, and never within a transaction: it may have earlier transactions in it.
+ * How often the table of deposits was read whole, and by an index. It counts from the last statistics report of this connection, which
+ * happens once a second, and never within a transaction: it may have earlier transactions in it.
  */
 async function scansOfDeposits(trx: Transaction<Tables>): Promise<{ all: bigint; single: bigint }> {
   const { rows } = await sql<{ all: bigint; single: bigint }>`
@@ -56,8 +56,8 @@ async function scansOfDeposits(trx: Transaction<Tables>): Promise<{ all: bigint;
   return scans;
 }
 
-describe('a block that brings very much', () => {
-  it('is committed by statements of some rows each, in the order of its payments', async () => {
+describe('a block with very many deposits', () => {
+  it('is committed by statements of a bounded number of rows, in the order of its payments', async () => {
     await imported(use.ledger, ANN, BEN);
     const rows = new Rows();
     const [block] = chain(START, inflows);
@@ -74,7 +74,7 @@ describe('a block that brings very much', () => {
     expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
   });
 
-  it('is announced so, and dropped so where it does not come', async () => {
+  it('is announced and dropped by such statements', async () => {
     await imported(use.ledger, ANN, BEN);
     const rows = new Rows();
     const db = use.ledger.db.withPlugin(rows);
@@ -88,11 +88,11 @@ describe('a block that brings very much', () => {
     expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
   });
 
-  it('is read from the feed deposit by deposit, also where statistics were taken amid its commit', async () => {
+  it('is read from the feed deposit by deposit, also where statistics were taken during its commit', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, inflows));
     await sql`analyze deposit, deposit_event`.execute(use.ledger.db);
-    // What an ANALYZE finds while none of the rows is committed.
+    // The result of an ANALYZE while none of the rows is committed.
     await sql`update pg_class set reltuples = 0 where oid = 'deposit'::regclass`.execute(use.ledger.db);
     await use.ledger.db.transaction().execute(async (trx) => {
       const before = await scansOfDeposits(trx);

@@ -7,7 +7,7 @@ import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, useLedger } from './su
 const use = useLedger();
 const OPERATOR = { actor: 'ops', reason: 'the explorer shows it' };
 
-/** What becomes of an end without payment, in every form of it, for this withdrawal. */
+/** The results of each kind of end without payment for this withdrawal. */
 async function ends(id: string): Promise<readonly string[]> {
   const { settlements } = use.ledger;
   const tries = [
@@ -27,8 +27,8 @@ afterEach(async () => {
   await sql`update alert set closed_at = now() where closed_at is null`.execute(db);
 });
 
-describe('while an attempt may be lost, nothing ends without a payment', () => {
-  it('in a record that is not the one that was written to last', async () => {
+describe('while an attempt may be lost, no settlement ends without a payment', () => {
+  it('in a restored database', async () => {
     const id = await reserved(use.ledger);
     await use.ledger.continuity.pulse();
     await sql`update continuity set identity = 'the old primary'`.execute(use.ledger.db);
@@ -38,7 +38,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
     expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('none');
   });
 
-  it.each(['record_lost', 'unknown_spend'] as const)('while any %s is open', async (kind) => {
+  it.each(['record_lost', 'unknown_spend'] as const)('while an alert of kind %s is open', async (kind) => {
     const id = await reserved(use.ledger);
     await use.ledger.alerts.raise({ kind, subject: 'another', message: 'look' });
     expect(await ends(id)).toEqual(REFUSED);
@@ -53,7 +53,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
     expect(await codeOf(use.ledger.settlements.cancel(other, CANCELLED))).toBe('none');
   });
 
-  it('for one whose run remembers a signature, also when people have closed the alert', async () => {
+  it('where its run remembers a signature, also when an operator has closed the alert', async () => {
     const id = await reserved(use.ledger);
     const details = { n: 1, signature: `sig-${id}` };
     await use.ledger.alerts.raise({ kind: 'record_lost', subject: id, message: 'look', details });
@@ -61,7 +61,7 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
     expect(await ends(id)).toEqual(REFUSED);
   });
 
-  it('but one may be held or wait', async () => {
+  it('but a settlement may be held or may wait', async () => {
     const id = await reserved(use.ledger);
     await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look' });
     expect((await use.ledger.settlements.move(id, 'held', REASON)).status).toBe('held');
@@ -69,8 +69,8 @@ describe('while an attempt may be lost, nothing ends without a payment', () => {
   });
 });
 
-describe('the word of an operator that it is paid', () => {
-  it('ends it with a reason of its own, and lets go of what was reserved', async () => {
+describe('the order of an operator that a settlement is paid', () => {
+  it('ends it with a reason of its own, and releases its reservation', async () => {
     const { settlements, alerts, attempts, reservations } = use.ledger;
     const id = await reserved(use.ledger);
     const before = await reservations.total();
@@ -91,7 +91,7 @@ describe('the word of an operator that it is paid', () => {
     expect(await settlements.get(id)).toMatchObject(ended);
   });
 
-  it('is refused where nothing says so, and where it has ended otherwise', async () => {
+  it('is refused where no evidence supports it, and where it has ended otherwise', async () => {
     const [id, cancelled] = [await reserved(use.ledger), await reserved(use.ledger)];
     expect(await codeOf(use.ledger.settlements.endAsPaid(id, OPERATOR))).toBe('NotCancellable');
     await use.ledger.settlements.cancel(cancelled, CANCELLED);

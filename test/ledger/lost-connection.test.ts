@@ -6,7 +6,7 @@ import { useLedger } from './support.ts';
 
 const use = useLedger();
 
-it('that breaks between two statements of a transaction fails it, and ends no process', async () => {
+it('a connection that breaks between two statements of a transaction fails the transaction, and ends no process', async () => {
   const { db } = use.ledger;
   const work = db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);

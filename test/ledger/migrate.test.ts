@@ -17,7 +17,7 @@ import { lockWaits } from './deposit-ledger.ts';
 /** The advisory lock that the migrator holds. */
 const MIGRATOR = '3853314791062309107';
 const STATEMENT_TIMEOUT_MS = 1_000;
-/** Longer than a connection of the pool may be silent, too. */
+/** Longer than the timeout of a silent pool connection. */
 const LONGER_THAN_ANY_STATEMENT_MS = STATEMENT_TIMEOUT_MS + 2_000;
 
 /** Migrations of a later release: each changes one table. */
@@ -35,7 +35,7 @@ const HOLD_ADDRESSES = 'select from deposit_address for update';
 const CHANGE_ADDRESS = `update deposit_address set state = 'used' where false`;
 const CHANGE_BACKFILL = 'update backfill set trouble = null';
 
-it('a migration may take longer than any statement, for those that wait for it, too', async () => {
+it('a migration may take longer than the statement timeout, and the processes that wait for it may, too', async () => {
   const { url, drop } = await emptyDatabase();
   const older = await session(url);
   await older.query(`select pg_advisory_lock(${MIGRATOR})`);
@@ -68,24 +68,21 @@ describe('migrations of a later release', () => {
     ['holds addresses and changes one', HOLD_ADDRESSES, CHANGE_ADDRESS],
     ['holds addresses and changes a backfill', HOLD_ADDRESSES, CHANGE_BACKFILL],
     ['holds a backfill and changes an address', CHANGE_BACKFILL, CHANGE_ADDRESS],
-  ])(
-    'an older process that %s, and migrations beside it, wait for each other and do not fail',
-    async (_what, first, next) => {
-      await older.query('begin');
-      await older.query(first);
-      const migrating = migrate(database.url, LATER);
-      await Promise.race([lockWaits(looking), migrating]);
-      try {
-        await older.query(next);
-      } finally {
-        await older.query('rollback');
-        await migrating;
-      }
-      expect(await isMigrated(looking, LATER)).toBe(true);
-    },
-  );
+  ])('and an older process that %s wait for each other and do not fail', async (_what, first, next) => {
+    await older.query('begin');
+    await older.query(first);
+    const migrating = migrate(database.url, LATER);
+    await Promise.race([lockWaits(looking), migrating]);
+    try {
+      await older.query(next);
+    } finally {
+      await older.query('rollback');
+      await migrating;
+    }
+    expect(await isMigrated(looking, LATER)).toBe(true);
+  });
 
-  it('are refused by a process of an older release, which names the migration that it does not have', async () => {
+  it('are refused by a process of an older release, which names the unknown migration', async () => {
     await migrate(database.url, LATER);
     await expect(openLedger(database.url)).rejects.toMatchObject({
       code: 'Unavailable',
@@ -101,7 +98,7 @@ describe('on an empty database', () => {
   });
   afterAll(() => both.drop());
 
-  it('processes that start at once migrate in turns, whatever their clocks say', async () => {
+  it('processes that start at once migrate in turns, whatever their clocks show', async () => {
     await Promise.all([migrate(both.url), migrate(both.url)]);
     const later = await session(both.url);
     await later.query(
@@ -118,7 +115,7 @@ async function session(url: string): Promise<pg.Client> {
   return client;
 }
 
-it('opens no database whose server may lose what it has committed', async () => {
+it('the ledger refuses a database whose server may lose committed data', async () => {
   const { url, drop } = await freshDatabase();
   const db = connect(url);
   await sql`alter database ${sql.id(new URL(url).pathname.slice(1))} set synchronous_commit = off`.execute(

@@ -9,7 +9,7 @@ export function hex(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** A payment of a buyer of its own, for a request of its own. */
+/** A payment of a new buyer for a new request. */
 export function newPayment(change: Partial<NewPayment> = {}): NewPayment {
   return {
     id: paymentId(NETWORK, hex()),

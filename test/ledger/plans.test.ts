@@ -15,7 +15,7 @@ import { openLedger } from '../../src/ledger/ledger.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 
 const ROWS = 100_000;
-/** The rows of what is under way. */
+/** The rows of unfinished work. */
 const UNDER_WAY = [
   { table: 'settlement', key: 'id', column: 'status', open: UNFINISHED },
   { table: 'attempt', key: 'settlement_id', column: 'state', open: ['prepared', 'signed'] },
@@ -56,7 +56,7 @@ async function analyzeWithout(client: pg.Client, { table, key, column, open }: U
   await client.query('set session_replication_role = origin');
 }
 
-it('no query of the API, the workers and the alarms reads a table of history whole', () => {
+it('no query of the API, the workers and the alerts reads a whole table of history', () => {
   expect(captured.queries.length).toBeGreaterThan(300);
   expect(wholeReadsOf(captured.queries)).toEqual([]);
 });
@@ -66,7 +66,7 @@ it('no query compares each row of one table with several rows of another', () =>
   expect(named).toEqual([]);
 });
 
-it('a page of a list reads a page, whatever its filter: not what is newer and does not pass it', () => {
+it('a page of a list reads one page of rows, whatever its filter, and no newer rows that do not pass it', () => {
   const lists = captured.queries.filter(({ name }) =>
     /^(withdrawals|settlementViews|payments|deposits|alerts)\.list/.test(name),
   );
@@ -74,7 +74,7 @@ it('a page of a list reads a page, whatever its filter: not what is newer and do
   expect(lists.filter(({ plan }) => rowsRead(plan) > 1_000).map(({ name }) => name)).toEqual([]);
 });
 
-it('every method of the ledger is among them, or is named with the reason why not', async () => {
+it('every method of the ledger is in the query list, or is named with the reason why not', async () => {
   const ledger = await openLedger(database.url);
   const methods = Object.entries(ledger).flatMap(([part, value]: [string, unknown]) =>
     part === 'db' || typeof value !== 'object' || value === null

@@ -25,7 +25,7 @@ it.each([
   ["another wallet's", BOBS, GOOD],
   ["another wallet's, whose it may be", { ...BOBS, reason: null }, GOOD],
 ] as const satisfies readonly (readonly [string, Inflow, Inflow])[])(
-  'what one node showed as %s is judged by what it is, also where it is read again before a quorum is asked',
+  'a deposit that one node returned as %s is judged by its real content, also where it is read again before a quorum is asked',
   async (_name, lie, truth) => {
     await imported(use.ledger, ANN, BOB);
     const [block] = chain(START, [lie]);

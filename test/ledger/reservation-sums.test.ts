@@ -20,7 +20,7 @@ async function reserved(): Promise<string> {
   return id;
 }
 
-/** A need of each asset in each of these wallets, which hold plenty. */
+/** A need of each asset in each of these wallets, which have sufficient funds. */
 function needs(wallets: readonly string[], amount: bigint) {
   return wallets.map((wallet) => ({
     wallet,
@@ -29,7 +29,7 @@ function needs(wallets: readonly string[], amount: bigint) {
   }));
 }
 
-/** The maintained sums that differ from those of the reservations themselves. */
+/** The maintained sums that differ from the sums of the reservations. */
 async function wrongSums(db: Database): Promise<readonly unknown[]> {
   const { rows } = await sql`
     select wallet, asset, maintained.amount, maintained.open, true_sum.amount as true_amount, true_sum.open as true_open
@@ -49,7 +49,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
-/** One step of a settlement; one that is not allowed changes nothing. */
+/** One step of a settlement; a refused step changes nothing. */
 async function take(id: string, { what, wallets, amount }: Step): Promise<void> {
   const { attempts, settlements } = use.ledger;
   const n = (await attempts.of(id)).length;
@@ -96,7 +96,7 @@ async function crashed(id: string, wallets: readonly string[]): Promise<void> {
   await client.end().catch(() => undefined);
 }
 
-it('the sums are those of the open reservations after any history, of settlements at once, and after crashes', async () => {
+it('the sums equal the open reservations after any history, with concurrent settlements and crashes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 24 }), async (steps) => {
       const ids = await Promise.all([0, 1, 2, 3].map(reserved));
@@ -149,7 +149,7 @@ it('two settlements over the same wallets in opposite orders wait for each other
   const holder = new pg.Client({ connectionString: use.url });
   await holder.connect();
   await holder.query('begin');
-  // Both wait for a wallet that is held: without an order each for another one, and then each for the other's.
+  // Both wait for a held wallet: without a lock order, each would then wait for the other's wallet.
   for (const wallet of ['left', 'right'])
     await holder.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`sluice/wallet/${wallet}`]);
   const both = Promise.all(

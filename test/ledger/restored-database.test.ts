@@ -10,13 +10,13 @@ const use = useDepositLedgers();
 const [ANN, BEN, CAT] = [address('ann'), address('ben'), address('cat')];
 const MICROSECONDS_OF_2020 = 1_577_836_800_000_000n;
 
-/** This record takes the place of a newer one, in which what comes next was done already. */
+/** This database replaces a newer one, in which the next steps were done already. */
 async function restore(): Promise<void> {
   await use.ledger.continuity.pulse();
   await sql`update continuity set identity = 'the old primary'`.execute(use.ledger.db);
 }
 
-/** A process for which the server has run for so long, on a record that was last in use four minutes ago. */
+/** A process whose server has run this long, on a database that was last in use four minutes ago. */
 async function afterSilence(serverRanFor: string, use: { ledger: Ledger; url: string }): Promise<Ledger> {
   await sql`create schema if not exists silence`.execute(use.ledger.db);
   await sql`create or replace function silence.pg_postmaster_start_time() returns timestamptz
@@ -43,13 +43,13 @@ afterEach(async () => {
   await sql`update deposit_feed set renumbered_for = null`.execute(use.ledger.db);
 });
 
-describe('in a record that was restored', () => {
-  it('no address that a user may have is given to another, while in doubt nor ever after', async () => {
+describe('after a restore of the database', () => {
+  it('no address that a user may have is assigned to another user, while the database is uncertain or later', async () => {
     const { addresses } = use.ledger;
     await imported(use.ledger, ANN, BEN);
     const { address: given } = await addresses.assign('user-1');
     await restore();
-    // What a backup from before that assignment brings back.
+    // The rows that a backup from before that assignment restores.
     await sql`update deposit_address set state = 'free', user_ref = null, assigned_at = null`.execute(
       use.ledger.db,
     );
@@ -62,7 +62,7 @@ describe('in a record that was restored', () => {
     expect(await addresses.assign('user-2')).toMatchObject({ address: CAT });
   });
 
-  it('a user keeps the address that the backup knows', async () => {
+  it('a user keeps the address that the backup has', async () => {
     await imported(use.ledger, ANN);
     const known = await use.ledger.addresses.assign('user-1');
     await restore();
@@ -71,7 +71,7 @@ describe('in a record that was restored', () => {
     expect(await use.ledger.addresses.assign('user-1')).toEqual(known);
   });
 
-  it('addresses imported again before the search has ended are watched, and never assigned', async () => {
+  it('addresses that are imported again before the search ends are watched, and never assigned', async () => {
     const { addresses, importAudits, watched } = use.ledger;
     await restore();
     await addresses.import([{ address: ANN, path: 'm' }], 40n);
@@ -91,21 +91,26 @@ describe('in a record that was restored', () => {
   it.each([
     ['5 minutes', 'assigned', 'free'],
     ['3 minutes', 'withheld', 'withheld'],
-  ])('silence of four minutes, the server running for %s: addresses are %s', async (ranFor, one, other) => {
-    await imported(use.ledger, ANN, BEN);
-    const ledger = await afterSilence(ranFor, use);
-    try {
-      expect(await codeOf(ledger.addresses.assign('user-1'))).toBe(
-        one === 'assigned' ? 'none' : 'RecordInDoubt',
+  ])(
+    'and a silence of four minutes, with the server running for %s, addresses are %s',
+    async (ranFor, one, other) => {
+      await imported(use.ledger, ANN, BEN);
+      const ledger = await afterSilence(ranFor, use);
+      try {
+        expect(await codeOf(ledger.addresses.assign('user-1'))).toBe(
+          one === 'assigned' ? 'none' : 'RecordInDoubt',
+        );
+        await ledger.continuity.quarantine(1n, null);
+        await ledger.continuity.heal(1n);
+      } finally {
+        await ledger.close();
+      }
+      const states = [ANN, BEN].map(
+        async (address) => (await use.ledger.addresses.byAddress(address))?.state,
       );
-      await ledger.continuity.quarantine(1n, null);
-      await ledger.continuity.heal(1n);
-    } finally {
-      await ledger.close();
-    }
-    const states = [ANN, BEN].map(async (address) => (await use.ledger.addresses.byAddress(address))?.state);
-    expect(await Promise.all(states)).toEqual([one, other]);
-  });
+      expect(await Promise.all(states)).toEqual([one, other]);
+    },
+  );
 
   it('a deposit to a withheld address is recorded', async () => {
     await imported(use.ledger, ANN);
@@ -117,10 +122,10 @@ describe('in a record that was restored', () => {
   });
 });
 
-describe('the feed of a record that was restored', () => {
+describe('the feed of a restored database', () => {
   const deposits = chain(START, [inflow(ANN)], [inflow(ANN, 6n)]);
 
-  it('counts on from far above, once for each restore, so that no reader misses an event', async () => {
+  it('continues from a far higher sequence, once for each restore, so that no reader misses an event', async () => {
     const { depositFeed, scan, db } = use.ledger;
     await imported(use.ledger, ANN);
     await commit(use.ledger, deposits.slice(0, 1));
@@ -143,13 +148,13 @@ describe('the feed of a record that was restored', () => {
     expect(lastSequence).toBe(next?.sequence);
   });
 
-  it('is above what was told before also where nothing has come since the end of the gap', async () => {
+  it('is above all earlier sequences also where no deposit has come since the end of the gap', async () => {
     await restore();
     await heal();
     expect(await use.ledger.depositFeed.events(1_000n, 10)).toEqual({ events: [], next: 1_000n });
   });
 
-  it('shows a deposit under the id that it had, whatever else is on record', async () => {
+  it('shows a deposit under its former id, whatever else is recorded', async () => {
     await imported(use.ledger, ANN);
     const ids = async () => {
       await commit(use.ledger, deposits);
@@ -166,7 +171,7 @@ describe('the feed of a record that was restored', () => {
     expect(new Set(after.public).size).toBe(2);
   });
 
-  it('says so to a reader that is ahead of a record in no doubt', async () => {
+  it('refuses a reader that is ahead of the database, once the database is certain', async () => {
     await use.ledger.continuity.pulse();
     expect(await codeOf(use.ledger.depositFeed.events(1_000n, 10))).toBe('FeedBehind');
     expect(await use.ledger.depositFeed.events(0n, 10)).toEqual({ events: [], next: 0n });

@@ -4,7 +4,7 @@ import { terms } from './terms.ts';
 
 const use = useLedger();
 
-it('an id that many ask for at once is new to one of them, and known to all others', async () => {
+it('an id that many processes reserve at once is new to one of them, and known to all others', async () => {
   for (let round = 0; round < 150; round += 1) {
     const wanted = terms(newId());
     const asked = Array.from({ length: 20 }, () => use.ledger.withdrawals.reserve(wanted));

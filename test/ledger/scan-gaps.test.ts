@@ -20,7 +20,7 @@ describe('a gap', () => {
     height: 99n,
   };
 
-  it('is open while the scan stands there, and filled when a node had the blocks', async () => {
+  it('is open while the scan waits there, and filled when a node returns the blocks', async () => {
     expect(await use.ledger.gaps.open(START, { ...child, parentSlot: 120n })).toMatchObject({ toSlot: 120n });
     for (let times = 0; times < 2; times += 1)
       expect(await use.ledger.gaps.open(START, child)).toMatchObject({ fromSlot: 101n, toSlot: 109n });
@@ -38,7 +38,7 @@ describe('a gap', () => {
     expect(await use.ledger.gaps.open(START, child)).toBeUndefined();
   });
 
-  it('is closed on somebody’s word: the scan goes on behind its last block, linked as ever', async () => {
+  it('is closed by order of an operator, and the scan continues after its last block with linked blocks', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.deposits.announce([
       { header: childOf(START), finding: { ...NOTHING, inflows: [inflow(ANN)] } },
@@ -58,7 +58,7 @@ describe('a gap', () => {
     expect(await scan.commit({ ...batch, expected: last })).toBe('committed');
   });
 
-  it('that was closed is to be read again; what is found there is put on record without a hash', async () => {
+  it('that was closed is due for a rescan, which records its deposits without a hash', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.gaps.open(START, child);
     await use.ledger.gaps.close({ from: 101n, to: 109n, ...NOTE });
@@ -82,8 +82,8 @@ describe('a gap', () => {
   });
 });
 
-describe('what was announced in a gap that was closed', () => {
-  it('is found by the audit under the id that it had', async () => {
+describe('a deposit that was announced in a closed gap', () => {
+  it('is found by the audit under its former id', async () => {
     await imported(use.ledger, ANN);
     const finding = { ...NOTHING, inflows: [inflow(ANN)] };
     await use.ledger.deposits.announce([{ header: childOf(START), finding }]);
@@ -108,7 +108,7 @@ describe('staged ranges', () => {
     return use.other.stagedRanges.stage({ from, to, blocks: found, watchVersion });
   }
 
-  it('are joined in the order of their links, staged in any, and forgotten then', async () => {
+  it('are joined in the order of their links, staged in any order, and deleted then', async () => {
     await imported(use.ledger, ANN);
     await stage(104n, 106n, range(3, 5));
     expect(await use.ledger.stagedRanges.join(START)).toEqual({ kind: 'nothing' });

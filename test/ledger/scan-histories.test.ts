@@ -95,13 +95,13 @@ function chainOf(
   });
 }
 
-/** What a scanner that knows these wallets finds. */
+/** The finding of a scanner that watches these wallets. */
 const findingOf = ({ inflows }: Block, known: ReadonlySet<string>): BlockFinding => ({
   ...NOTHING,
   inflows: inflows.filter(({ wallet }) => known.has(wallet)),
 });
 
-/** A scanner with its own view of the cursor and of the watch set, as old as it may be. */
+/** A scanner with its own copy of the cursor and of the watch set, which may be stale. */
 class Scanner {
   readonly #ledger: Ledger;
   readonly #blocks: readonly Block[];
@@ -173,7 +173,7 @@ class Scanner {
     await scan.upsert(this.#matched(wanted.filter(({ header }) => header.slot <= slot)));
   }
 
-  /** As if a quorum denied it, falsely; somebody else may be faster. */
+  /** A false denial of a quorum; a confirmation may be faster. */
   async #reject(rejections: Rejections): Promise<void> {
     const [row] = await this.#ledger.deposits.unconfirmed(1);
     if (row === undefined) return;
@@ -216,13 +216,13 @@ class Scanner {
   }
 }
 
-/** Reads the feed as a customer does, by public ids: never sees a sequence out of turn, and never books a deposit twice. */
+/** Reads the feed as a customer does, by public ids: never sees a sequence out of order, and never books a deposit twice. */
 class Reader {
   readonly #kinds = new Map<string, string>();
   readonly #booked = new Set<string>();
   #last = 0n;
 
-  /** How many events there were. */
+  /** The number of events. */
   async read(ledger: Ledger): Promise<number> {
     const { events, next } = await ledger.depositFeed.events(this.#last, 3);
     for (const { sequence, kind, deposit } of events) {
@@ -272,7 +272,7 @@ async function expectAllOnRecord(blocks: readonly Block[], told: ReadonlyMap<str
     }
 }
 
-it('whatever crashes, races and repeats: each deposit once, the chain unbroken, the feed without a gap', async () => {
+it('the ledger has each deposit once, an unbroken chain and a feed without a gap through crashes, races and repeats', async () => {
   await fc.assert(
     fc.asyncProperty(
       anyChain,
@@ -292,7 +292,7 @@ it('whatever crashes, races and repeats: each deposit once, the chain unbroken, 
         await first?.readAnew();
         await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
         await first?.do({ do: 'commit', actor: 0, crash: null, count: 100, heard: true });
-        // What was rejected is read again.
+        // Rejected deposits are read again.
         await first?.do({ do: 'upsert', actor: 0, crash: null, from: 0, count: 100 });
         await confirmAll(use.ledger);
         await expectAllOnRecord(blocks, await reader.readAll(use.ledger));

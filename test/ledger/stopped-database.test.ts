@@ -10,7 +10,7 @@ import { withStatementTimeout } from '../support/postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 let postgres: LocalPostgres;
-/** For connections that give a silent server up after 3 s. */
+/** For connections that drop a silent server after 3 s. */
 let briefUrl: string;
 beforeAll(async () => {
   postgres = await startPostgres({ logDir: mkdtempSync(join(tmpdir(), 'sluice-logs-')), env: {} });
@@ -18,11 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => postgres.stop());
 
-it('fails what waits for it, and what comes after, and is asked again once it goes on', async () => {
+it('a stopped database fails the statements that wait and that follow, and answers again once it continues', async () => {
   const db = connect(briefUrl);
   await sql`select 1`.execute(db);
   const goOn = standStill(postgres);
-  // The first of them has the connection that is open.
+  // The first statement uses the open connection.
   const asked = await Promise.allSettled([1, 2, 3].map(() => sql`select 1`.execute(db)));
   goOn();
   for (const ended of asked) expect(ended).toSatisfy(failedAsAway);
@@ -30,7 +30,7 @@ it('fails what waits for it, and what comes after, and is asked again once it go
   await db.destroy();
 });
 
-it('has the server end a statement that takes too long, inside a transaction and outside', async () => {
+it('the server ends a statement that takes too long, inside a transaction and outside', async () => {
   const db = connect(withStatementTimeout(postgres.url, 300));
   const slow = sql`select pg_sleep(60)`;
   await expect(slow.execute(db)).rejects.toMatchObject({ code: '57014' });
@@ -38,12 +38,12 @@ it('has the server end a statement that takes too long, inside a transaction and
   await db.destroy();
 });
 
-it('leaves a commit whose answer is lost in doubt: it is done once the server goes on', async () => {
+it('a commit whose answer is lost in a stopped database has an unknown outcome, and is done once the database continues', async () => {
   const db = connect(briefUrl);
   await sql`create table kept (x int)`.execute(db);
   let goOn = (): void => undefined;
   const order = db.transaction().execute(async (trx) => {
-    // Else the server may end what was silent before it reads on: then nothing is done, and nobody knows that either.
+    // Otherwise the server may end the silent session before it reads on: then the commit is not done, and the caller cannot know that either.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await sql`insert into kept values (1)`.execute(trx);
     goOn = standStill(postgres);
@@ -57,7 +57,7 @@ it('leaves a commit whose answer is lost in doubt: it is done once the server go
   await db.destroy();
 });
 
-it('fails who waits for a free connection too long, as one that may be had later', async () => {
+it('a request that waits too long for a free connection fails with a retryable error', async () => {
   const db = connect(postgres.url);
   const busy = Promise.allSettled(Array.from({ length: 32 }, () => sql`select pg_sleep(5.5)`.execute(db)));
   await expect(sql`select 1`.execute(db)).rejects.toSatisfy(isDatabaseAway);

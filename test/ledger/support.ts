@@ -42,7 +42,7 @@ export function useLedger(): { readonly ledger: Ledger; readonly url: string } {
   };
 }
 
-/** Ends every pause in the name of somebody who has looked at all alerts. */
+/** Ends every pause as an operator who has acknowledged all alerts. */
 export async function resume(ledger: Ledger): Promise<readonly PauseRow[]> {
   const { rows } = await ledger.alerts.list({ open: true, limit: 200 });
   const seen = rows.map(({ position }) => position);
@@ -84,7 +84,7 @@ export function sol(
 
 export const PLENTY = sol(1n, 10n ** 15n);
 
-/** The id of a withdrawal that was just asked for. */
+/** The id of a new withdrawal. */
 export async function reserved(ledger: Ledger): Promise<string> {
   const id = newId();
   await ledger.withdrawals.reserve(terms(id));
@@ -99,7 +99,7 @@ export async function signed(ledger: Ledger): Promise<string> {
   return id;
 }
 
-/** What comes of preparing attempt `n` of a withdrawal, by a wallet that holds enough. */
+/** The result of preparing attempt `n` of a withdrawal, by a wallet with sufficient funds. */
 export async function preparation(ledger: Ledger, id: string, n = 1): Promise<string> {
   return (await ledger.attempts.prepare(attempt(id, n), PLENTY)).kind;
 }

@@ -11,7 +11,7 @@ const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
 const STATEMENT_TIMEOUT_MS = 1_000;
 
 describe('the watch set', () => {
-  it('is what was streamed and what came since', async () => {
+  it('is the streamed wallets and those added since', async () => {
     await imported(use.ledger, ANN);
     const version = await use.ledger.watched.version();
     await use.ledger.watched.addHot([HOT]);
@@ -30,7 +30,7 @@ describe('the watch set', () => {
     expect(await codeOf(use.ledger.watched.since(newest + 1n))).toBe('Unavailable');
   });
 
-  it('is watched after all that is scanned, staged blocks too', async () => {
+  it('is watched after all scanned blocks, also staged ones', async () => {
     const blocks = chain(START, [], []);
     const staged = { from: 101n, to: 150n, blocks, watchVersion: 0n };
     expect(await use.ledger.stagedRanges.stage(staged)).toBe('staged');
@@ -39,18 +39,18 @@ describe('the watch set', () => {
     expect(await commit(use.ledger, blocks)).toBe('committed');
   });
 
-  it('is read to its end by a reader that takes longer than any statement may', async () => {
+  it('is read to its end by a reader that takes longer than the statement timeout', async () => {
     const many = Array.from({ length: 25_000 }, (_, index) => ({ address: address(`w${index}`), path: 'm' }));
     expect(await use.ledger.addresses.import(many)).toEqual({ imported: 25_000, known: 0 });
     const brief = await openLedger(withStatementTimeout(use.url, STATEMENT_TIMEOUT_MS));
     let count = 0;
     for await (const _one of brief.watched.stream()) {
-      // Longer than a connection of the pool may be silent, too.
+      // Longer than the timeout of a silent pool connection.
       if (count === 0) await sleep(STATEMENT_TIMEOUT_MS + 1_500);
       count += 1;
     }
     expect(count).toBe(25_000);
-    // A reader that has seen enough leaves no connection behind.
+    // A reader that stops early leaves no connection open.
     for await (const _one of brief.watched.stream()) break;
     await brief.close();
   });

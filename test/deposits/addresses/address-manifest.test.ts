@@ -19,7 +19,7 @@ beforeAll(() => {
   good = keys.manifest([0, 1, 2].map((index) => keys.entry(index)));
 });
 
-/** What the owner of the key signed, were it wrong in itself. */
+/** The list that the key's owner signed, also where its content is invalid. */
 function signed(change: (entries: AddressEntry[]) => AddressEntry[]): AddressManifest {
   return keys.manifest(change([...good.entries]));
 }
@@ -35,14 +35,14 @@ async function fieldAtFault(manifest: AddressManifest, trust: ManifestTrust = DE
   return (refused as { context: { field: string } }).context.field;
 }
 
-test('a signed list is believed, by its own key and by the one that is set', async () => {
+test('a signed list is accepted with its own key and with the configured key', async () => {
   await expect(checkManifest(good, DEVNET)).resolves.toBeUndefined();
   const copy = JSON.parse(JSON.stringify(good)) as AddressManifest;
   for (const cluster of ['devnet', 'mainnet-beta'])
     await expect(checkManifest(copy, { cluster, manifestKey: keys.manifestKey })).resolves.toBeUndefined();
 });
 
-test('another key is refused where one is set, however well it signed', async () => {
+test('a list with a valid signature of another key is refused where a key is configured', async () => {
   const foreign = others.manifest([others.entry(0)]);
   await expect(checkManifest(foreign, DEVNET)).resolves.toBeUndefined();
   const { manifestKey } = keys;
@@ -51,7 +51,7 @@ test('another key is refused where one is set, however well it signed', async ()
   expect(await fieldAtFault({ ...foreign, publicKey: manifestKey }, strict)).toBe('manifest.signature');
 });
 
-test('on mainnet no key is believed where none is set', async () => {
+test('on mainnet, no list is accepted where no key is configured', async () => {
   expect(await fieldAtFault(good, { cluster: 'mainnet-beta' })).toBe('manifest.publicKey');
 });
 
@@ -59,22 +59,22 @@ test.each<[string, (manifest: AddressManifest) => AddressManifest]>([
   ['an address exchanged', (m) => ({ ...m, entries: [...m.entries.slice(1), others.entry(0)] })],
   ['an entry left out', (m) => ({ ...m, entries: m.entries.slice(1) })],
   ['two entries exchanged', (m) => ({ ...m, entries: m.entries.toReversed() })],
-  ['a signature of nothing', (m) => ({ ...m, signature: base58.encode(new Uint8Array(64)) })],
+  ['a signature of another text', (m) => ({ ...m, signature: base58.encode(new Uint8Array(64)) })],
   ['a signature that is too short', (m) => ({ ...m, signature: m.signature.slice(2) })],
-  ['a signature that is no base58', (m) => ({ ...m, signature: '0'.repeat(88) })],
-  ['a key that is none', (m) => ({ ...m, publicKey: '0'.repeat(44) })],
-])('a list that was touched after it was signed is refused: %s', async (_, touch) => {
+  ['a signature that is not base58', (m) => ({ ...m, signature: '0'.repeat(88) })],
+  ['a key that is not base58', (m) => ({ ...m, publicKey: '0'.repeat(44) })],
+])('a list that was changed after it was signed is refused: %s', async (_, touch) => {
   expect(await fieldAtFault(touch(good))).toBe('manifest.signature');
 });
 
-test('a key of small order, under which anybody can sign, is refused', async () => {
+test('a key of small order, for which every signature is valid, is refused', async () => {
   const identity = ed25519.Point.ZERO.toBytes();
   const signature = base58.encode(new Uint8Array([...identity, ...new Uint8Array(32)]));
   const forged = { ...good, publicKey: base58.encode(identity), signature };
   expect(await fieldAtFault(forged)).toBe('manifest.signature');
 });
 
-test('an address that can have no key is refused, although it is signed', async () => {
+test('an address that no key can have is refused, although the list is signed', async () => {
   const [mint] = PublicKey.findProgramAddressSync([Buffer.from('x')], PublicKey.default);
   for (const address of [mint.toBase58(), 'short', PublicKey.default.toBase58()]) {
     const list = signed((entries) => [...entries, { path: "m/44'/501'/9'/0'", address }]);
@@ -82,7 +82,7 @@ test('an address that can have no key is refused, although it is signed', async 
   }
 });
 
-test('an address or a path that stands twice is refused', async () => {
+test('a list that names an address or a path twice is refused', async () => {
   const [first = keys.entry(0)] = good.entries;
   const again = signed((entries) => [...entries, { ...first, path: "m/44'/501'/9'/0'" }]);
   expect(await fieldAtFault(again)).toBe('manifest.entries.3.address');
@@ -93,7 +93,7 @@ test('an address or a path that stands twice is refused', async () => {
 });
 
 test.each(["m/44'/501'/1'/0", "m/44'/501'/01'/0'", "m/44' /0'", '', 'm', "m/44'\n/0'"])(
-  'a path that is not hardened steps is refused: %j',
+  'a path with a step that is not hardened is refused: %j',
   async (path) => {
     expect(await fieldAtFault(signed(([one = keys.entry(0)]) => [{ ...one, path }]))).toBe(
       'manifest.entries.0.path',

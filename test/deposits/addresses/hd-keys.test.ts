@@ -22,12 +22,12 @@ test.each([
     '551d333177df541ad876a60ea71f00447931c0a9da16f227c11ea080d7391b8d',
     '47150c75db263559a70d5778bf36abbab30fb061ad69f69ece61a72b0cfa4fc0',
   ],
-])('a key is derived as SLIP-0010 shows it: %s', (path, secret, shown) => {
+])('a key is derived as the SLIP-0010 test vectors show: %s', (path, secret, shown) => {
   const key = keyAt(new Uint8Array(Buffer.from(SEED, 'hex')), path);
   expect([hex(key.privateKey), hex(key.publicKeyRaw)]).toEqual([secret, shown]);
 });
 
-// What wallets show for published words: Phantom for the first, several wallets and libraries for the others.
+// The addresses that wallets show for published mnemonics: Phantom for the first, several wallets and libraries for the others.
 test.each([
   [
     'crush desk brain index action subject tackle idea trim unveil lawn live',
@@ -38,13 +38,13 @@ test.each([
     'have work cattle cream victory just garden pilot lonely fiscal rough winner',
     ['Bsw8DaAn7tb7n4AuP1WWVDS4BjEW3EVKnDwobqx8WYFC', 'B3GyLfJNL8mN4JNh6NNzCSKoYDGPh5cKsZ5sUd1bgCfB'],
   ],
-])('words give the addresses that wallets show for them: %s', async (words, shown) => {
+])('a mnemonic gives the addresses that wallets show for it: %s', async (words, shown) => {
   const keys = new DepositKeys(await seedOf(` ${words.toUpperCase().replaceAll(' ', '\n')}\n`));
   const entries = shown.map((address, index) => ({ path: `m/44'/501'/${index}'/0'`, address }));
   expect(shown.map((_, index) => keys.entry(index))).toEqual(entries);
 });
 
-test('words that are none are refused, and not quoted', async () => {
+test('an invalid mnemonic is refused, and the error does not quote it', async () => {
   const refused = seedOf(`${'abandon '.repeat(11)}secretword`);
   await expect(refused).rejects.toMatchObject({ code: 'InvalidRequest' });
   await expect(refused).rejects.not.toThrow('secretword');

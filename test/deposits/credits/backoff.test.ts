@@ -6,7 +6,7 @@ const FIRST = 500;
 const LONGEST = 60_000;
 const NONE = new Set<string>();
 
-/** When one that fails each time is asked for, looked at in steps of 100 ms. */
+/** The times at which the backoff releases an item that always fails, in steps of 100 ms. */
 function asksFor(backoff: Backoff<string>, ms: number): readonly number[] {
   const asks = [0];
   backoff.note(['a'], new Set(['a']), 0);
@@ -18,13 +18,13 @@ function asksFor(backoff: Backoff<string>, ms: number): readonly number[] {
   return asks;
 }
 
-it('waits twice as long each time, up to the longest', () => {
+it('the backoff doubles the wait each time, up to the longest wait', () => {
   const asks = asksFor(new Backoff<string>(FIRST, LONGEST), 300_000);
   const waits = asks.slice(1).map((at, index) => at - (asks[index] ?? 0));
   expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
 });
 
-it('asks first for what has waited longest, and for no more than is wanted', () => {
+it('the backoff returns the items that have waited longest first, up to the requested number', () => {
   const backoff = new Backoff<string>(FIRST, LONGEST);
   for (const [at, key] of ['a', 'b', 'c'].entries()) backoff.note([key], new Set([key]), at);
   backoff.note(['a'], new Set(['a']), 3);
@@ -32,7 +32,7 @@ it('asks first for what has waited longest, and for no more than is wanted', () 
   expect(backoff.due(FIRST + 1_000, 9)).toEqual(['b', 'c', 'a']);
 });
 
-it('lets nobody wait once something was asked for again and nothing failed', () => {
+it('the backoff releases all items once a retry succeeds', () => {
   const backoff = new Backoff<string>(FIRST, LONGEST);
   backoff.note(['a', 'b'], new Set(['a', 'b']), 0);
   backoff.note(['new'], NONE, 1);
@@ -41,7 +41,7 @@ it('lets nobody wait once something was asked for again and nothing failed', () 
   expect(backoff.known).toEqual([]);
 });
 
-it('knows exactly what failed when it was last asked for', () => {
+it('the backoff counts exactly the items whose last request failed', () => {
   const key = fc.constantFrom<string>('a', 'b', 'c');
   const round = fc.record({ asked: fc.uniqueArray(key), failing: fc.uniqueArray(key), ms: fc.nat(90_000) });
   fc.assert(

@@ -6,14 +6,14 @@ import { commit, confirmAll, imported, useDepositLedgers } from '../deposit-ledg
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
 
-/** The messages of the open alerts, after a look. */
+/** The messages of the open alerts, after a check. */
 async function toldBy(pool: AddressPool): Promise<readonly string[]> {
   await pool.look();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 10 });
   return rows.map(({ kind, details }) => `${kind} ${String(details['free'])}`);
 }
 
-it('tells that few addresses are left, whatever used them up, until there are enough', async () => {
+it('an alert reports that few addresses are left, whatever used them, until there are enough', async () => {
   const pool = new AddressPool(use.ledger, 1);
   expect(await toldBy(pool)).toEqual([]);
   await imported(use.ledger, ANN);

@@ -8,7 +8,7 @@ const use = useLedger();
 const MANY = 45_000;
 let client: pg.Client;
 
-/** Where each row is: another place for each that is written to. */
+/** The physical location of each row: an update changes it. */
 async function places(): Promise<string> {
   const { rows } = await client.query(
     `select md5(string_agg(ctid::text, ' ' order by position)) as places from deposit_address where position <= ${MANY}`,

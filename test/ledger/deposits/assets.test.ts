@@ -21,7 +21,7 @@ const SOL = {
   depositsOn: true,
 };
 
-it('an asset is listed once; its terms may change, what the chain says of it may not', async () => {
+it('an asset is listed once, and its terms may change, but not its values on the chain', async () => {
   const { assets } = use.ledger;
   expect(await assets.get(MINT)).toBeUndefined();
   expect(await assets.put(TOKEN)).toMatchObject(TOKEN);
@@ -38,7 +38,7 @@ it('an asset is listed once; its terms may change, what the chain says of it may
   expect(await assets.get(MINT)).toMatchObject(changed);
 });
 
-it('a change is made to the terms on record, and one that is refused lists nothing', async () => {
+it('a change applies to the recorded terms, and a refused change lists no asset', async () => {
   const { assets } = use.ledger;
   const other = { ...TOKEN, asset: address('another mint') };
   const refuse = () => {

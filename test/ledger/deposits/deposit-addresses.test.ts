@@ -20,7 +20,7 @@ const use = useDepositLedgers();
 const [ANN, BEN, HOT] = [address('ann'), address('ben'), address('hot')];
 const run = promisify(execFile);
 
-/** The choice of a free address goes on, with the rows as they were when it began, once nobody holds this lock. */
+/** The choice of a free address, with the rows of its start, continues once this lock is released. */
 const CHOICE = 4_711;
 const slowChoice: KyselyPlugin = {
   transformQuery: ({ node }) =>
@@ -33,7 +33,7 @@ const slowChoice: KyselyPlugin = {
   transformResult: async ({ result }) => result,
 };
 
-/** What somebody else has begun, who holds these addresses. */
+/** A transaction that holds locks on these addresses. */
 async function holding(...addresses: readonly string[]) {
   const slow = await use.other.db.startTransaction().execute();
   await holdUnassigned(slow, addresses).catch(async (error) => {
@@ -43,7 +43,7 @@ async function holding(...addresses: readonly string[]) {
   return slow;
 }
 
-/** A user asks for an address while somebody else holds ANN, and waits for it or has got another one. */
+/** A user requests an address while another transaction holds ANN, and waits for it or gets another one. */
 async function assigningWhileHeld() {
   const slow = await holding(ANN);
   const assigning = use.ledger.addresses.assign('user-1');
@@ -58,7 +58,7 @@ const givenAway = (wallet: string) => sql`update deposit_address
   set state = 'assigned', user_ref = 'user-2', assigned_at = now() where address = ${wallet}`;
 
 describe('a deposit address', () => {
-  it('is given to one user for ever, the first imported first', async () => {
+  it('is assigned to one user for ever, in the order of import', async () => {
     await imported(use.ledger, BEN, ANN);
     const first = await use.ledger.addresses.assign('user-1');
     expect(first).toMatchObject({ address: BEN, path: 'm/0', state: 'assigned', userRef: 'user-1' });
@@ -70,7 +70,7 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.byUser('user-3')).toBeUndefined();
   });
 
-  it('is one for each user and one user for each, whatever two processes ask at once', async () => {
+  it('is unique to each user, although two processes assign at once', async () => {
     await imported(use.ledger, ...Array.from({ length: 60 }, (_, index) => address(`pool-${index}`)));
     const { command, args } = nodeProgram(new URL('../assign-process.ts', import.meta.url), [], COMPILED);
     const processes = await Promise.all(
@@ -83,7 +83,7 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.freeCount(3)).toBe(3);
   });
 
-  it('is given to nobody before the scan has begun: what was paid before would be missed', async () => {
+  it('is not assigned before the scan has begun, as an earlier payment would be missed', async () => {
     await forgetDeposits(use.ledger.db);
     await imported(use.ledger, ANN);
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('Unavailable');
@@ -91,14 +91,14 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN, watchedAfter: null });
   });
 
-  it('is not waited for while somebody else is about to get it', async () => {
+  it('is not waited for while another request is about to assign it', async () => {
     await imported(use.ledger, ANN, BEN);
     const { slow, assigning } = await assigningWhileHeld();
     await slow.commit().execute();
     expect(await assigning).toMatchObject({ address: BEN });
   });
 
-  it('is waited for where it is the last, as whoever is about to get it may not', async () => {
+  it('is waited for where it is the last one, as the other request may fail', async () => {
     await imported(use.ledger, ANN);
     const { slow, assigning } = await assigningWhileHeld();
     await slow.rollback().execute();
@@ -107,11 +107,11 @@ describe('a deposit address', () => {
 
   it.each([
     ['was paid', paid],
-    ['became somebody else’s', givenAway],
+    ['was assigned to another user', givenAway],
   ])(
-    'that %s while it was waited for is not held while the next one is waited for',
+    'that %s during the wait for its lock is not locked while the request waits for the next one',
     async (_what, change) => {
-      // Whoever records what came holds addresses in their own order, not in that of the import.
+      // A commit of deposits locks addresses in its own order, not in the order of the import.
       const [next = '', first = ''] = [ANN, BEN].toSorted();
       await imported(use.ledger, first, next);
       const changing = await holding(first);
@@ -129,7 +129,7 @@ describe('a deposit address', () => {
     },
   );
 
-  it('is not given out where something came to it between its choice and its lock', async () => {
+  it('is not assigned where a deposit came between its choice and its lock', async () => {
     const { ledger, other } = use;
     await imported(ledger, ANN, BEN);
     const holder = await other.db.startTransaction().execute();
@@ -142,7 +142,7 @@ describe('a deposit address', () => {
     expect(await ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'free', userRef: null });
   });
 
-  it('is known when it is imported again, and stays its user’s', async () => {
+  it('is known when it is imported again, and stays assigned to its user', async () => {
     const entries = [ANN, BEN, ANN].map((one) => ({ address: one, path: 'm' }));
     expect(await use.ledger.addresses.import(entries)).toEqual({ imported: 2, known: 1 });
     await use.ledger.addresses.assign('user-1');
@@ -152,7 +152,7 @@ describe('a deposit address', () => {
     expect(await use.ledger.watched.version()).toBe(version);
   });
 
-  it('is refused under another path, alone or in a list of which nothing is taken, and stays as it was', async () => {
+  it('is refused under another path, alone or in a list that is then refused whole, and does not change', async () => {
     await imported(use.ledger, ANN);
     const other = { address: ANN, path: 'm/9' };
     const list = [
@@ -170,7 +170,7 @@ describe('a deposit address', () => {
     await imported(use.ledger, ANN);
   });
 
-  it('of before is not given out until what it was paid is audited', async () => {
+  it('with a past is not assigned until its past is audited', async () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     expect(await use.ledger.importAudits.due(10)).toMatchObject([
       { address: ANN, state: 'auditing', since: 40n, watchedAfter: 100n },
@@ -201,7 +201,7 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
-  it('that turns out to be older while its audit is due, or runs, is audited from there before it is given out', async () => {
+  it('that is imported with an earlier slot before its audit ends is audited from that slot before it is assigned', async () => {
     for (const since of [40n, 30n, 35n])
       await use.ledger.addresses.import([{ address: ANN, path: 'm' }], since);
     expect(await use.ledger.importAudits.due(10)).toMatchObject([{ since: 30n }]);
@@ -219,7 +219,7 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
-  it('that somebody has, or that was used, is audited all the same when it turns out to be older, and stays what it is', async () => {
+  it('that is assigned or used is audited when it is imported with an earlier slot, and keeps its state', async () => {
     const { addresses, importAudits } = use.ledger;
     await imported(use.ledger, ANN, BEN);
     await addresses.assign('user-1');
@@ -241,7 +241,7 @@ describe('a deposit address', () => {
     expect(await addresses.byUser('user-1')).toMatchObject({ address: ANN, state: 'assigned' });
   });
 
-  it('that is paid while its audit is due is audited to the end, and given to nobody', async () => {
+  it('that is paid while its audit is due is audited to the end, and is not assigned', async () => {
     await use.ledger.addresses.import([{ address: ANN, path: 'm' }], 40n);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     await confirmAll(use.ledger);
@@ -254,7 +254,7 @@ describe('a deposit address', () => {
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
-  it('is no wallet that we pay from', async () => {
+  it('is not a wallet that pays withdrawals', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.watched.addHot([HOT, HOT]);
     const version = await use.ledger.watched.version();

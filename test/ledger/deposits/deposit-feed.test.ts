@@ -33,7 +33,7 @@ describe('the feed', () => {
     if (first === undefined || second === undefined) throw new Error('two blocks');
     await commit(use.ledger, [first]);
     const row = await onlyDeposit(use.ledger);
-    // A commit comes to the open gap when it has written its events: somebody else's lock on it keeps them uncommitted.
+    // A commit updates the open gap after it has written its events: a lock on the gap keeps the events uncommitted.
     await use.ledger.gaps.open(first.header, { ...childOf(first.header, { skipped: 5 }), parentSlot: 106n });
     const slow = await use.other.db.startTransaction().execute();
     await slow.selectFrom('scanGap').selectAll().forUpdate().execute();
@@ -52,7 +52,7 @@ describe('the feed', () => {
     ]);
   });
 
-  it('has one event of what two readers of old blocks find at once', async () => {
+  it('has one event for a deposit that two rescans find at once', async () => {
     await imported(use.ledger, ANN);
     const blocks = chain(START, [inflow(ANN)]);
     await commit(
@@ -88,9 +88,9 @@ const aStep = fc.oneof(
   fc.record({ do: fc.constant('pay' as const), payments: somePayments }),
   fc.record({ do: fc.constant('confirm' as const) }),
   fc.record({ do: fc.constant('read' as const) }),
-  /** Comes while readers look, uncommitted until they have looked. */
+  /** Deposits that stay uncommitted until the readers have read. */
   fc.record({ do: fc.constant('pay late' as const), payments: somePayments }),
-  /** Is committed between what a reader asks first, and what it asks then. */
+  /** Deposits that are committed between the first and the second query of a reader. */
   fc.record({ do: fc.constant('pay between' as const), payments: somePayments }),
   fc.record({ do: fc.constant('leap' as const) }),
 );
@@ -113,7 +113,7 @@ async function take(step: Drawn<typeof aStep>, readers: readonly Reader[]): Prom
     case 'pay between':
       for (const reader of readers) await reader.read(async () => (await pay(use.other, step.payments))());
       return;
-    // As in a record that was restored.
+    // As in a restored database.
     case 'leap':
       await use.other.db
         .updateTable('depositFeed')
@@ -124,7 +124,7 @@ async function take(step: Drawn<typeof aStep>, readers: readonly Reader[]): Prom
 
 let paid = 0;
 
-/** Writes deposits and their events; the answer commits them. */
+/** Writes deposits and their events; the returned function commits them. */
 async function pay(
   { db }: Ledger,
   payments: readonly { readonly wallet: string; readonly asset: string }[],
@@ -146,7 +146,7 @@ async function pay(
   };
 }
 
-/** Something that happens once, when the first statement is answered. */
+/** A callback that runs once, when the first statement is answered. */
 class AfterFirst implements KyselyPlugin {
   #happens: (() => Promise<void>) | null;
 
@@ -164,7 +164,7 @@ class AfterFirst implements KyselyPlugin {
   };
 }
 
-/** Goes on with what the look before it said. */
+/** Continues with the cursor of the page before. */
 class Reader {
   readonly seen: bigint[] = [];
   readonly #how: Drawn<typeof aReader>;
@@ -174,7 +174,7 @@ class Reader {
     this.#how = how;
   }
 
-  /** One look; `between` happens in the midst of it. Answers whether more may follow. */
+  /** Reads one page; `between` runs during the read. Returns whether more may follow. */
   async read(between: (() => Promise<void>) | null = null): Promise<boolean> {
     const { limit, lookedAt, filter } = this.#how;
     const { db } = use.ledger;
@@ -191,7 +191,7 @@ class Reader {
     while (await this.read());
   }
 
-  /** Every event that the filter lets through, read all at once. */
+  /** Every event that the filter passes, read all at once. */
   async expected(): Promise<readonly bigint[]> {
     const { address: wallet, asset, state } = this.#how.filter;
     const rows = await use.ledger.db
@@ -207,8 +207,8 @@ class Reader {
   }
 }
 
-describe('a look at the feed', () => {
-  it('ends after so many events, whatever the filter lets through, and says how far it went', async () => {
+describe('a page of the feed', () => {
+  it('ends after a fixed number of events, whatever its filter passes, and returns how far it read', async () => {
     await imported(use.ledger, ANN);
     const seven = Array.from({ length: 7 }, (_, index) => inflow(ANN, BigInt(index + 1)));
     await commit(use.ledger, chain(START, [...seven, inflow(ANN, 8n, { asset: MINT })]));
@@ -225,7 +225,7 @@ describe('a look at the feed', () => {
     expect(await look(0n, 5, {})).toEqual([[1n, 2n, 3n], 3n]);
   });
 
-  it('that goes on with `next` shows what the filter lets through, each once, and no event is missed', async () => {
+  it('that continues with `next` shows each event that passes the filter once, and misses none', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(aReader, { minLength: 1, maxLength: 3 }),

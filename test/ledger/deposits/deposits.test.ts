@@ -25,7 +25,7 @@ async function feed(): Promise<readonly unknown[]> {
 }
 
 describe('a deposit', () => {
-  it('is final when a quorum shows it, once', async () => {
+  it('is finalized once, when a quorum returns it', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     const row = await onlyOne();
@@ -44,7 +44,7 @@ describe('a deposit', () => {
     ]);
   });
 
-  it('that one node alone says is not to be credited is told when a quorum says so', async () => {
+  it('that one node reports as not credited has an event when a quorum confirms that', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
     const row = await onlyOne();
@@ -56,7 +56,7 @@ describe('a deposit', () => {
     expect(await use.ledger.alerts.list({ limit: 1 })).toMatchObject({ rows: [] });
   });
 
-  it('that may be credited is asked for among the newest, whatever came after it that is not to be', async () => {
+  it('that may be credited is requested among the newest, whatever newer deposits are not to be credited', async () => {
     await imported(use.ledger, ANN);
     const low = inflow(ANN, 1n, { reason: 'below_minimum' });
     await commit(
@@ -67,7 +67,7 @@ describe('a deposit', () => {
     expect(amounts).toEqual([5n, 7n]);
   });
 
-  it('that a quorum shows otherwise is put right with an alert, and its address is used then', async () => {
+  it('that a quorum returns with another amount is corrected with an alert, and its address counts as used', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
     await use.ledger.deposits.confirm([shown(await onlyOne(), { amount: 2n, reason: null })]);
@@ -83,7 +83,7 @@ describe('a deposit', () => {
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ state: 'used' });
   });
 
-  it('that may be credited is to be asked about before dust that came earlier, the oldest first', async () => {
+  it('that may be credited is requested before older dust, the oldest first', async () => {
     await imported(use.ledger, ANN);
     const dust = [1n, 2n, 3n].map((amount) =>
       inflow(ANN, amount, { signature: `dust-${amount}`, reason: 'below_minimum' }),
@@ -96,7 +96,7 @@ describe('a deposit', () => {
     expect(await amounts(9)).toEqual([8n, 9n, 1n, 2n, 3n]);
   });
 
-  it('that came last is to be asked about along with the oldest, however many are between', async () => {
+  it('that came last is requested along with the oldest, however many are between', async () => {
     await imported(use.ledger, ANN);
     const made = [1n, 2n, 3n, 4n, 5n].map((amount) => inflow(ANN, amount, { signature: `good-${amount}` }));
     await commit(use.ledger, chain(START, made));
@@ -106,7 +106,7 @@ describe('a deposit', () => {
     expect(new Set(await rows(5))).toEqual(new Set([1n, 2n, 3n, 4n, 5n]));
   });
 
-  it('is one of many that a transaction made, one for each account and asset', async () => {
+  it('is one of many in a transaction, one for each account and asset', async () => {
     await imported(use.ledger, ANN, BEN);
     const same = { signature: 'batch' };
     const token = { ...same, asset: MINT };
@@ -149,7 +149,7 @@ describe('a deposit', () => {
     });
   });
 
-  it('keeps its place in the list, whatever becomes of it and whatever comes meanwhile', async () => {
+  it('keeps its place in the list through state changes and new deposits', async () => {
     await imported(use.ledger, ANN);
     const blocks = chain(
       START,
@@ -177,7 +177,7 @@ describe('a deposit', () => {
     expect([last.rows[0]?.state, last.nextCursor]).toEqual(['pending', null]);
   });
 
-  it('to an address that nobody has is on record, and nobody gets the address any more', async () => {
+  it('to an unassigned address is recorded, and the address is not assigned afterwards', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN)]));
     expect((await onlyOne()).userRef).toBeNull();
@@ -206,7 +206,7 @@ describe('a deposit', () => {
     expect(await writing).toBe('committed');
   });
 
-  it('that is being put on record keeps its address from whoever asks for one meanwhile', async () => {
+  it('keeps its address from being assigned during its insert', async () => {
     await imported(use.ledger, ANN, BEN);
     const slow = await use.other.db.startTransaction().execute();
     const feed = await lockFeed(slow);
@@ -219,7 +219,7 @@ describe('a deposit', () => {
     expect(await codeOf(use.ledger.addresses.assign('user-2'))).toBe('NoFreeAddress');
   });
 
-  it('of our own money leaves the address free, once a quorum says that it is ours', async () => {
+  it('of our own money releases the address once a quorum confirms the sender', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, chain(START, [inflow(ANN, 1n, { reason: 'internal' })]));
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
@@ -227,7 +227,7 @@ describe('a deposit', () => {
     expect(await use.ledger.addresses.assign('user-1')).toMatchObject({ address: ANN });
   });
 
-  it('that is found later, in a block of before its address was given out, is no user’s', async () => {
+  it('of before the assignment of its address, found later, belongs to no user', async () => {
     await imported(use.ledger, ANN);
     const [block] = chain(START, []);
     if (block === undefined) throw new Error('one block');
@@ -249,10 +249,10 @@ describe('a deposit', () => {
   });
 });
 
-describe('a deposit that is rejected', () => {
+describe('a rejected deposit', () => {
   const note = { actor: 'ops', reason: 'a test', deniedBy: ['first', 'second'] };
 
-  it('is told to those alone who knew of it', async () => {
+  it('has a dropped event only where the feed has its pending event', async () => {
     await imported(use.ledger, ANN, BEN);
     await commit(use.ledger, chain(START, [inflow(ANN), inflow(BEN, 5n, { reason: 'internal' })]));
     for (const row of await use.ledger.deposits.unconfirmed(10))
@@ -266,7 +266,7 @@ describe('a deposit that is rejected', () => {
     ]);
   });
 
-  it('belongs, read again, to the wallet that it came to by then', async () => {
+  it('that is read again with another owner belongs to the wallet of that owner', async () => {
     await imported(use.ledger, ANN, BEN);
     const [block] = chain(START, [inflow(ANN, 5n, { account: MINT })]);
     if (block === undefined) throw new Error('one block');

@@ -5,7 +5,7 @@ const use = useLedger();
 const ALARM = { kind: 'unknown_spend', message: 'nobody knows it' } as const;
 
 describe('an alert', () => {
-  it('raised again is the same one, seen once more', async () => {
+  it('that is raised again is the same row, with its count increased', async () => {
     const { alerts } = use.ledger;
     const subject = newId('sig');
     await alerts.raise({ ...ALARM, subject, details: { slot: '7' } });
@@ -17,7 +17,7 @@ describe('an alert', () => {
     expect(await alerts.everRaised('unknown_spend', [subject, 'never'])).toEqual(new Set([subject]));
   });
 
-  it('is one row however many see it at once', async () => {
+  it('is one row however many processes raise it at once', async () => {
     const subject = newId('sig');
     await Promise.all(Array.from({ length: 20 }, () => use.ledger.alerts.raise({ ...ALARM, subject })));
     const { rows } = await use.ledger.alerts.list({ limit: 200 });
@@ -42,11 +42,11 @@ describe('an alert', () => {
   });
 });
 
-describe('an alert of what has happened', () => {
+describe('an alert about a past event', () => {
   const MISMATCH = { kind: 'deposit_mismatch', message: 'node b was wrong' } as const;
   const LOOKED = { actor: 'ops', reason: 'node b is thrown out' };
 
-  it('ends when somebody has looked into it, with his word, and is raised anew when it happens again', async () => {
+  it('is closed by an operator with a note, and is raised anew when the event occurs again', async () => {
     const { alerts } = use.ledger;
     const subject = newId('sig');
     const { position } = await alerts.raise({ ...MISMATCH, subject, details: { asset: 'SOL' } });
@@ -61,7 +61,7 @@ describe('an alert of what has happened', () => {
     expect(await alerts.raise({ ...MISMATCH, subject })).toMatchObject({ count: 1, details: {} });
   });
 
-  it('is named by its position, and leaves those that were not named', async () => {
+  it('is closed by its position, and other alerts stay open', async () => {
     const { alerts } = use.ledger;
     const [seen, unseen] = [newId('sig'), newId('sig')];
     const { position } = await alerts.raise({ ...MISMATCH, subject: seen });
@@ -71,7 +71,7 @@ describe('an alert of what has happened', () => {
     expect(await alerts.close('deposit_mismatch', unseen)).toBe(true);
   });
 
-  it('is not closed together with one that its cause or its order ends', async () => {
+  it('is not closed together with an alert that its cause or an order closes', async () => {
     const { alerts } = use.ledger;
     const subject = newId('sig');
     const ours = await alerts.raise({ ...MISMATCH, subject });
@@ -86,7 +86,7 @@ describe('an alert of what has happened', () => {
   });
 });
 
-describe('a withdrawal under suspicion', () => {
+describe('a withdrawal with an alert', () => {
   it.each(['dead_attempt_landed', 'record_lost'] as const)(
     'of %s is never prepared again, resumed or not',
     async (kind) => {
@@ -99,7 +99,7 @@ describe('a withdrawal under suspicion', () => {
     },
   );
 
-  it('of being paid already goes on when people have closed the alert', async () => {
+  it('about a possible earlier payment continues when an operator has closed the alert', async () => {
     const id = await reserved(use.ledger);
     await use.ledger.alerts.raise({ kind: 'maybe_paid', subject: id, message: 'look' });
     expect(await preparation(use.ledger, id)).toBe('stopped');

@@ -6,8 +6,8 @@ const use = useLedger();
 
 afterEach(() => use.ledger.db.deleteFrom('cluster').execute());
 
-describe('a record', () => {
-  it('belongs to the first cluster that a worker shows it, and to no other, with both named', async () => {
+describe('a database', () => {
+  it('belongs to the first cluster that a worker connects, and refuses another with both names', async () => {
     const { cluster } = use.ledger;
     expect(await cluster.get()).toBeNull();
     await cluster.bind('ours');
@@ -18,7 +18,7 @@ describe('a record', () => {
     expect(await cluster.get()).toMatchObject({ genesisHash: 'ours' });
   });
 
-  it('is not bound by those who only read', async () => {
+  it('is not bound by a process that only reads', async () => {
     await use.ledger.cluster.check('theirs');
     expect(await use.ledger.cluster.get()).toBeNull();
   });

@@ -5,8 +5,8 @@ import { attempt, PLENTY, preparation, reserved, useLedger } from '../support.ts
 
 const use = useLedger();
 
-describe('a record', () => {
-  it('that nobody has pulsed yet is trusted; later it must be the same one, without a long silence', async () => {
+describe('a database', () => {
+  it('without a pulse is trusted, and later must be the same one without a long silence', async () => {
     const { continuity } = use.ledger;
     expect(await preparation(use.ledger, await reserved(use.ledger))).toBe('prepared');
     expect(await continuity.pulse()).toBeNull();
@@ -18,19 +18,19 @@ describe('a record', () => {
     await expectQuarantine(/on another server/);
   });
 
-  it('is in doubt when its write-ahead log ends earlier than before: the disk was rolled back', async () => {
+  it('is uncertain when its write-ahead log ends earlier than before, as the disk was rolled back', async () => {
     const ends = [7_000n, 7_000n, 6_999n];
     const continuity = new Continuity(use.ledger.db, async () => ends.shift() ?? 0n);
     expect([await continuity.pulse(), await continuity.pulse()]).toEqual([null, null]);
     expect(await continuity.pulse()).toMatchObject({ reason: expect.stringMatching(/on another server/) });
-    // Another process, which has not seen the longer log, does not forget it.
+    // Another process, which has not seen the longer log, does not overwrite its position.
     expect(await use.ledger.continuity.pulse()).not.toBeNull();
     await continuity.quarantine(1_000n, null);
     await continuity.heal(1_000n);
     expect(await use.ledger.continuity.pulse()).toBeNull();
   });
 
-  it('is another one when its tables were made anew from a dump', async () => {
+  it('is another one when its tables were restored from a dump', async () => {
     const { continuity, db } = use.ledger;
     expect(await continuity.pulse()).toBeNull();
     await sql`alter table attempt rename to attempt_before`.execute(db);

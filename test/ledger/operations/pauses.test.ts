@@ -19,7 +19,7 @@ const ALARM = { kind: 'unknown_spend', message: 'nobody knows it' } as const;
 const NOTE = { actor: 'ops', reason: 'we look at it' };
 
 describe('a pause', () => {
-  it('lets nothing be prepared until it is ended, and says why', async () => {
+  it('stops every preparation until it is ended, and gives its reason', async () => {
     const id = await reserved(use.ledger);
     await use.ledger.pauses.begin(NOTE);
     expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toEqual({
@@ -31,7 +31,7 @@ describe('a pause', () => {
     expect(await preparation(use.ledger, id)).toBe('prepared');
   });
 
-  it('leaves what was prepared before to its landing', async () => {
+  it('lets earlier prepared attempts land', async () => {
     const id = await reserved(use.ledger);
     expect(await preparation(use.ledger, id)).toBe('prepared');
     await use.ledger.pauses.begin(NOTE);
@@ -44,12 +44,12 @@ describe('a pause', () => {
     await resume(use.ledger);
   });
 
-  it('waits for a preparation that is under way, and stops the next', async () => {
+  it('waits for a preparation in progress, and stops the next one', async () => {
     const [first, second] = [await reserved(use.ledger), await reserved(use.ledger)];
     const other = await openLedger(use.url);
     try {
       let isPaused = false;
-      // A lock on the withdrawals' wallet keeps the preparation open after it has looked for pauses.
+      // A lock on the wallet of the withdrawals keeps the preparation open after its check for pauses.
       const { began, finish } = await heldWalletLock(other);
       const preparing = preparation(use.ledger, first);
       await began();
@@ -68,7 +68,7 @@ describe('a pause', () => {
     }
   });
 
-  it('of an alarm is apart from an operator’s; a resume ends both and closes the alert', async () => {
+  it('by an alert is separate from one by an operator, and a resume ends both and closes the alert', async () => {
     const subject = newId('sig');
     await use.ledger.pauses.begin(NOTE);
     await use.ledger.pauses.pauseWithAlert({ ...ALARM, subject });
@@ -87,7 +87,7 @@ describe('a pause', () => {
 });
 
 describe('a resume', () => {
-  it('is refused, with the text of each, where an alert that pauses was not looked at', async () => {
+  it('is refused, with the text of each alert that pauses and was not acknowledged', async () => {
     const { pauses, alerts } = use.ledger;
     const [first, second] = [newId('sig'), newId('sig')];
     await pauses.begin(NOTE);
@@ -106,7 +106,7 @@ describe('a resume', () => {
 });
 
 describe('a withdrawal held by a pause', () => {
-  it('may still be rejected, cancelled or wait for its customer while no attempt lives', async () => {
+  it('may be rejected, cancelled or wait for its customer while no attempt is live', async () => {
     for (const to of ['awaiting_confirmation', 'rejected', 'cancelled'] as const) {
       const id = await reserved(use.ledger);
       await use.ledger.settlements.move(id, 'held', REASON);
@@ -117,7 +117,7 @@ describe('a withdrawal held by a pause', () => {
     expect((await use.ledger.settlements.cancel(id, REASON)).status).toBe('cancelled');
   });
 
-  it('may not, while one lives', async () => {
+  it('may not be rejected or cancelled while an attempt is live', async () => {
     const id = await reserved(use.ledger);
     await preparation(use.ledger, id);
     await use.ledger.settlements.move(id, 'held', REASON);
@@ -127,7 +127,7 @@ describe('a withdrawal held by a pause', () => {
   });
 });
 
-/** Keeps every preparation for the wallet `hot` waiting; `began` settles when one waits. */
+/** Makes every preparation for the wallet `hot` wait; `began` settles when one waits. */
 async function heldWalletLock(
   other: Ledger,
 ): Promise<{ began: () => Promise<void>; finish: () => Promise<void> }> {
@@ -151,7 +151,7 @@ async function waiting(other: Ledger, count: number): Promise<void> {
   }
 }
 
-/** How many sessions wait for one that waits itself. */
+/** How many sessions wait for a session that waits itself. */
 async function blockedByWaiting(other: Ledger): Promise<number> {
   const { rows } = await sql<{ n: bigint }>`select count(distinct waiter.pid) as n
     from pg_stat_activity as waiter, unnest(pg_blocking_pids(waiter.pid)) as blocker
@@ -178,7 +178,7 @@ describe('a pause of a scope', () => {
     expect(await resume(use.ledger)).toHaveLength(1);
   });
 
-  it('of one wallet stops what that wallet is to sign, with an alarm that the resume of all others leaves', async () => {
+  it('of one wallet stops the payments that the wallet signs, and the resume of all others keeps its alert', async () => {
     const scope = 'wallet/fee-payer' as const;
     await use.ledger.pauses.pauseWithAlert({ ...ALARM, subject: newId('sig') }, undefined, scope);
     const id = await reserved(use.ledger);

@@ -4,7 +4,7 @@ import { useDepositLedgers } from '../deposit-ledger.ts';
 
 const use = useDepositLedgers();
 
-it('counts few wallets as they are, and many as the server last counted them', async () => {
+it('the pass counts few wallets exactly, and many by the statistics of the server', async () => {
   const { ledger } = use;
   const { db } = ledger;
   const watch = (from: number, to: number) =>
@@ -14,7 +14,7 @@ it('counts few wallets as they are, and many as the server last counted them', a
     );
   await watch(1, 9);
   expect((await ledger.reconciliations.passes(10)).watched).toBe(9);
-  // In parts, each of them done long before the time of a statement is over.
+  // In parts, each of them shorter than the statement timeout.
   for (let from = 10; from < 110_000; from += 20_000) await watch(from, from + 19_999);
   await sql`analyze watched_wallet`.execute(db);
   expect((await ledger.reconciliations.passes(10)).watched).toBe(120_009);

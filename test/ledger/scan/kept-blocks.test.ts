@@ -20,7 +20,7 @@ async function prune(): Promise<bigint | undefined> {
   return lowest();
 }
 
-it('headers are pruned behind the bound, the oldest first, some at once', async () => {
+it('headers below the bound are pruned in batches, the oldest first', async () => {
   await commit(use.ledger, BLOCKS);
   expect(await use.ledger.keptBlocks.prune()).toBe(0);
   expect(await use.ledger.keptBlocks.prune({ keptSlots, atMost: 3 })).toBe(3);
@@ -30,7 +30,7 @@ it('headers are pruned behind the bound, the oldest first, some at once', async 
   expect(await use.ledger.scan.cursor()).toMatchObject({ slot: 120n });
 });
 
-it('none goes that a living attempt may need for its proof of death', async () => {
+it('pruning keeps each header that a live attempt may need for its proof of death', async () => {
   await commit(use.ledger, BLOCKS);
   const id = newId();
   await use.ledger.withdrawals.reserve(terms(id));
@@ -42,7 +42,7 @@ it('none goes that a living attempt may need for its proof of death', async () =
   expect(await prune()).toBe(115n);
 });
 
-it('none goes that links the rescan of a closed gap, or that an address with a past needs', async () => {
+it('pruning keeps each header that links the rescan of a closed gap or that an address with a past needs', async () => {
   await commit(use.ledger, BLOCKS);
   const at = { blockhash: 'x', height: 1n, ...OPS, endedAt: new Date() };
   const gap = { fromSlot: 106n, toSlot: 108n };
@@ -65,7 +65,7 @@ it('none goes that links the rescan of a closed gap, or that an address with a p
   await imported(use.ledger, address('new'));
 });
 
-it('none goes that the audit of an address needs which somebody has already', async () => {
+it('pruning keeps each header that the audit of an assigned address needs', async () => {
   await commit(use.ledger, BLOCKS);
   await imported(use.ledger, address('ann'));
   await use.ledger.addresses.assign('user');
@@ -74,13 +74,13 @@ it('none goes that the audit of an address needs which somebody has already', as
   expect(await prune()).toBe(104n);
 });
 
-it('an audit that comes to no end keeps so many at most', async () => {
+it('an audit that never completes keeps a bounded number of headers', async () => {
   await commit(use.ledger, BLOCKS);
   await use.ledger.addresses.import([{ address: address('old'), path: 'm' }], 1n);
   expect(await prune()).toBe(120n - auditSlots);
 });
 
-it('none goes that is just read again; what is gone cannot be', async () => {
+it('pruning keeps each header that a rescan reads, and a rescan of pruned headers is refused', async () => {
   await commit(use.ledger, BLOCKS);
   const range = { from: 103n, to: 110n };
   const begun = await use.ledger.backfills.begin({ ...range, ...OPS });
@@ -97,7 +97,7 @@ it('none goes that is just read again; what is gone cannot be', async () => {
 const RANGE = { from: 103n, to: 110n };
 const newest = async () => (await use.ledger.backfills.list({ limit: 1 })).rows[0];
 
-it('a rescan whose run has ended is given up, by what it failed by or by that', async () => {
+it('a rescan whose run has ended is given up, with the error of its last attempt or with that reason', async () => {
   await commit(use.ledger, BLOCKS);
   await use.ledger.backfills.begin({ ...RANGE, ...OPS });
   await use.ledger.backfills.giveUp(RANGE, 'cancelled');

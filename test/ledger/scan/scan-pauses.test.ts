@@ -15,7 +15,7 @@ async function stage() {
   return use.other.stagedRanges.stage(range);
 }
 
-it('a pause holds the cursor for every process, until it is ended, and stays on record', async () => {
+it('a pause holds the cursor for every process until it is ended, and stays recorded', async () => {
   await stage();
   await use.ledger.scanPauses.begin(OPS);
   await use.ledger.scanPauses.begin({ actor: 'another', reason: 'as well' });
@@ -31,7 +31,7 @@ it('a pause holds the cursor for every process, until it is ended, and stays on 
   expect(rows).toMatchObject([{ ...OPS, endedBy: 'night shift', endedReason: 'the node is gone' }]);
 });
 
-it('a pause keeps what nodes were asked about already from being confirmed or announced', async () => {
+it('a pause keeps deposits that nodes already answered for from being confirmed or announced', async () => {
   const wallet = address('ann');
   await imported(use.ledger, wallet);
   await commit(use.ledger, chain(START, [inflow(wallet)]));
@@ -53,7 +53,7 @@ it('a pause keeps what nodes were asked about already from being confirmed or an
 it.each([
   ['commit', lockCursor],
   ['confirmation', holdUnpaused],
-])('a pause waits for the %s that has begun, and no later one passes it', async (_name, hold) => {
+])('a pause waits for the %s in progress, and no later one starts', async (_name, hold) => {
   let go = (): void => undefined;
   let began = (): void => undefined;
   const held = new Promise<void>((resolve) => (go = resolve));

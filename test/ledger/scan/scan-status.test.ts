@@ -8,7 +8,7 @@ const OPS = { actor: 'ops', reason: 'to see' };
 const TAIL: ScanReport = { state: 'tail', tip: 105n, reason: null };
 const WAITING: ScanReport = { state: 'waiting', tip: null, reason: 'no node answers' };
 
-/** As if the last report was so many seconds older. */
+/** Makes the last report this many seconds older. */
 async function age(seconds: number): Promise<void> {
   const at = new Date(Date.now() - 1_000 * seconds);
   await use.ledger.db.updateTable('scanStatus').set({ at }).execute();
@@ -16,7 +16,7 @@ async function age(seconds: number): Promise<void> {
 
 const sinceOf = (status: ScanStatus): string | null => ('since' in status ? status.since : null);
 
-it('is the newest report with the cursor, in every process', async () => {
+it('the scan status is the newest report with the cursor, in every process', async () => {
   expect(await use.other.scanStatus.read()).toMatchObject({ state: 'absent', tip: null, at: null });
   const reported = await use.ledger.scanStatus.report(TAIL);
   const cursor = { slot: '100', blockhash: START.blockhash, height: `${START.height}` };
@@ -25,7 +25,7 @@ it('is the newest report with the cursor, in every process', async () => {
   expect(await use.ledger.scanStatus.report({ ...TAIL, tip: 99n })).toMatchObject({ tip: '100', lag: '0' });
 });
 
-it('keeps the start of a standstill over processes and states, until the scan makes progress', async () => {
+it('the scan status keeps the start of a standstill over processes and states, until the scan makes progress', async () => {
   await use.ledger.scanStatus.report(TAIL);
   const first = await use.ledger.scanStatus.report(WAITING, 5_000);
   expect(Date.parse(first.at ?? '') - Date.parse(sinceOf(first) ?? '')).toBe(5_000);
@@ -34,7 +34,7 @@ it('keeps the start of a standstill over processes and states, until the scan ma
   expect(sinceOf(await use.other.scanStatus.report(TAIL))).toBeNull();
 });
 
-it('of a pause is the stored one, and its time does not count as a standstill', async () => {
+it('the scan status of a pause is the stored one, and the pause does not count as a standstill', async () => {
   await use.ledger.scanPauses.begin(OPS);
   await use.ledger.scanStatus.report(WAITING, 90_000);
   expect(await use.ledger.scanStatus.read()).toMatchObject({ state: 'paused', ...OPS });
@@ -46,7 +46,7 @@ it('of a pause is the stored one, and its time does not count as a standstill', 
   expect(since).toBe(at);
 });
 
-it('of a gap names its slots for as long as it is open', async () => {
+it('the scan status of a gap names its slots while it is open', async () => {
   await use.ledger.gaps.open(START, { ...childOf(START), parentSlot: 105n, slot: 106n, height: 99n });
   const gap = { from: '101', to: '105' };
   expect(await use.ledger.scanStatus.report({ ...WAITING, state: 'gap' })).toMatchObject({
@@ -57,9 +57,9 @@ it('of a gap names its slots for as long as it is open', async () => {
   expect(await use.ledger.scanStatus.read()).toMatchObject({ state: 'starting' });
 });
 
-it('averages the rate over about a minute, and anew after a standstill or silence', async () => {
+it('the scan status averages the rate over about a minute, and anew after a standstill or silence', async () => {
   const { db, scanStatus } = use.ledger;
-  /** The rate after a measurement that began so many seconds ago, and this many blocks earlier. */
+  /** The rate after a measurement that began this many seconds ago, this many blocks earlier. */
   const rateAfter = async (seconds: number, blocks: bigint) => {
     const measuredAt = new Date(Date.now() - 1_000 * seconds);
     const measuredHeight = START.height - blocks;
@@ -77,7 +77,7 @@ it('averages the rate over about a minute, and anew after a standstill or silenc
   expect(await scanStatus.report(WAITING)).toMatchObject({ blocksPerSecond: null });
 });
 
-it('of a worker that reads ahead is a catch-up, which ends no standstill before blocks are committed', async () => {
+it('the scan status of a worker that reads ahead is a catch-up, which ends no standstill before blocks are committed', async () => {
   const states = async (report: ScanReport) => {
     await use.ledger.scanStatus.report(report);
     await age(2);

@@ -17,14 +17,14 @@ async function amounts(): Promise<readonly bigint[]> {
 }
 
 describe('the scan', () => {
-  it('starts once, whoever asks', async () => {
+  it('starts once, however many processes start it', async () => {
     const elsewhere = childOf(START);
     const starts = [use.ledger, use.other].map(({ scan }) => scan.start(elsewhere));
     expect(await Promise.all(starts)).toEqual([cursorAt(START), cursorAt(START)]);
     expect(await use.ledger.scan.headersBetween(START.slot, START.slot)).toEqual([START]);
   });
 
-  it('commits blocks with what they brought and moves the cursor to the last', async () => {
+  it('commits blocks with their deposits and moves the cursor to the last block', async () => {
     await imported(use.ledger, ANN);
     await use.ledger.watched.addHot([HOT]);
     const [first, second] = chain(
@@ -65,7 +65,7 @@ describe('the scan', () => {
     expect(await use.ledger.scan.cursor()).toEqual(cursorAt(START));
   });
 
-  it('lets one of two scanners advance, and tells the other one', async () => {
+  it('lets one of two scanners advance, and reports that to the other', async () => {
     await imported(use.ledger, ANN);
     const short = chain(START, [inflow(ANN, 1n)]);
     const long = chain(START, [inflow(ANN, 1n)], [inflow(ANN, 2n)]);
@@ -75,7 +75,7 @@ describe('the scan', () => {
     expect(await amounts()).toEqual(won === 'committed' ? [1n] : [1n, 2n]);
   });
 
-  it('is not kept from its cursor by those who ask for an address', async () => {
+  it('moves its cursor although requests for an address hold locks', async () => {
     const { ledger, other, url } = use;
     const asking = new pg.Client({ connectionString: url });
     await asking.connect();
@@ -96,7 +96,7 @@ describe('the scan', () => {
     }
   });
 
-  it('knows its own commit again when the answer was lost', async () => {
+  it('recognizes its own commit when the answer was lost', async () => {
     await imported(use.ledger, ANN);
     const blocks = chain(START, [inflow(ANN)]);
     expect(await commit(use.ledger, blocks)).toBe('committed');
@@ -125,7 +125,7 @@ describe('the scan', () => {
   });
 });
 
-describe('an address that comes in while blocks are scanned', () => {
+describe('an address that is added while blocks are scanned', () => {
   const blocks = chain(START, []);
   const found = (added: readonly WatchedWallet[]): MatchedBlock[] =>
     chain(
@@ -147,7 +147,7 @@ describe('an address that comes in while blocks are scanned', () => {
     });
   }
 
-  it('is looked for in what was matched without it', async () => {
+  it('is searched for in the blocks that were matched without it', async () => {
     await imported(use.ledger, ANN);
     const version = await use.ledger.watched.version();
     await imported(use.ledger, BEN);
@@ -170,7 +170,7 @@ describe('an address that comes in while blocks are scanned', () => {
     expect(await amounts()).toEqual([5n]);
   });
 
-  it('waits for a commit that is under way, and is watched after its blocks', async () => {
+  it('waits for a commit in progress, and is watched after its blocks', async () => {
     await imported(use.ledger, ANN);
     const order: string[] = [];
     let go = (): void => undefined;
@@ -197,13 +197,13 @@ describe('an address that comes in while blocks are scanned', () => {
     expect(await use.ledger.addresses.byAddress(ANN)).toMatchObject({ watchedAfter: 100n });
   });
 
-  it('must be read anew from a record that is older than the watch set in memory', async () => {
+  it('is read anew from a database that is older than the watch set in memory', async () => {
     expect(await commitMatchedWith(1n)).toBe('unknown_version');
     expect(await use.ledger.scan.cursor()).toEqual(cursorAt(START));
   });
 });
 
-describe('reading old blocks again', () => {
+describe('a rescan of old blocks', () => {
   const [first, second, third] = chain(START, [inflow(ANN, 1n)], [inflow(ANN, 2n)], [inflow(ANN, 3n)]);
   if (first === undefined || second === undefined || third === undefined) throw new Error('three blocks');
   const missed = { header: second.header, finding: NOTHING };
@@ -213,7 +213,7 @@ describe('reading old blocks again', () => {
     return use.ledger.scan.upsert({ blocks, watchVersion });
   }
 
-  it('adds what was missed, nothing twice, and leaves the cursor where it is (private-channels #181)', async () => {
+  it('adds missed deposits, nothing twice, and does not move the cursor (private-channels #181)', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, [first, missed, third]);
     expect(await amounts()).toEqual([1n, 3n]);
@@ -249,7 +249,7 @@ describe('reading old blocks again', () => {
     ]);
   });
 
-  it('keeps a final amount and raises the alarm; one that is not confirmed is put right', async () => {
+  it('keeps a finalized amount with an alert, and corrects one that is not confirmed', async () => {
     await imported(use.ledger, ANN);
     await commit(use.ledger, [first, second]);
     const [oldest] = await use.ledger.deposits.unconfirmed(1);
@@ -271,7 +271,7 @@ describe('reading old blocks again', () => {
     expect(await use.ledger.deposits.confirm([shown({ ...younger, amount: 9n })])).toHaveLength(1);
   });
 
-  it('keeps the first judgement when the terms of the asset have changed', async () => {
+  it('keeps the first classification when the terms of the asset have changed', async () => {
     await imported(use.ledger, ANN);
     const judged = (reason: 'unknown_mint' | null) => ({
       header: first.header,
@@ -310,7 +310,7 @@ function cursorAt({ slot, blockhash, height }: typeof START) {
   return { slot, blockhash, height };
 }
 
-it('no row of a wallet that is not watched can be written', async () => {
+it('the ledger refuses a row of a wallet that is not watched', async () => {
   await expect(commit(use.ledger, chain(START, [inflow(BEN)]))).rejects.toMatchObject({
     constraint: 'deposit_wallet_fkey',
   });

@@ -16,7 +16,7 @@ describe('preparing an attempt', () => {
     expect((await use.ledger.withdrawals.get(id)).status).toBe('preparing');
   });
 
-  it('returns the row on record when it is repeated, with other bytes too and in parallel', async () => {
+  it('returns the recorded row when it is repeated, also with other bytes and in parallel', async () => {
     const id = await reserved(use.ledger);
     const wishes = Array.from({ length: 10 }, (_, index) =>
       attempt(id, 1, { messageHash: index.toString(16).padStart(63, 'a').padEnd(64, 'f') }),
@@ -55,7 +55,7 @@ describe('preparing an attempt', () => {
     }
   });
 
-  it('is refused by the database itself where two would be live', async () => {
+  it('is refused by the database itself where two attempts would be live', async () => {
     const id = await signed(use.ledger);
     const second = { ...attempt(id, 2), kind: 'withdrawal', signatures: [null], state: 'prepared' as const };
     await expect(use.ledger.db.insertInto('attempt').values(second).execute()).rejects.toMatchObject({
@@ -63,7 +63,7 @@ describe('preparing an attempt', () => {
     });
   });
 
-  it('lets one withdrawal have a message, the other must compose again', async () => {
+  it('gives a message to one withdrawal, and the other must compose again', async () => {
     const ids = await Promise.all(Array.from({ length: 8 }, () => reserved(use.ledger)));
     const messageHash = 'c0ffee'.padEnd(64, '0');
     const codes = await Promise.all(
@@ -83,7 +83,7 @@ describe('preparing an attempt', () => {
 });
 
 describe('storing the signature', () => {
-  it('happens once; the same again is a success, another is never stored (signers with fresh randomness)', async () => {
+  it('happens once: the same signature again succeeds, and another is never stored (signers with fresh randomness)', async () => {
     const id = await signed(use.ledger);
     const again = await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
     expect(again).toMatchObject({ state: 'signed', signature: `sig-${id}` });
@@ -92,7 +92,7 @@ describe('storing the signature', () => {
     expect(await use.ledger.attempts.get(id, 1)).toEqual(again);
   });
 
-  it('ends a hold: what the signer refused once is on its way now', async () => {
+  it('ends a hold of an attempt that the signer refused before', async () => {
     const id = await reserved(use.ledger);
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
     await use.ledger.settlements.move(id, 'held', REASON);
@@ -107,7 +107,7 @@ describe('storing the signature', () => {
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 'late'))).toBe('IllegalTransition');
   });
 
-  it('and the death of the attempt at once never both win', async () => {
+  it('never succeeds together with the death of the attempt', async () => {
     for (let round = 0; round < 15; round += 1) {
       const id = await reserved(use.ledger);
       await use.ledger.attempts.prepare(attempt(id), PLENTY);
@@ -120,7 +120,7 @@ describe('storing the signature', () => {
     }
   });
 
-  it('finds no attempt that was not prepared', async () => {
+  it('is refused for an attempt that was not prepared', async () => {
     const id = await reserved(use.ledger);
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, 's'))).toBe('NotFound');
     expect(await codeOf(use.ledger.attempts.get(id, 1))).toBe('NotFound');
@@ -148,14 +148,14 @@ describe('settling an attempt', () => {
     }
   });
 
-  it('takes no verdict on another signature than the one on record', async () => {
+  it('accepts no verdict on another signature than the recorded one', async () => {
     const id = await signed(use.ledger);
     const other = use.ledger.attempts.settle(id, 1, { ...DEAD, signature: 'of a run from before a restore' });
     expect(await codeOf(other)).toBe('IllegalTransition');
     expect((await use.ledger.attempts.get(id, 1)).state).toBe('signed');
   });
 
-  it('moves the withdrawal in the same step, and a death told again rewinds nothing', async () => {
+  it('moves the withdrawal in the same step, and a repeated death rewinds nothing', async () => {
     const { attempts, withdrawals } = use.ledger;
     const id = await signed(use.ledger);
     await attempts.settle(id, 1, DEAD);
@@ -191,7 +191,7 @@ describe('settling an attempt', () => {
     expect((await use.ledger.attempts.get(id, 1)).state).toBe('signed');
   });
 
-  it('takes the attempt out of the live ones', async () => {
+  it('removes the attempt from the live ones', async () => {
     const id = await signed(use.ledger);
     const isLive = async () => LIVE.includes((await use.ledger.attempts.get(id, 1)).state);
     expect(await isLive()).toBe(true);

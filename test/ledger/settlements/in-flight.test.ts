@@ -6,11 +6,11 @@ import { attempt, DEAD, PLENTY, REASON, reserved, signed, useLedger } from '../s
 
 const use = useLedger();
 
-describe('unsent attempts', () => {
+describe('the list of unsent attempts', () => {
   const { lastValidBlockHeight } = attempt('any');
   const END = lastValidBlockHeight ?? 0n;
 
-  it('are those that live for some blocks, are not signed, and were not refused', async () => {
+  it('has those that are valid for some more blocks, are not signed, and were not refused', async () => {
     const { attempts, settlements, traffic } = use.ledger;
     const { living } = await traffic.unsent('withdrawal', END - 1n);
     await signed(use.ledger);
@@ -21,7 +21,7 @@ describe('unsent attempts', () => {
     expect(await traffic.unsent('withdrawal', END - 1n)).toEqual({ living: living + 1, overdue: 0 });
   });
 
-  it('whose life is over count until the signer has signed a later one', async () => {
+  it('keeps expired ones until the signer has signed a later one', async () => {
     const { attempts, traffic } = use.ledger;
     await signed(use.ledger);
     await attempts.prepare(attempt(await reserved(use.ledger)), PLENTY);
@@ -33,7 +33,7 @@ describe('unsent attempts', () => {
   });
 });
 
-it('the newest attempts of a kind that have ended tell how many of them died', async () => {
+it('the newest ended attempts of a kind give the share of dead ones', async () => {
   const { attempts, traffic } = use.ledger;
   for (const state of ['landed', 'dead', 'dead', 'landed', 'dead'] as const) {
     const id = await signed(use.ledger);

@@ -8,7 +8,7 @@ import { terms } from '../terms.ts';
 const use = useLedger();
 let serial = 0;
 
-/** A free account of a wallet of its own, that holds `nonce`. */
+/** A free account of a new wallet, with the value `nonce`. */
 async function freeAccount(nonce: string) {
   serial += 1;
   const wallet = `wallet-${serial}`;
@@ -47,7 +47,7 @@ describe('a nonce account', () => {
     expect(await stateOf(address)).toMatchObject({ state: 'leased', settlementId: winner?.settlementId });
   });
 
-  it('is not leased where the nonce is another one, or the money is missing', async () => {
+  it('is not leased where its nonce differs, or where the funds are missing', async () => {
     const { address } = await freeAccount('v2');
     expect(await use.ledger.attempts.prepare(await carrying(address, 'v1'), PLENTY)).toEqual({
       kind: 'nonce_taken',
@@ -59,7 +59,7 @@ describe('a nonce account', () => {
     expect(await stateOf(address)).toMatchObject({ state: 'free', settlementId: null });
   });
 
-  it('comes back unproved, whatever became of the attempt, and is free only with another nonce', async () => {
+  it('returns unproved, whatever the outcome of the attempt, and is free only with another nonce', async () => {
     const ends = [
       DEAD,
       { state: 'landed', slot: 9n, proof: null },
@@ -80,7 +80,7 @@ describe('a nonce account', () => {
     }
   });
 
-  it('gives no value to two attempts, by the word of the database itself', async () => {
+  it('gives its value to one attempt only, by a constraint of the database', async () => {
     const { address } = await freeAccount('v5');
     const [first, second] = [await carrying(address, 'v5'), await carrying(address, 'v5')];
     await use.ledger.attempts.prepare(first, PLENTY);
@@ -96,8 +96,8 @@ describe('a nonce account', () => {
   });
 });
 
-describe('the making and the advance of a nonce account', () => {
-  it('keep their money from withdrawals until balances show that it has left', async () => {
+describe('the creation and the advance of a nonce account', () => {
+  it('keep their money from withdrawals until balances include the payment', async () => {
     const { address, wallet } = await freeAccount('v6');
     const id = settlementId(NONCE_CREATE, address);
     const signers = [wallet];
@@ -117,7 +117,7 @@ describe('the making and the advance of a nonce account', () => {
     ]);
   });
 
-  it('wait for the money of withdrawals, and are one at a time for an account', async () => {
+  it('wait for the money of withdrawals, and run one at a time for an account', async () => {
     const { address, wallet } = await freeAccount('v7');
     const id = settlementId(NONCE_CREATE, address);
     const [first, second] = ['b', 'c'].map((hash) =>
@@ -132,7 +132,7 @@ describe('the making and the advance of a nonce account', () => {
     expect(rows[0]).toEqual(rows[1]);
   });
 
-  it('carry the nonce of the attempt that an advance ends, and lease nothing', async () => {
+  it('use the nonce of the attempt that an advance ends, and lease nothing', async () => {
     const { address } = await freeAccount('v8');
     const ended = await carrying(address, 'v8');
     await use.ledger.attempts.prepare(ended, PLENTY);
@@ -147,7 +147,7 @@ describe('the making and the advance of a nonce account', () => {
     expect(await stateOf(address)).toMatchObject({ state: 'leased', settlementId: ended.settlementId });
   });
 
-  it('are not prepared while payments are stopped', async () => {
+  it('are not prepared while payments are paused', async () => {
     const { address } = await freeAccount('v9');
     const id = settlementId(NONCE_CREATE, address);
     await use.ledger.pauses.begin({ actor: 'ops', reason: 'a look' });

@@ -16,7 +16,7 @@ async function one(): Promise<string> {
   return id;
 }
 
-/** Prepares the first attempt and answers `prepared`, or what is missing. */
+/** Prepares the first attempt and returns `prepared`, or the missing amounts. */
 async function tryPrepare(
   id: string,
   reserve: ReturnType<typeof sol>,
@@ -35,7 +35,7 @@ async function finish(id: string, state: 'landed' | 'failed', slot: bigint): Pro
   await use.ledger.attempts.settle(id, 1, { state, slot, feeLamports: 5n, proof: null });
 }
 
-describe('reserving money', () => {
+describe('a reservation', () => {
   it('never promises more than the wallet has, from two processes and all at once', async () => {
     const other = await openLedger(use.url);
     const ids = await reserved(50);
@@ -49,7 +49,7 @@ describe('reserving money', () => {
     expect(await use.ledger.reservations.open('busy', 'SOL')).toBe(200n);
   });
 
-  it('changes nothing when anything is missing', async () => {
+  it('changes nothing when any amount is missing', async () => {
     const id = await one();
     const token = { asset: 'mint', amount: 8n, finalizedBalance: 5n, keep: 0n };
     const native = { asset: 'SOL', amount: 5n, finalizedBalance: 100n, keep: 0n };
@@ -66,7 +66,7 @@ describe('reserving money', () => {
     expect(await use.ledger.reservations.open('two', 'mint')).toBe(8n);
   });
 
-  it('keeps the rent minimum, or leaves exactly nothing where nothing else is open', async () => {
+  it('keeps the rent minimum, or leaves exactly zero where no other reservation is open', async () => {
     const [first = '', second = '', third = ''] = await reserved(3);
     const wallet = 'band';
     expect(await tryPrepare(first, sol(95n, 100n, { wallet, keep: 10n }))).toBe('SOL 5');
@@ -124,7 +124,7 @@ describe('a reservation after the end of its attempt', () => {
     expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(65n);
   });
 
-  it('is given back while the customer is asked, but kept while it waits for funds', async () => {
+  it('is released while the customer is asked, but kept while the payment waits for funds', async () => {
     const wallet = 'asked';
     const [first = '', second = ''] = await reserved(2);
     await tryPrepare(first, sol(60n, 100n, { wallet }));
@@ -137,7 +137,7 @@ describe('a reservation after the end of its attempt', () => {
     expect(await tryPrepare(first, sol(60n, 100n, { wallet }), 2)).toBe('SOL 60');
   });
 
-  it('is given back when the withdrawal ends without payment', async () => {
+  it('is released when the withdrawal ends without payment', async () => {
     const id = await one();
     await tryPrepare(id, sol(60n, 100n, { wallet: 'back' }));
     await use.ledger.attempts.settle(id, 1, DEAD);

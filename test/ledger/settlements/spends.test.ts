@@ -5,7 +5,7 @@ import { commit, useDepositLedgers } from '../deposit-ledger.ts';
 const use = useDepositLedgers();
 const HOT = address('hot');
 
-it('what a hot wallet signed is to be judged once, unless it was before its history began', async () => {
+it('a transaction that a hot wallet signed is judged once, unless it was before the history of the wallet', async () => {
   await use.ledger.watched.addHot([HOT]);
   const [early, later] = [childOf(START), childOf(childOf(START))];
   const signedIn = (header: typeof early) => ({

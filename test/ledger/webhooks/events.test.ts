@@ -5,7 +5,7 @@ import { alertNews, depositNews, withdrawalNews } from '../../../src/ledger/webh
 import { inflow } from '../chain-of-blocks.ts';
 
 const AT = new Date(0);
-/** A column that no customer was promised. */
+/** A column that is not public. */
 const INTERNAL = { internal: 'nobody’s' };
 
 const WITHDRAWAL = {
@@ -24,7 +24,7 @@ const WITHDRAWAL = {
 };
 const ALERT = { kind: 'node_lagging', subject: 'a', message: 'm', details: {}, count: 1 } as const;
 
-it('tells the fields that are public, and no column because it is there', () => {
+it('an event has the public fields, and no other column', () => {
   const deposit = {
     ...inflow('wallet', 5n),
     ...INTERNAL,
@@ -70,6 +70,6 @@ it('tells the fields that are public, and no column because it is there', () => 
   ]);
 });
 
-it('tells nobody of a withdrawal that was only asked for', () => {
+it('a withdrawal that was only requested has no event', () => {
   for (const status of ['requested', 'preparing'] as const) expect(eventOfStatus(status)).toBeNull();
 });

@@ -16,7 +16,7 @@ async function endpoint(...events: WebhookTopic[]): Promise<string> {
   return (await use.ledger.webhooks.put(url, events)).row.id;
 }
 
-/** What an endpoint hears of a thing, in order. */
+/** The events of an entity that an endpoint receives, in order. */
 async function heard(
   id: string,
   entity?: string,
@@ -40,7 +40,7 @@ function write(event: OutboxEvent): Promise<void> {
 const FINAL: OutboxEvent = { type: 'deposit.final', entity: 'deposit/1', data: { amount: 2n ** 60n } };
 
 describe('the outbox', () => {
-  it('has an event exactly where the transaction of what it tells was committed', async () => {
+  it('has an event exactly where the transaction of its change was committed', async () => {
     const id = await endpoint('*');
     const failing = use.ledger.db.transaction().execute(async (trx) => {
       await writeEvent(trx, FINAL);
@@ -54,7 +54,7 @@ describe('the outbox', () => {
     ]);
   });
 
-  it('tells each endpoint what it asked for, and holds nothing that nobody asked for', async () => {
+  it('has the events that each endpoint subscribed to, and no others', async () => {
     const exact = await endpoint('deposit.final');
     const family = await endpoint('deposit.*', 'alert.raised');
     const other = await endpoint('withdrawal.*');
@@ -70,7 +70,7 @@ describe('the outbox', () => {
     expect(await stored.select('id').execute()).toEqual([]);
   });
 
-  it('breaks nobody who tells an endpoint while it is deleted', async () => {
+  it('does not fail a transaction that writes events for an endpoint during its deletion', async () => {
     const gone = await endpoint('*');
     const stays = await endpoint('*');
     let written: Promise<void> | undefined;
@@ -85,7 +85,7 @@ describe('the outbox', () => {
 });
 
 describe('an endpoint that takes long to delete', () => {
-  it('makes nobody wait who tells others', async () => {
+  it('does not delay transactions that write events for others', async () => {
     const [gone, stays] = [await endpoint('*'), await endpoint('*')];
     await write(FINAL);
     let removed: Promise<unknown> | undefined;
@@ -105,7 +105,7 @@ describe('an endpoint that takes long to delete', () => {
   });
 });
 
-/** Resolves once some statement of this database waits for a lock. */
+/** Resolves once a statement of this database waits for a lock. */
 async function waitsForLock(): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ waiting: bigint }>`
@@ -115,8 +115,8 @@ async function waitsForLock(): Promise<void> {
   }
 }
 
-describe('of a withdrawal is told', () => {
-  it('each state that a customer cares about, with the signature, once', async () => {
+describe('a withdrawal has an event', () => {
+  it('for each state that a customer needs, with the signature, once', async () => {
     const endpointId = await endpoint('withdrawal.*');
     const id = newId();
     const { settlements, withdrawals, attempts } = use.ledger;
@@ -150,7 +150,7 @@ describe('of a withdrawal is told', () => {
     });
   });
 
-  it('how it ends without payment, and that an attempt died on the way', async () => {
+  it('for its end without payment, and for an attempt that died before', async () => {
     const endpointId = await endpoint('withdrawal.*');
     const id = newId();
     const { settlements, withdrawals, attempts } = use.ledger;
@@ -163,8 +163,8 @@ describe('of a withdrawal is told', () => {
   });
 });
 
-describe('of an alert is told', () => {
-  it('that it was raised, the first time, and that it was closed, however that came', async () => {
+describe('an alert has an event', () => {
+  it('when it is first raised, and when it is closed, by whatever means', async () => {
     const { alerts, pauses } = use.ledger;
     const id = await endpoint('alert.*');
     const alarm = { kind: 'node_lagging', subject: 'a', message: 'a lags' } as const;

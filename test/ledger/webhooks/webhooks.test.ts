@@ -33,14 +33,14 @@ async function isAlarmed(endpoint: string): Promise<boolean> {
   return rows.some(({ kind, subject }) => kind === 'webhook_dead_letter' && subject === endpoint);
 }
 
-/** The open alerts about those that wait for long, after a look. */
+/** The open alerts about long waits, after a check. */
 async function behind() {
   await use.ledger.deliveries.raiseLateAlerts();
   const { rows } = await use.ledger.alerts.list({ open: true, limit: 99 });
   return rows.filter(({ kind }) => kind === 'webhook_behind');
 }
 
-/** Moves what the database keeps of times into the past. */
+/** Moves the times of the database into the past. */
 async function hoursPass(hours: number): Promise<void> {
   const past = sql`make_interval(secs => ${hours * 3_600})`;
   const { db } = use.ledger;
@@ -50,7 +50,7 @@ async function hoursPass(hours: number): Promise<void> {
 }
 
 describe('the secrets of an endpoint', () => {
-  it('are shown once: the same URL again changes its events only', async () => {
+  it('are shown once, and a repeated registration of the same URL changes its events only', async () => {
     const there = url();
     const first = await use.ledger.webhooks.put(there, ['*']);
     const again = await use.ledger.webhooks.put(there, ['deposit.*']);
@@ -60,7 +60,7 @@ describe('the secrets of an endpoint', () => {
     expect(JSON.stringify(await use.ledger.webhooks.list(), bigintToo)).not.toContain('whsec_');
   });
 
-  it('are two while one takes the place of the other, the one that the receiver has among them', async () => {
+  it('are two during a rotation, and the receiver’s current one is among them', async () => {
     const { webhooks } = use.ledger;
     const { row, secret: first } = await webhooks.put(url(), ['*']);
     await webhooks.rotate(row.id, 24);
@@ -74,7 +74,7 @@ describe('the secrets of an endpoint', () => {
     expect(await webhooks.secretsOf(row.id)).toEqual([only]);
   });
 
-  it('stand encrypted where there is a key, and open for no other endpoint and with no other key', async () => {
+  it('are encrypted where there is a key, and cannot be decrypted for another endpoint or with another key', async () => {
     const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const sealed = new Webhooks(use.ledger.db, sealOf([key]));
     const [a, b] = [await sealed.put(url(), ['*']), await sealed.put(url(), ['*'])];
@@ -100,8 +100,8 @@ describe('the secrets of an endpoint', () => {
 
 const bigintToo = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
 
-describe('the deliveries', () => {
-  it('are handed over by line, up to what was seen', async () => {
+describe('the webhook deliveries', () => {
+  it('are handed over once for each endpoint and entity, up to the newest sequence seen', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     for (const entity of ['deposit/a', 'deposit/b', 'deposit/a']) await told(entity);
@@ -115,7 +115,7 @@ describe('the deliveries', () => {
     expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/a' }]);
   });
 
-  it('are handed over again where no workflow has tried them for long', async () => {
+  it('are handed over again where no workflow has tried them for a long time', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     for (const entity of ['deposit/lost', 'deposit/tried', 'deposit/tried']) await told(entity);
@@ -125,7 +125,7 @@ describe('the deliveries', () => {
     expect(await deliveries.unhanded()).toMatchObject([{ entity: 'deposit/lost' }]);
   });
 
-  it('are dead with an alert, in one step, and wait again when they are replayed', async () => {
+  it('are marked dead with an alert, in one step, and wait again when they are replayed', async () => {
     const { deliveries, webhooks, alerts } = use.ledger;
     const { row } = await webhooks.put(url(), ['deposit.*']);
     for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
@@ -153,7 +153,7 @@ describe('the deliveries', () => {
     expect(await deliveries.replay(row.id)).toBe(0);
   });
 
-  it('that wait for long are alarmed, one alert for each endpoint, until they are heard', async () => {
+  it('that wait for a long time raise one alert for each endpoint, until they are delivered', async () => {
     const { deliveries, webhooks } = use.ledger;
     const [late, other, off] = [
       await webhooks.put('https://late.example/a-key', ['deposit.*']),
@@ -195,7 +195,7 @@ describe('the deliveries', () => {
     expect(await isAlarmed(row.id)).toBe(false);
   });
 
-  it('that die while others are replayed are alarmed', async () => {
+  it('that die while others are replayed raise an alert', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['deposit.*']);
     for (const entity of ['deposit/x', 'deposit/y']) await told(entity);
@@ -209,7 +209,7 @@ describe('the deliveries', () => {
     }
   });
 
-  it('are given up and deleted at the same time, and neither breaks the other', async () => {
+  it('are given up and deleted at the same time without an error in either', async () => {
     const { deliveries, webhooks } = use.ledger;
     const made = await Promise.all(Array.from({ length: 12 }, () => webhooks.put(url(), ['*'])));
     await told('deposit/both');
@@ -220,7 +220,7 @@ describe('the deliveries', () => {
     expect(await webhooks.list()).toEqual([]);
   });
 
-  it('of a record that was put back are none of those whose numbers they have', async () => {
+  it('of a restored database are not mistaken for lost ones with the same numbers', async () => {
     const { db, deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     await told('deposit/kept');
@@ -234,7 +234,7 @@ describe('the deliveries', () => {
     await sql`delete from webhook_event where sequence > ${last}`.execute(db);
     await sql`select setval(pg_get_serial_sequence('webhook_event', 'sequence'), ${last})`.execute(db);
     await told('deposit/other');
-    // The run of the lost line lives in Temporal, and knows of no restore.
+    // The run of the lost queue is in Temporal, and does not know of the restore.
     expect(await deliveries.due(lost)).toBeNull();
     expect(await deliveries.failed(lost, 'the receiver answered 500')).toBeNull();
     await deliveries.delivered(lost);
@@ -246,7 +246,7 @@ describe('the deliveries', () => {
     ]);
   });
 
-  it('are forgotten when they are old and over, and only then', async () => {
+  it('are deleted only when they are old and ended', async () => {
     const { deliveries, webhooks } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     for (const entity of ['deposit/old', 'deposit/waits']) await told(entity);
@@ -258,7 +258,7 @@ describe('the deliveries', () => {
     expect(rows.map(({ entity }) => entity)).toEqual(['deposit/waits']);
   });
 
-  it('of an endpoint that is told nothing any more say why, and people hear it', async () => {
+  it('of a disabled endpoint give the reason, with an alert', async () => {
     const { deliveries, webhooks, alerts } = use.ledger;
     const { row } = await webhooks.put(url(), ['*']);
     await told('deposit/z');
@@ -274,7 +274,7 @@ describe('the deliveries', () => {
     expect(await alerts.close('webhook_disabled', row.id)).toBe(false);
   });
 
-  it('that is told nothing any more names its URL to no other', async () => {
+  it('of a disabled endpoint show only its host to other endpoints', async () => {
     const { db, webhooks } = use.ledger;
     const { row } = await webhooks.put('https://hooks.example/T0/very-secret-token?key=1', ['deposit.*']);
     const other = await webhooks.put(url(), ['*']);
@@ -290,7 +290,7 @@ describe('the deliveries', () => {
     expect(heard[0]?.body).not.toContain('secret');
   });
 
-  it('are refused for what is not there', async () => {
+  it('are refused for an endpoint or delivery that does not exist', async () => {
     const { webhooks } = use.ledger;
     for (const call of ['get', 'remove', 'enable', 'secretsOf'] as const)
       expect(await codeOf(webhooks[call]('wh_none'))).toBe('NotFound');

@@ -14,7 +14,7 @@ import { terms } from '../terms.ts';
 
 const use = useLedger();
 
-/** A withdrawal put into `status` without asking the state machine. */
+/** A withdrawal in `status`, written without the state machine. */
 async function inStatus(status: WithdrawalStatus): Promise<string> {
   const id = newId();
   await use.ledger.withdrawals.reserve(terms(id));
@@ -23,7 +23,7 @@ async function inStatus(status: WithdrawalStatus): Promise<string> {
 }
 
 describe('openLedger', () => {
-  it('lets many processes start at once on an empty database and agree on who created what', async () => {
+  it('lets many processes start at once on an empty database, and one of them creates each row', async () => {
     const { url, drop } = await emptyDatabase();
     const { command, args } = nodeProgram(new URL('../reserve-process.ts', import.meta.url), [], COMPILED);
     const run = () => promisify(execFile)(command, [...args, url, '40'], { encoding: 'utf8' });
@@ -33,15 +33,15 @@ describe('openLedger', () => {
     await drop();
   });
 
-  it('says plainly that there is no database', async () => {
+  it('reports that there is no database', async () => {
     await expect(openLedger('postgres://nobody@127.0.0.1:9/none')).rejects.toMatchObject({
       code: 'Unavailable',
     });
   });
 });
 
-describe('reserving', () => {
-  it('stores every term without loss and answers the same row again', async () => {
+describe('reserve', () => {
+  it('stores every term without loss and returns the same row again', async () => {
     const wish = terms(newId(), { amount: '18446744073709551615', acceptEmptyWallet: true, memo: 'für Ω' });
     const first = await use.ledger.withdrawals.reserve(wish);
     expect(first.created).toBe(true);
@@ -62,7 +62,7 @@ describe('reserving', () => {
     }
   });
 
-  it('creates once, however many ask at the same time', async () => {
+  it('creates the withdrawal once, however many processes call it at once', async () => {
     const id = newId();
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => use.ledger.withdrawals.reserve(terms(id))),
@@ -71,8 +71,8 @@ describe('reserving', () => {
   });
 });
 
-describe('moving', () => {
-  it('follows the table of states and refuses every other step', async () => {
+describe('a state change of a withdrawal', () => {
+  it('follows the table of states, and every other step is refused', async () => {
     for (const from of WITHDRAWAL_STATUSES) {
       for (const to of WITHDRAWAL_STATUSES) {
         const id = await inStatus(from);
@@ -102,7 +102,7 @@ describe('moving', () => {
     expect((await use.ledger.settlements.move(id, 'rejected', REASON)).status).toBe('rejected');
   });
 
-  it('knows no withdrawal that was not reserved', async () => {
+  it('is refused for a withdrawal that was not reserved', async () => {
     expect(await codeOf(use.ledger.settlements.move('nobody', 'held'))).toBe('NotFound');
     expect(await codeOf(use.ledger.settlements.cancel('nobody', REASON))).toBe('NotFound');
     expect(await codeOf(use.ledger.withdrawals.confirmDestination('nobody'))).toBe('NotFound');
@@ -110,8 +110,8 @@ describe('moving', () => {
   });
 });
 
-describe('noting what a signed attempt looks like', () => {
-  it('shows it while it is signed and never undoes a verdict', async () => {
+describe('a status observation of a signed attempt', () => {
+  it('is stored while the attempt is signed, and never changes a verdict', async () => {
     const { settlements, withdrawals, attempts } = use.ledger;
     const id = await inStatus('requested');
     await attempts.prepare(attempt(id), PLENTY);
@@ -128,7 +128,7 @@ describe('noting what a signed attempt looks like', () => {
 });
 
 describe('the customer', () => {
-  it('confirms a destination only while that is waited for, and may say so twice', async () => {
+  it('confirms a destination only while the withdrawal waits for it, and may repeat that', async () => {
     const id = await inStatus('requested');
     expect(await codeOf(use.ledger.withdrawals.confirmDestination(id))).toBe('NotAwaitingConfirmation');
     await use.ledger.settlements.move(id, 'awaiting_confirmation', REASON);
@@ -154,7 +154,7 @@ describe('the customer', () => {
     expect((await use.ledger.settlements.cancel(unsigned, REASON)).status).toBe('cancelled');
   });
 
-  it('cannot cancel past an attempt that is being written at that moment', async () => {
+  it('cannot cancel during the insert of an attempt', async () => {
     const id = await inStatus('requested');
     let cancelling: Promise<string> = Promise.resolve('not asked');
     await use.ledger.db.transaction().execute(async (trx) => {
@@ -188,8 +188,8 @@ describe('the customer', () => {
   });
 });
 
-describe('listing', () => {
-  it('pages from the newest on without gap or repetition, and filters', async () => {
+describe('the list of withdrawals', () => {
+  it('has pages from the newest on without gap or repetition, and filters', async () => {
     const destination = 'listed';
     const ids = Array.from({ length: 7 }, () => newId('list'));
     for (const id of ids) await use.ledger.withdrawals.reserve(terms(id, { destination }));
@@ -211,7 +211,7 @@ describe('listing', () => {
 });
 
 describe('API keys', () => {
-  it('are known by their hash alone, and can be replaced by name', async () => {
+  it('are identified by their hash alone, and can be replaced by name', async () => {
     const { apiKeys, db } = use.ledger;
     await apiKeys.add('dev', 'first');
     await apiKeys.add('ops', 'other');
@@ -226,7 +226,7 @@ describe('API keys', () => {
   });
 });
 
-it('a withdrawal has the position of its settlement, also where a process of before that column has put it on record', async () => {
+it('a withdrawal has the position of its settlement, also where a process of an older release without that column recorded it', async () => {
   const [now, older] = [newId(), newId()];
   await use.ledger.withdrawals.reserve(terms(now));
   await sql`with settlement as (insert into settlement (id, kind, subject_id, status)

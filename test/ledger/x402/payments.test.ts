@@ -29,7 +29,7 @@ async function stateOf(id: string): Promise<string | undefined> {
   return (await use.ledger.payments.find(id))?.state;
 }
 
-describe('a payment on record', () => {
+describe('a recorded payment', () => {
   it('has a settlement of its own from the same moment', async () => {
     const payment = newPayment();
     expect(await use.ledger.payments.open(payment)).toMatchObject({
@@ -39,14 +39,14 @@ describe('a payment on record', () => {
     expect(await use.ledger.settlements.get(payment.id)).toMatchObject({ kind: 'x402', status: 'requested' });
   });
 
-  it('is opened once, by however many at once', async () => {
+  it('is opened once, however many processes open it at once', async () => {
     const payment = newPayment();
     const opened = await Promise.all(Array.from({ length: 8 }, () => use.ledger.payments.open(payment)));
     expect(opened.filter(({ kind }) => kind === 'opened')).toHaveLength(1);
     expect(opened.filter(({ kind }) => kind === 'known')).toHaveLength(7);
   });
 
-  it('keeps a second one of the same payer for the same request away until it is decided and served', async () => {
+  it('keeps another payment of the same payer for the same request out until it is decided and served', async () => {
     const first = await owed();
     const second = newPayment({ payer: first.payer, requestHash: first.requestHash });
     expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'busy', payment: { id: first.id } });
@@ -55,7 +55,7 @@ describe('a payment on record', () => {
     expect(await use.ledger.payments.open(second)).toMatchObject({ kind: 'opened' });
   });
 
-  it('has its identifier for itself, within payer and route', async () => {
+  it('keeps its identifier from other payments of the same payer and route', async () => {
     const caller = { ...NOBODY, identifier: 'pay_0123456789abcdef' };
     const first = newPayment({ caller });
     await use.ledger.payments.open(first);
@@ -75,13 +75,13 @@ describe('a payment on record', () => {
     expect(await stateOf(id)).toBe('void');
   });
 
-  it('is owed also where its answer was there before', async () => {
+  it('has an obligation also where its response was stored before', async () => {
     const { id } = await owed({ answer });
     expect(await use.ledger.payments.find(id)).toMatchObject({ state: 'owed', isAnswered: true });
     expect(await use.ledger.obligations.answerOf(id)).toEqual(answer);
   });
 
-  it('that nobody settled here is shown to people, and to no upstream', async () => {
+  it('that was not settled here is shown to operators, and to no upstream', async () => {
     const { request: _request, answer: _answer, lease: _lease, ...row } = newPayment();
     await use.ledger.payments.listUnmatched({ ...row, reason: 'it was on the chain before' });
     const { rows } = await use.ledger.payments.list({ state: 'unmatched', limit: 10 });
@@ -89,7 +89,7 @@ describe('a payment on record', () => {
     expect(await use.ledger.obligations.take(row.id, { holder: 'me', ms: 1 })).toBeNull();
   });
 
-  it('of which too little is final has an alert where it is served, and is unmatched where it is not', async () => {
+  it('with too little finalized has an alert where it is served, and is unmatched where it is not', async () => {
     const openAbout = async (id: string) =>
       (await use.ledger.alerts.openAbout(id)).map(({ kind, details }) => ({ kind, details }));
     const landed = async (id: string, amountReceived: bigint) => {
@@ -123,7 +123,7 @@ describe('a payment on record', () => {
     expect([...(await openAbout(owing.id)), ...(await openAbout(whole.id))]).toEqual([]);
   });
 
-  it('counts what it may cost, by key and by buyer', async () => {
+  it('counts its possible cost by key and by buyer', async () => {
     const [feePayer, payer] = [hex(), hex()];
     for (const _ of [1, 2]) await use.ledger.payments.open(newPayment({ feePayer, payer }));
     const since = new Date(Date.now() - 60_000);
@@ -144,7 +144,7 @@ describe('an obligation', () => {
     expect(await obligations.take(id, { holder: 'me', ms: 60_000 })).toBeNull();
   });
 
-  it('may be taken by somebody else once its lease is over', async () => {
+  it('may be taken by another process once its lease is over', async () => {
     const { id } = await owed();
     await use.ledger.db
       .updateTable('payment')
@@ -154,7 +154,7 @@ describe('an obligation', () => {
     expect(await use.ledger.obligations.take(id, { holder: 'other', ms: 60_000 })).not.toBeNull();
   });
 
-  it('ends once, and forgets the request with that', async () => {
+  it('ends once, and deletes the request at its end', async () => {
     const { id } = await owed();
     const { obligations, db } = use.ledger;
     await obligations.served(id, 200, answer);
@@ -165,7 +165,7 @@ describe('an obligation', () => {
     expect(await obligations.take(id, { holder: 'me', ms: 1 })).toBeNull();
   });
 
-  it('of an upstream that refuses is refundable, with what it said', async () => {
+  it('of an upstream that refuses is refundable, with the upstream’s answer', async () => {
     const { id } = await owed();
     const refusal = { ...answer, status: 404 };
     await use.ledger.obligations.refused(id, 'the upstream answered 404', refusal);
@@ -174,8 +174,8 @@ describe('an obligation', () => {
   });
 });
 
-describe('what buyers ask for and get', () => {
-  it('is unreadable without the key', async () => {
+describe('the stored request and response of a buyer', () => {
+  it('are unreadable without the key', async () => {
     const seal = sealOf([new Uint8Array(32).fill(7)]);
     const [payments, obligations] = [new Payments(use.ledger.db, seal), new Obligations(use.ledger.db, seal)];
     const payment = newPayment();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
-import { deniersOf } from '../../src/solana/history/transaction.ts';
+import { denyingNodes } from '../../src/solana/history/transaction.ts';
 import { codeOf } from '../ledger/support.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
@@ -86,7 +86,7 @@ describe('a deposit that one node made up', () => {
 
 describe('a node denies', () => {
   const made = { signature: newSignature(), account: 'a', wallet: 'a', asset: 'SOL', amount: 1n };
-  const deniersAt = (slot: number) => deniersOf(room.pool, { ...made, slot: BigInt(slot) });
+  const deniersAt = (slot: number) => denyingNodes(room.pool, { ...made, slot: BigInt(slot) });
 
   it('what is in no block of that slot, or of a slot without a block, and nothing of the time to come', async () => {
     const { controls } = room.localnet;

@@ -1,7 +1,7 @@
 import type { StatusObservation } from '../domain/attempt.ts';
 import { ascending } from '../domain/bigint.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
-import { forgetfulNodes, readStatuses } from './proof/statuses.ts';
+import { nodesWithoutHistory, readStatuses } from './proof/statuses.ts';
 import {
   type AccountView,
   AgreedAccounts,
@@ -17,7 +17,7 @@ import type { NodePool } from './rpc/pool.ts';
 import { answersIn } from './rpc/quorum.ts';
 import type { AccountInfo } from './rpc/schemas.ts';
 import { TtlCache } from './rpc/ttl-cache.ts';
-import { type LatestBlockhash, latestBlockhash, readBaseFee, takesBlockhash } from './tx/blockhash.ts';
+import { acceptsBlockhash, type LatestBlockhash, latestBlockhash, readBaseFee } from './tx/blockhash.ts';
 import { recentPrice } from './tx/priority-fee.ts';
 import { type Simulation, type Simulations, simulateAlike, simulateOn } from './tx/simulation.ts';
 
@@ -64,7 +64,7 @@ export class Chain {
     return this.#blockhash.get('', () => latestBlockhash(this.pool));
   }
 
-  /** A finalized account as one node shows it; requests within 300 ms share one call. */
+  /** A finalized account as one node returns it; requests within 300 ms share one call. */
   account(address: string): Promise<ShownAccount> {
     return this.#accounts.get(address);
   }
@@ -75,7 +75,7 @@ export class Chain {
     return { slot: lowestSlot(shown), accounts: shown.map(({ account }) => account) };
   }
 
-  /** The result of `read` on accounts that a quorum of nodes shows alike; see {@link AgreedAccounts}. */
+  /** The result of `read` on accounts that a quorum of nodes returns alike; see {@link AgreedAccounts}. */
   agreedReading<T>(
     known: readonly string[],
     read: (view: AccountView) => Promise<T>,
@@ -87,7 +87,7 @@ export class Chain {
   /** Rent-exempt minimum for `size` bytes, in lamports, by a quorum; cached for ten minutes. Throws NoHealthyNode. */
   rentMinimum(size: number): Promise<bigint> {
     return this.#rent.get(String(size), () =>
-      this.#agreedValue(`what an account of ${size} bytes must hold`, (node) =>
+      this.#agreedValue(`rent-exempt minimum for ${size} bytes`, (node) =>
         rpc.getMinimumBalanceForRentExemption(node, size),
       ),
     );
@@ -96,7 +96,7 @@ export class Chain {
   /** The current epoch by a quorum: transfer fees of Token-2022 depend on it. Throws NoHealthyNode. */
   epoch(): Promise<bigint> {
     return this.#epoch.get('', () =>
-      this.#agreedValue('which epoch it is', async (node) => (await rpc.getEpochInfo(node)).epoch),
+      this.#agreedValue('epoch', async (node) => (await rpc.getEpochInfo(node)).epoch),
     );
   }
 
@@ -145,28 +145,25 @@ export class Chain {
    */
   baseFee(message: string, priority: bigint): Promise<bigint> {
     return this.#baseFee.get('', () =>
-      this.#agreedValue('what the fee for a signature is', (node) => readBaseFee(node, message, priority)),
+      this.#agreedValue('fee for a signature', (node) => readBaseFee(node, message, priority)),
     );
   }
 
-  /** Nodes whose finalized bank accepts the blockhash now. With `counts`, nodes that fail to answer are included. */
-  async stillTaking(
-    blockhash: string,
-    silence: 'counts' | 'says nothing' = 'says nothing',
-  ): Promise<string[]> {
-    const answers = await this.pool.all((node) => takesBlockhash(node, blockhash));
+  /** Nodes whose finalized bank accepts the blockhash now. With `included`, so are nodes that fail to answer. */
+  async stillTaking(blockhash: string, failed: 'included' | 'excluded' = 'excluded'): Promise<string[]> {
+    const answers = await this.pool.all((node) => acceptsBlockhash(node, blockhash));
     return answers.flatMap(({ node, result }) =>
-      (result.status === 'fulfilled' ? result.value : silence === 'counts') ? [node] : [],
+      (result.status === 'fulfilled' ? result.value : failed === 'included') ? [node] : [],
     );
   }
 
   /** Sends the same bytes to every node not in `busy`, the nodes with an unanswered send. Never throws. */
   async send(raw: string, busy = new Set<string>()): Promise<SendAnswer[]> {
-    const hand = (node: SolanaNode): Promise<string> => {
+    const sendTo = (node: SolanaNode): Promise<string> => {
       busy.add(node.name);
       return rpc.sendTransaction(node, raw).finally(() => busy.delete(node.name));
     };
-    const answers = await this.pool.all(hand, ({ name }) => !busy.has(name));
+    const answers = await this.pool.all(sendTo, ({ name }) => !busy.has(name));
     return answers.map(({ node, result }) => ({
       node,
       error: result.status === 'fulfilled' ? null : sendError(result.reason),
@@ -192,22 +189,24 @@ export class Chain {
     signatures: readonly string[],
   ): Promise<{ node: string; observations: StatusObservation[] }[]> {
     const answers = await this.pool.all((node) => readStatuses(node, signatures, true));
-    const forgetful = forgetfulNodes(this.pool);
+    const withoutHistory = nodesWithoutHistory(this.pool);
     return answers.map(({ node, result }) => {
       if (result.status === 'rejected') {
         return { node, observations: signatures.map(() => unreadable(sendError(result.reason))) };
       }
       // A node without history can prove that it has a signature, never that it lacks one.
-      const said = (observation: StatusObservation) =>
-        observation.kind === 'absent' && forgetful.has(node) ? unreadable('keeps no history') : observation;
-      return { node, observations: result.value.map(said) };
+      const corrected = (observation: StatusObservation) =>
+        observation.kind === 'absent' && withoutHistory.has(node)
+          ? unreadable('keeps no history')
+          : observation;
+      return { node, observations: result.value.map(corrected) };
     });
   }
 
-  async #agreedValue(what: string, ask: (node: SolanaNode) => Promise<bigint>): Promise<bigint> {
+  async #agreedValue(name: string, ask: (node: SolanaNode) => Promise<bigint>): Promise<bigint> {
     const agreed = await this.pool.agreed(ask, (one, other) => one === other);
     if (agreed !== null) return agreed.answer;
-    throw new DomainError('NoHealthyNode', `no quorum of nodes returns the same ${what}`);
+    throw new DomainError('NoHealthyNode', `no quorum of nodes returns the same ${name}`);
   }
 }
 

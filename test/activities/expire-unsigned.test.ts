@@ -23,7 +23,7 @@ afterAll(() => room?.close());
 const bury = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
 /** One that reads two entries of a history a look. */
 const patient = () =>
-  createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesALook: 1 } });
+  createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesPerCall: 1 } });
 
 /** So many transactions that name the hot wallet, each in a block of its own. */
 async function dust(count: number): Promise<void> {

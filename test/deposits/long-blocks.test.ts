@@ -139,7 +139,7 @@ describe('a wallet that is added while a long block is read', () => {
     const { controls } = room.localnet;
     for (const node of [0, 1]) controls.setFault(node, 'getBlock', { kind: 'false-block', lie: 'leave-out' });
     await expect(block.readAgain(block.watch)).rejects.toMatchObject({
-      message: expect.stringContaining('shows other transactions'),
+      message: expect.stringContaining('returns other transactions'),
     });
     controls.clearFaults();
     expect((await block.readAgain(block.watch)).candidates).toContain(wallet);

@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
-import { HeldSlots } from '../../src/solana/history/ledger-completeness.ts';
+import { LedgerCompleteness } from '../../src/solana/history/ledger-completeness.ts';
 import { WalletLists } from '../../src/solana/history/wallet-signatures.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 
@@ -27,7 +27,7 @@ reconciliations.commit = async (...page) => {
   process.kill(process.pid, 'SIGKILL');
   return new Promise(() => undefined);
 };
-const [lists, held] = [new WalletLists(), new HeldSlots()];
+const [lists, held] = [new WalletLists(), new LedgerCompleteness()];
 const deps = { ledger, pool, matcher, lists, held };
 const activities = createReconciliation({ ...deps, patienceMs: 0, pageSize: 5 });
 for (;;) await new MockActivityEnvironment().run(() => activities.reconcilePage());

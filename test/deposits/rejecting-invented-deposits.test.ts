@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
-import { deniersOf } from '../../src/solana/history/transaction.ts';
+import { denyingNodes } from '../../src/solana/history/transaction.ts';
 import { codeOf } from '../ledger/support.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { auditIn, newSignature, openAlertsIn } from './audit-support.ts';
@@ -86,7 +86,7 @@ describe('a deposit that one node invented', () => {
 
 describe('a node denies', () => {
   const made = { signature: newSignature(), account: 'a', wallet: 'a', asset: 'SOL', amount: 1n };
-  const deniersAt = (slot: number) => deniersOf(room.pool, { ...made, slot: BigInt(slot) });
+  const deniersAt = (slot: number) => denyingNodes(room.pool, { ...made, slot: BigInt(slot) });
 
   it('a transaction that is not in the block of the slot, or whose slot has no block, and no transaction of a later slot', async () => {
     const { controls } = room.localnet;

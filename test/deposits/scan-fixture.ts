@@ -11,7 +11,7 @@ import type { Slots } from '../../src/domain/slots.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { GapRow } from '../../src/ledger/scan/gaps.ts';
-import { HeldSlots } from '../../src/solana/history/ledger-completeness.ts';
+import { LedgerCompleteness } from '../../src/solana/history/ledger-completeness.ts';
 import { WalletLists } from '../../src/solana/history/wallet-signatures.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
@@ -78,7 +78,7 @@ export class ScanRoom {
       ledger: this.ledger,
       pool,
       lists: new WalletLists(),
-      held: new HeldSlots(),
+      held: new LedgerCompleteness(),
       matcher: new DepositMatcher(this.ledger, options),
     };
   }

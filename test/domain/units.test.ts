@@ -8,7 +8,7 @@ import {
   type Slot,
 } from '../../src/domain/units.ts';
 import { deathHeight, isDue, judgeAttempt } from '../../src/solana/proof/judge.ts';
-import { isWholeNull } from '../../src/solana/proof/status-observations.ts';
+import { provesAbsence } from '../../src/solana/proof/status-observations.ts';
 import { ATTEMPT, deathEvidence } from './evidence.ts';
 
 const slot: Slot = 2_500n;
@@ -32,7 +32,7 @@ test('the judge and its inputs take no slot for a height, and no height for a sl
   // @ts-expect-error
   expect(isDue(ATTEMPT, slots)).toBe(true);
   // @ts-expect-error
-  expect(isWholeNull(absent, slot, height)).toBe(false);
+  expect(provesAbsence(absent, slot, height)).toBe(false);
   // @ts-expect-error
   expect(isAbove(block.slot, height)).toBe(false);
 });

@@ -146,7 +146,7 @@ describe('a blockhash', () => {
     expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
     localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
     expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
-    expect(await chain.stillTaking(blockhash, 'counts')).toEqual(names);
+    expect(await chain.stillTaking(blockhash, 'included')).toEqual(names);
   });
 });
 

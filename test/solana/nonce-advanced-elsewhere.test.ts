@@ -174,7 +174,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     const past = await newNonce();
     await dust(6);
 
-    const few = blockCache({ pageSize: 3, pagesALook: 1 });
+    const few = blockCache({ pageSize: 3, pagesPerCall: 1 });
     const looks = [];
     for (let look = await judged(facts, few); looks.length < 12; look = await judged(facts, few)) {
       looks.push(look);
@@ -205,7 +205,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     const { facts } = await attemptNow();
     await newNonce();
     await dust(4);
-    const few = blockCache({ pageSize: 3, pagesALook: 1 });
+    const few = blockCache({ pageSize: 3, pagesPerCall: 1 });
     expect((await judged(facts, few)).verdict.kind).toBe('unknown');
     disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [] });
     disturb(BOTH, 'getTransaction', { kind: 'null' });
@@ -271,7 +271,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     };
     disturb([1], 'getTransaction', { kind: 'result', result });
     const [honest] = pool.nodes;
-    expect((await judged(facts)).obstacle).toContain(`only ${honest?.name} shows ${past}`);
+    expect((await judged(facts)).obstacle).toContain(`only ${honest?.name} returns ${past}`);
   });
 
   it.each<[string, Fault]>([

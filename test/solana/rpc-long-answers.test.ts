@@ -34,7 +34,7 @@ afterEach(async () => {
 async function joined(parts: AsyncIterable<Uint8Array>) {
   const all: Uint8Array[] = [];
   for await (const part of parts) all.push(part);
-  return { rim: RIM, text: Buffer.concat(all).toString('latin1') };
+  return { envelope: RIM, text: Buffer.concat(all).toString('latin1') };
 }
 
 /** The clock of deadlines, until the end of the test: however long this process stands still, no time passes but what is told. */
@@ -69,21 +69,21 @@ describe('an answer too long to be held', () => {
           for (let at = 0; at < member.length; at += 333) response.write(member.subarray(at, at + 333));
         response.end();
       });
-      expect(await ask(asked)).toEqual({ rim: RIM, text });
+      expect(await ask(asked)).toEqual({ envelope: RIM, text });
       await asked.close();
       server?.close();
     }
   });
 
-  it('is refused where its rim answers another question, or tells of an error', async () => {
+  it('is refused where its envelope answers another question, or tells of an error', async () => {
     const asked = await open(async (response) => void response.end(long));
-    const rim = (text: string) =>
-      ask(asked, async (parts) => ({ ...(await joined(parts)), rim: Buffer.from(text) }));
-    await expect(rim('{"result":{},"id":7}')).rejects.toMatchObject({ code: 'NodeFault' });
-    await expect(rim('{"error":{"code":-32004,"message":"later"},"id":2}')).rejects.toMatchObject({
+    const envelope = (text: string) =>
+      ask(asked, async (parts) => ({ ...(await joined(parts)), envelope: Buffer.from(text) }));
+    await expect(envelope('{"result":{},"id":7}')).rejects.toMatchObject({ code: 'NodeFault' });
+    await expect(envelope('{"error":{"code":-32004,"message":"later"},"id":2}')).rejects.toMatchObject({
       code: -32004,
     });
-    await expect(rim('{"result":{')).rejects.toMatchObject({ code: 'NodeFault' });
+    await expect(envelope('{"result":{')).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it('is a fault of the node where it breaks off', async () => {
@@ -173,9 +173,9 @@ describe('an answer too long to be held', () => {
         if (text.length < 6 * MIB) answer?.write(part);
         else answer?.end();
       }
-      return { rim: RIM, text };
+      return { envelope: RIM, text };
     };
-    expect(await ask(asked, read)).toEqual({ rim: RIM, text: part.repeat(6) });
+    expect(await ask(asked, read)).toEqual({ envelope: RIM, text: part.repeat(6) });
   });
 
   it('is waited for longer where it had not begun in time when it was last asked for', async () => {
@@ -190,7 +190,7 @@ describe('an answer too long to be held', () => {
     );
     const second = async (parts: AsyncIterable<Uint8Array>) => ({
       ...(await joined(parts)),
-      rim: Buffer.from('{"result":{},"id":2}'),
+      envelope: Buffer.from('{"result":{},"id":2}'),
     });
     await expect(ask(asked)).rejects.toThrow('in time');
     expect(await ask(asked, second)).toMatchObject({ text: long });
@@ -205,7 +205,7 @@ describe('an answer too long to be held', () => {
       vi.advanceTimersByTime(4_000);
       return joined(parts);
     };
-    expect(await ask(asked, late)).toEqual({ rim: RIM, text });
+    expect(await ask(asked, late)).toEqual({ envelope: RIM, text });
   });
 
   it('is given up where it stops coming', async () => {

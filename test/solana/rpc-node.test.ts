@@ -18,9 +18,9 @@ const page = '<!DOCTYPE html><html><body>Bad Gateway</body></html>';
 
 describe('an answer that is none is a fault of the node, and says where', () => {
   it.each<[string, (asked: Asked) => Reply, string]>([
-    ['an HTML page', () => ({ body: page }), 'the answer is no JSON, it begins with "<!DOCTYPE html>'],
-    ['JSON cut short', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id},"res` }), 'the answer is no JSON'],
-    ['nothing', () => ({ body: '' }), 'the answer is no JSON'],
+    ['an HTML page', () => ({ body: page }), 'the answer is not JSON: it begins with "<!DOCTYPE html>'],
+    ['JSON cut short', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id},"res` }), 'the answer is not JSON'],
+    ['nothing', () => ({ body: '' }), 'the answer is not JSON'],
     ['a bare null', () => ({ body: 'null' }), 'answer: '],
     ['no result', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id}}` }), 'result: '],
     ['the answer to another question', () => ({ body: '{"id":77,"result":5}' }), 'id: is 77'],

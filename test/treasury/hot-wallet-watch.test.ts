@@ -224,7 +224,7 @@ describe('a look at the history of the hot wallet', () => {
       ledger: use.ledger,
       chain: quickChain(hot.pool),
       hotWallet: hot.address,
-      history: { pageSize: 2, pagesALook: 2 },
+      history: { pageSize: 2, pagesPerCall: 2 },
     });
     let looks = 1;
     for (; (await codeOf(watch.look())) === 'Unavailable'; looks += 1) expect(looks).toBeLessThan(50);

@@ -117,7 +117,7 @@ async function rangesAhead(
   const listed = await listedSlots(pool, cursor.slot + 1n, to);
   const ends = listed.filter((_, index) => (index + 1) % rangeBlocks === 0 || index === listed.length - 1);
   const headers = new HeaderQuorum(pool);
-  await headers.learn(ends);
+  await headers.request(ends);
   const agreed = ends.flatMap((slot) => headers.agreed(slot) ?? []);
   const starts: readonly BlockName[] = [cursor, ...agreed];
   return agreed.flatMap((end, index) => rangeAfter(starts[index], end.slot));

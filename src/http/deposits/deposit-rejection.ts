@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
-import { deniersOf } from '../../solana/history/transaction.ts';
+import { denyingNodes } from '../../solana/history/transaction.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
 
 /**
@@ -20,7 +20,7 @@ export async function rejectDeposit(
     throw new DomainError('NotFound', `no deposit ${id} waits for a quorum`, { id });
   if (row.state === 'dropped') return row;
   const { pool } = await chain();
-  const deniedBy = await deniersOf(pool, row);
+  const deniedBy = await denyingNodes(pool, row);
   // A URL that now leads to another cluster would deny every deposit.
   await pool.confirmCluster();
   if (deniedBy.length >= pool.quorum) return ledger.rejections.reject({ row, deniedBy, ...note });

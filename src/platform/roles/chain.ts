@@ -21,7 +21,7 @@ import { type Ledger, openLedger } from '../../ledger/ledger.ts';
 import type { Kind } from '../../settlement/kind.ts';
 import { blockhashLifetimes, NonceLifetimes } from '../../settlement/lifetimes.ts';
 import { Chain } from '../../solana/chain.ts';
-import { HeldSlots } from '../../solana/history/ledger-completeness.ts';
+import { LedgerCompleteness } from '../../solana/history/ledger-completeness.ts';
 import { WalletLists } from '../../solana/history/wallet-signatures.ts';
 import { SharedLives } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
@@ -179,7 +179,7 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     ledger,
     pool: chain.pool,
     lists: new WalletLists(),
-    held: new HeldSlots(),
+    held: new LedgerCompleteness(),
     scans: config.scan,
     matcher: new DepositMatcher(ledger, { ownerChangeAllowed, maxTransactionVersion, minimumLamports }),
     startSlot: config.scanStartSlot,

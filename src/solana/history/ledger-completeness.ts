@@ -39,7 +39,7 @@ const ANSWERS_KEPT = 256;
  * the middle. It does not know of the hole, and lists no blocks there. So its empty lists count only if it proves
  * that it has the whole range.
  */
-export class HeldSlots {
+export class LedgerCompleteness {
   readonly #now: () => number;
   /** By node and range, oldest first. */
   readonly #known = new Map<string, CompletenessAnswer>();

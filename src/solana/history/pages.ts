@@ -11,11 +11,11 @@ export interface WalletSignature {
 /** How much of a list one call reads: entries per page, and pages of newer entries before the requested slots. */
 export interface HistoryBounds {
   readonly pageSize: number;
-  readonly pagesALook: number;
+  readonly pagesPerCall: number;
 }
 
 /** The most entries that nodes return per page, and pages that take a node some seconds. */
-export const HISTORY_BOUNDS: HistoryBounds = { pageSize: 1_000, pagesALook: 100 };
+export const HISTORY_BOUNDS: HistoryBounds = { pageSize: 1_000, pagesPerCall: 100 };
 
 /** More pages than the transactions of a blockhash's life can fill. */
 const PAGES_WITHIN = 1_000;
@@ -46,7 +46,7 @@ export async function historyPage(
     limit,
     ...(before === null ? {} : { before: before.signature }),
   });
-  if (!goesOn(before, page)) throw endless(node, address);
+  if (!continuesBelow(before, page)) throw endless(node, address);
   const isLost =
     before !== null && page.length === 0 && (await getTransaction(node, before.signature)) === null;
   return isLost ? null : wholeSlots(page, limit);
@@ -72,7 +72,7 @@ export async function listWithin(
   { above, upTo }: { readonly above: bigint; readonly upTo: bigint },
   skip: (entry: WalletSignature) => boolean,
   places: WalletSignature[],
-  { pageSize, pagesALook }: HistoryBounds,
+  { pageSize, pagesPerCall }: HistoryBounds,
 ): Promise<ListedWithin> {
   const found: WalletSignature[] = [];
   let last = places.findLast(({ slot }) => slot > upTo) ?? null;
@@ -86,7 +86,7 @@ export async function listWithin(
       const isLowest = last === (places.at(-1) ?? null);
       if (isLowest && places.length < PLACES_KEPT) places.push(end);
       newer += 1;
-      if (newer === pagesALook) return { readTo: end.slot };
+      if (newer === pagesPerCall) return { readTo: end.slot };
     } else {
       within += 1;
       if (within === PAGES_WITHIN) throw endless(node, address);
@@ -103,7 +103,7 @@ function forget(places: WalletSignature[], lost: WalletSignature | null, upTo: b
 }
 
 /** True if the page begins after `last` and never returns to newer slots: otherwise the list would never end. */
-function goesOn(last: WalletSignature | null, page: readonly WalletSignature[]): boolean {
+function continuesBelow(last: WalletSignature | null, page: readonly WalletSignature[]): boolean {
   return page.every((entry, index) => {
     const newer = index === 0 ? last : (page[index - 1] ?? null);
     return newer === null || (entry.slot <= newer.slot && entry.signature !== last?.signature);
@@ -111,6 +111,6 @@ function goesOn(last: WalletSignature | null, page: readonly WalletSignature[]):
 }
 
 export function endless(node: SolanaNode, address: string): DomainError {
-  const message = `${node.name} getSignaturesForAddress: the pages for ${address} do not go on to older transactions`;
+  const message = `${node.name} getSignaturesForAddress: the pages for ${address} do not continue to older transactions`;
   return new DomainError('NodeFault', message, { node: node.name });
 }

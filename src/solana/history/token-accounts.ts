@@ -8,7 +8,7 @@ import { isSignature } from '../rpc/node-text.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn, reached } from '../rpc/quorum.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../tx/programs.ts';
-import type { HeldSlots } from './ledger-completeness.ts';
+import type { LedgerCompleteness } from './ledger-completeness.ts';
 import type { WalletSignature } from './pages.ts';
 import { transactionIn } from './transaction.ts';
 import type { WalletListing, WalletLists } from './wallet-signatures.ts';
@@ -16,7 +16,7 @@ import type { WalletListing, WalletLists } from './wallet-signatures.ts';
 export interface ListedNodes {
   readonly pool: NodePool;
   readonly lists: WalletLists;
-  readonly held: HeldSlots;
+  readonly held: LedgerCompleteness;
 }
 
 /** A transaction in the list of an account, and the names of the nodes that list it in that slot. */

@@ -30,7 +30,7 @@ export async function fetchTransaction(
   const { name, maxTransactionVersion } = node;
   const transaction = readTransaction(shown, { node: name, maxTransactionVersion });
   if (transaction.signature !== signature)
-    throw new NodeFault(name, `getTransaction: shows ${transaction.signature} for ${signature}`);
+    throw new NodeFault(name, `getTransaction: returns ${transaction.signature} for ${signature}`);
   return { slot: shown.slot, time: shown.blockTime, transaction };
 }
 
@@ -38,7 +38,7 @@ export async function fetchTransaction(
  * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
  * gain of the account, or the slot without the transaction. The answer of a node that returns neither is unknown. Never throws.
  */
-export async function deniersOf(
+export async function denyingNodes(
   pool: NodePool,
   arrival: Movement & Pick<BlockHeader, 'slot'>,
 ): Promise<readonly string[]> {

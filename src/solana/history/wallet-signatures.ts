@@ -19,9 +19,9 @@ interface ListReading {
   readonly finalized: Progress;
   found: WalletSignature[];
   last: WalletSignature | null;
-  leftOut: boolean;
+  isTruncated: boolean;
   /** When the previous call ended, on the clock of `performance.now()`; null while a call runs. */
-  leftAt: number | null;
+  pausedAt: number | null;
 }
 
 type IsKnown = (signature: string) => boolean;
@@ -30,7 +30,7 @@ type IsKnown = (signature: string) => boolean;
 const KEPT = 50_000;
 const READINGS_KEPT = 32;
 /** An unfinished list that no call has continued for this long is dropped when another needs its place. */
-const FORSAKEN_MS = 3_600_000;
+const ABANDONED_MS = 3_600_000;
 
 /**
  * Nodes' lists for wallets above a slot, of any length. One call reads some pages, and the next call of this process
@@ -70,55 +70,55 @@ export class WalletLists {
   }
 
   async ofNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {
-    const reading = this.#goOn(node, wallet, slot) ?? (await begin(node, slot));
+    const reading = this.#resume(node, wallet, slot) ?? (await begin(node, slot));
     let isKept = false;
     try {
-      for (let pages = 0; pages < this.#bounds.pagesALook; pages += 1)
-        if (await this.#isReadOn(reading, node, wallet, known))
+      for (let pages = 0; pages < this.#bounds.pagesPerCall; pages += 1)
+        if (await this.#readPage(reading, node, wallet, known))
           return { node: node.name, ...listingOf(reading, slot, known) };
       isKept = true;
     } finally {
-      this.#leave(node, wallet, reading, isKept);
+      this.#store(node, wallet, reading, isKept);
     }
     throw unread(node, wallet, reading.last);
   }
 
   /** Reads the next page. Returns true if it is the last one. */
-  async #isReadOn(reading: ListReading, node: SolanaNode, wallet: string, known: IsKnown): Promise<boolean> {
+  async #readPage(reading: ListReading, node: SolanaNode, wallet: string, known: IsKnown): Promise<boolean> {
     const { pageSize } = this.#bounds;
     const page = await historyPage(node, wallet, reading.last, pageSize);
     if (page === null) throw endless(node, wallet);
     const found = page.entries.filter(({ slot, signature }) => slot > reading.above && !known(signature));
     reading.found.push(...found);
-    reading.leftOut ||= reading.found.length > KEPT;
+    reading.isTruncated ||= reading.found.length > KEPT;
     reading.found.splice(0, reading.found.length - KEPT);
     reading.last = page.entries.at(-1) ?? reading.last;
     return reading.last === null || page.isEnd || reading.last.slot <= reading.above;
   }
 
   /** The unfinished list of an earlier call. It keeps its place while this call runs. */
-  #goOn(node: SolanaNode, wallet: string, slot: bigint): ListReading | undefined {
-    const begun = this.#of(node).get(wallet);
-    if (begun === undefined || begun.leftAt === null || begun.above > slot) return undefined;
-    begun.leftAt = null;
-    return begun;
+  #resume(node: SolanaNode, wallet: string, slot: bigint): ListReading | undefined {
+    const reading = this.#of(node).get(wallet);
+    if (reading === undefined || reading.pausedAt === null || reading.above > slot) return undefined;
+    reading.pausedAt = null;
+    return reading;
   }
 
-  #leave(node: SolanaNode, wallet: string, reading: ListReading, isKept: boolean): void {
+  #store(node: SolanaNode, wallet: string, reading: ListReading, isKept: boolean): void {
     const readings = this.#of(node);
     const other = readings.get(wallet);
     // Another call began a list from the same slot or an earlier one meanwhile: that one is kept.
     if (other !== undefined && other !== reading && other.above <= reading.above) return;
     readings.delete(wallet);
-    if (!isKept || !this.#hasPlace(readings)) return;
-    reading.leftAt = performance.now();
+    if (!isKept || !this.#hasRoom(readings)) return;
+    reading.pausedAt = performance.now();
     readings.set(wallet, reading);
   }
 
-  #hasPlace(readings: Map<string, ListReading>): boolean {
+  #hasRoom(readings: Map<string, ListReading>): boolean {
     if (readings.size < READINGS_KEPT) return true;
-    for (const [wallet, { leftAt }] of readings)
-      if (leftAt !== null && performance.now() - leftAt > FORSAKEN_MS) return readings.delete(wallet);
+    for (const [wallet, { pausedAt }] of readings)
+      if (pausedAt !== null && performance.now() - pausedAt > ABANDONED_MS) return readings.delete(wallet);
     return false;
   }
 
@@ -144,20 +144,20 @@ async function begin(node: SolanaNode, above: bigint): Promise<ListReading> {
     finalized: await finalizedProgress(node),
     found: [],
     last: null,
-    leftOut: false,
-    leftAt: null,
+    isTruncated: false,
+    pausedAt: null,
   };
 }
 
 /** The entries above `slot` of a list that may have begun before some of them were known. */
 function listingOf(
-  { found, finalized, leftOut }: ListReading,
+  { found, finalized, isTruncated }: ListReading,
   slot: bigint,
   known: IsKnown,
 ): Omit<WalletListing, 'node'> {
   const entries = found.filter((entry) => entry.slot > slot && !known(entry.signature));
   const [newest] = found;
-  if (leftOut && newest !== undefined) return { entries, finalized: null, coveredTo: newest.slot - 1n };
+  if (isTruncated && newest !== undefined) return { entries, finalized: null, coveredTo: newest.slot - 1n };
   return { entries, finalized, coveredTo: finalized.slot };
 }
 

@@ -75,7 +75,7 @@ export async function findNonceEnd(
   if (use !== undefined) return { use, bypass: null };
   for (const found of bypasses.filter(isAgreed))
     if (walk.bypass === null || found.slot < walk.bypass.slot) walk.bypass = found;
-  goOn(walk, pages, nonceSlot);
+  advanceWalk(walk, pages, nonceSlot);
   if (!walk.whole) throw unfinished(nonceAccount, walk);
   if (walk.bypass !== null) return { use: null, bypass: { ...walk.bypass, sequence } };
   return { use: uses[0] ?? null, bypass: uses.length === 0 ? (bypasses[0] ?? null) : null };
@@ -94,10 +94,10 @@ async function nextPages(
   if (pages.length > 0) return pages;
   const silent = answers.find(({ result }) => result.status === 'rejected')?.result;
   const cause = silent?.status === 'rejected' ? silent.reason : undefined;
-  throw new DomainError('NoHealthyNode', `no node shows the history of ${nonceAccount}`, {}, cause);
+  throw new DomainError('NoHealthyNode', `no node returns the history of ${nonceAccount}`, {}, cause);
 }
 
-function goOn(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {
+function advanceWalk(walk: NonceWalk, pages: readonly NodePage[], floor: bigint): void {
   for (const { node, page } of pages) {
     const last = page?.entries.at(-1);
     const isEnd = last === undefined || last.slot <= floor || page?.isEnd === true;

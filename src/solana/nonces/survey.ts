@@ -38,15 +38,15 @@ async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise
   const shown: ShownNonce[] = [];
   for (const keys of chunksOf(addresses, ACCOUNTS_PER_CALL)) {
     const { context, value } = await getMultipleAccounts(node, keys);
-    if (context.slot < reached || value.length !== keys.length) throw behind(node);
+    if (context.slot < reached || value.length !== keys.length) throw outdated(node);
     for (const account of value)
       shown.push({ nonce: readNonceAccount(account)?.nonce ?? null, slot: context.slot, height });
   }
   return shown;
 }
 
-function behind(node: SolanaNode): DomainError {
-  const message = `${node.name} getMultipleAccounts: the answer is older than what the node has finalized, or not whole`;
+function outdated(node: SolanaNode): DomainError {
+  const message = `${node.name} getMultipleAccounts: the answer is older than the node's finalized slot, or incomplete`;
   return new DomainError('NodeFault', message, { node: node.name });
 }
 

@@ -10,14 +10,14 @@ import type { NodePool } from '../rpc/pool.ts';
 import { answersIn, reached } from '../rpc/quorum.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { askHeights } from './heights.ts';
-import { adoptedLastHeight, BLOCKHASH_LIFE, FARTHEST } from './judge.ts';
+import { adoptedLastHeight, BLOCKHASH_LIFE, MAX_HEIGHTS_AHEAD } from './judge.ts';
 import { agreedBlock } from './linked-blocks.ts';
 
 export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight' | 'lastValidBlockHeight'> & {
   readonly adoptedFrom: string;
 };
 
-/** A transaction as its buyer sent it: wire bytes, and the slot in which a node shows it. */
+/** A transaction as its buyer sent it: wire bytes, and the slot in which a node returns it. */
 export interface SentTransaction {
   readonly wire: Uint8Array;
   readonly slot: Slot;
@@ -31,7 +31,7 @@ const REACH = 192n;
 const REACHES = 32n;
 
 /**
- * The wire bytes of a buyer's transaction, from a node that has it in a confirmed block; null if no node shows it
+ * The wire bytes of a buyer's transaction, from a node that has it in a confirmed block; null if no node returns it
  * yet. The caller must verify the signatures: a node can invent everything else.
  */
 export async function sentTransaction(pool: NodePool, signature: string): Promise<SentTransaction | null> {
@@ -82,7 +82,7 @@ export class SharedLives {
     const slots = banks.map(({ slot }) => slot);
     const newest = reached(slots, this.#pool.quorum);
     const elapsed = BigInt(Math.ceil((performance.now() - askedAt) / SHORTEST_SLOT_MS));
-    if (newest !== null && acceptedAt > newest + FARTHEST + FORK_MARGIN + elapsed) return null;
+    if (newest !== null && acceptedAt > newest + MAX_HEIGHTS_AHEAD + FORK_MARGIN + elapsed) return null;
     const heights = banks.map(({ slot, height }) =>
       acceptedAt > slot ? height + (acceptedAt - slot) + FORK_MARGIN : height,
     );
@@ -139,7 +139,7 @@ async function firstBlock(pool: NodePool, acceptedAt: Slot | null): Promise<Agre
   if (acceptedAt !== null) return aLifeBelow(pool, lowest([acceptedAt, final]));
   const newest = await agreedBlock(pool, final);
   if (newest !== null) return newest;
-  throw new DomainError('NoHealthyNode', `no quorum shows the finalized block of slot ${final}`);
+  throw new DomainError('NoHealthyNode', `no quorum returns the finalized block of slot ${final}`);
 }
 
 /** A finalized block more than {@link BLOCKHASH_LIFE} heights below the newest up to `slot`, or the first of all. */
@@ -161,6 +161,6 @@ async function endsOf(pool: NodePool, node: SolanaNode, from: bigint, to: bigint
   if (first && last) return { first, last };
   throw new NodeFault(
     node.name,
-    `getBlocksWithLimit: names no blocks from ${from} to ${to} that a quorum shows`,
+    `getBlocksWithLimit: names no blocks from ${from} to ${to} that a quorum returns`,
   );
 }

@@ -55,7 +55,7 @@ export function unconfirmedReason(
   if (outcome !== null)
     return `${node} reports it finalized ${seen}, but ${outcome.node} ${describe(outcome.slot, outcome.error)}`;
   const others = chain.pool.nodes.map(({ name }) => name).filter((name) => name !== node);
-  return `${node} reports it finalized ${seen}, and no second node shows that: ${others.join(', ') || node}`;
+  return `${node} reports it finalized ${seen}, and no second node returns the same: ${others.join(', ') || node}`;
 }
 
 /** Evidence for an outcome with either lifetime: one node's finalized status, and the nodes that agree. */
@@ -229,7 +229,7 @@ function twoOf({ quorum }: NodePool): number {
  * The statuses of one attempt without `seen` statuses from distrusted nodes, which must not keep an attempt alive.
  * This cannot cause a false death: a death still needs linked blocks and nulls from a quorum.
  */
-export function believedStatuses(
+export function trustedStatuses(
   pool: Pick<NodePool, 'report'>,
   statuses: readonly NodeAnswer<StatusObservation>[],
 ): readonly NodeAnswer<StatusObservation>[] {

@@ -36,9 +36,9 @@ export async function askNonces(pool: NodePool, accounts: readonly string[]): Pr
       if (result.status === 'rejected' || result.value.value.length !== keys.length) continue;
       for (const [index, key] of keys.entries()) {
         const state = readNonceAccount(result.value.value[index] ?? null);
-        const said = found.get(key) ?? [];
-        if (state !== null) said.push({ node, sequence: 1 + at, answer: state.nonce });
-        found.set(key, said);
+        const values = found.get(key) ?? [];
+        if (state !== null) values.push({ node, sequence: 1 + at, answer: state.nonce });
+        found.set(key, values);
       }
     }
   }
@@ -47,8 +47,8 @@ export async function askNonces(pool: NodePool, accounts: readonly string[]): Pr
 
 /** True if any node's finalized nonce differs, or no node returns one: a reason to investigate, never a proof. */
 export function isUsedUp({ nonceAccount, nonce }: NonceAttemptFacts, nonces: FinalizedNonces): boolean {
-  const said = nonces.get(nonceAccount) ?? [];
-  return said.length === 0 || said.some(({ answer }) => answer !== nonce);
+  const values = nonces.get(nonceAccount) ?? [];
+  return values.length === 0 || values.some(({ answer }) => answer !== nonce);
 }
 
 /** Gathers the evidence in the order that a proof of death needs: after `nonces` their end, then the statuses. */
@@ -81,7 +81,7 @@ export async function investigateNonces(
 }
 
 function useReason({ use }: Pick<NonceEndEvidence, 'use'>): string {
-  return use === null ? BLOCKS_LACK_IT : `a quorum shows that ${use.signature} used up its nonce`;
+  return use === null ? BLOCKS_LACK_IT : `a quorum returns ${use.signature}, which used up its nonce`;
 }
 
 function isSuccess({ answer }: NodeAnswer<StatusObservation>): boolean {
@@ -117,7 +117,7 @@ async function readEnding(
 function unknownReason(nonceAccount: string, bypass: NonceBypass | null): string {
   return bypass === null
     ? `no node lists the transaction that used up ${nonceAccount}`
-    : `only ${bypass.shownBy.join(', ')} shows ${bypass.signature}, which advanced ${nonceAccount}`;
+    : `only ${bypass.shownBy.join(', ')} returns ${bypass.signature}, which advanced ${nonceAccount}`;
 }
 
 /**

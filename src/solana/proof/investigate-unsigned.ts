@@ -12,7 +12,7 @@ import type { NodePool } from '../rpc/pool.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { messageHashOf } from '../tx/message.ts';
 import { BlockSignatures } from './block-signatures.ts';
-import { believedStatuses, distrustRefuted } from './confirm-outcome.ts';
+import { distrustRefuted, trustedStatuses } from './confirm-outcome.ts';
 import { attemptOfRow, type Finding, type RecordedLifetime } from './examine.ts';
 import { askHeights } from './heights.ts';
 import { readBlocksOf, type SignedAttempt } from './investigate.ts';
@@ -27,7 +27,7 @@ import {
 } from './linked-blocks.ts';
 import { NOT_SHOWN } from './spending.ts';
 import { noOutcome } from './status-observations.ts';
-import { forgetfulNodes, historyStarts } from './statuses.ts';
+import { historyStarts, nodesWithoutHistory } from './statuses.ts';
 
 /** An attempt row, which is searched by its message under any signature. */
 export type UnsignedRow = RecordedLifetime & {
@@ -55,8 +55,8 @@ export interface UnsignedCache {
 
 const AT_ONCE = 8;
 /** More transactions than a wallet signs within the life of a blockhash. */
-const READ_AT_MOST = 5_000;
-const HASHES_KEPT = 4 * READ_AT_MOST;
+const MAX_ENTRIES = 5_000;
+const HASHES_KEPT = 4 * MAX_ENTRIES;
 const BLOCKS_KEPT = 1_000;
 const PLACES_KEPT = 256;
 
@@ -78,7 +78,7 @@ interface BlockSearchResult {
   readonly isOther: (entry: WalletSignature) => boolean;
 }
 
-const NO_WORD: BlockSearchResult = { contains: null, isOther: () => false };
+const NOT_SEARCHED: BlockSearchResult = { contains: null, isOther: () => false };
 
 /**
  * Examines an attempt without a known signature. Messages of nodes count only if `verify` accepts their signatures.
@@ -117,18 +117,18 @@ async function examineExpiring(
   const sequence = pool.nodes.length + 1;
   const read = await readBlocksOf(chain, attempt, finalizedHeights, cache.blocks);
   const { stillTaking, origin, gone, range } = read;
-  const look = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
-  const word = range === null ? NO_WORD : await searchBlocks(look, range);
+  const context = { pool, attempt, cache, hashOf: hashReader(pool, cache, verify) };
+  const found = range === null ? NOT_SEARCHED : await searchBlocks(context, range);
   const coverage =
-    range === null || word.contains === null
+    range === null || found.contains === null
       ? null
-      : { ...coverageOf(range, ''), containsSignature: word.contains, sequence };
+      : { ...coverageOf(range, ''), containsSignature: found.contains, sequence };
   const displacement = gone === null ? null : { ...gone, sequence };
   const upTo = range?.last.slot ?? (gone === null ? null : displacedUntil(attempt, gone));
-  const said = upTo === null ? [] : await askHistories(look, upTo, word.isOther, sequence + 1);
+  const reported = upTo === null ? [] : await askHistories(context, upTo, found.isOther, sequence + 1);
   if (displacement !== null || coverage?.containsSignature === false)
-    distrustRefuted(pool, said, `the message ${attempt.messageHash}`);
-  const statuses = believedStatuses(pool, said);
+    distrustRefuted(pool, reported, `the message ${attempt.messageHash}`);
+  const statuses = trustedStatuses(pool, reported);
   const outcome = { ...noOutcome(pool.quorum), statuses };
   const evidence = { ...outcome, finalizedHeights, stillTaking, origin, displacement, coverage };
   const times = { askedAt, judgedAt: new Date() };
@@ -139,7 +139,7 @@ async function examineExpiring(
 /** The message hash of a finalized transaction; null if no node returns bytes that prove it. */
 type HashOf = (signature: string) => Promise<string | null>;
 
-interface Look {
+interface SearchContext {
   readonly pool: NodePool;
   readonly attempt: UnsignedAttempt;
   readonly cache: UnsignedCache;
@@ -149,7 +149,7 @@ interface Look {
 function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): HashOf {
   const read = async (signature: string): Promise<string> => {
     const parties = await partiesOf(pool, signature, verify);
-    if (parties === null) throw new DomainError('NoHealthyNode', `no node shows transaction ${signature}`);
+    if (parties === null) throw new DomainError('NoHealthyNode', `no node returns transaction ${signature}`);
     return parties.messageHash;
   };
   return (signature) => hashes.get(signature, () => read(signature)).catch(nullIfNodesFail);
@@ -157,7 +157,7 @@ function hashReader(pool: NodePool, { hashes }: UnsignedCache, verify: Verify): 
 
 /** Reads what the wallet signed in these blocks. Anything unreadable proves nothing, unless the message was found. */
 async function searchBlocks(
-  { pool, attempt, cache, hashOf }: Look,
+  { pool, attempt, cache, hashOf }: SearchContext,
   { blocks }: LinkedRange,
 ): Promise<BlockSearchResult> {
   const { wallet, messageHash } = attempt;
@@ -169,7 +169,7 @@ async function searchBlocks(
   const isOther = ({ slot, signature }: WalletSignature) =>
     !own.has(signature) && bySlot.get(slot)?.has(signature) === true;
   if (hashes.includes(messageHash)) return { contains: true, isOther };
-  return signed.includes(null) || hashes.includes(null) ? NO_WORD : { contains: false, isOther };
+  return signed.includes(null) || hashes.includes(null) ? NOT_SEARCHED : { contains: false, isOther };
 }
 
 /** The transactions of a linked block that the wallet signed. A block without it as a signer is not read again. */
@@ -212,12 +212,12 @@ async function readAccounts(node: SolanaNode, block: LinkedBlock, over: AbortSig
     transactions.length === block.signatures.size &&
     transactions.every(({ signature }) => block.signatures.has(signature));
   if (isSame) return transactions;
-  throw new NodeFault(node.name, `getBlock: shows another block ${block.slot} with accounts`);
+  throw new NodeFault(node.name, `getBlock: returns another block ${block.slot} with accounts`);
 }
 
 function agreedIn<T>({ slot }: LinkedBlock, shown: { readonly answer: T } | null): T {
   if (shown !== null) return shown.answer;
-  throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same accounts`);
+  throw new DomainError('NoHealthyNode', `no quorum returns block ${slot} with the same accounts`);
 }
 
 /**
@@ -225,7 +225,7 @@ function agreedIn<T>({ slot }: LinkedBlock, shown: { readonly answer: T } | null
  * history, returns only a part, or is not read down to the required slot yet.
  */
 async function askHistories(
-  { pool, attempt, cache, hashOf }: Look,
+  { pool, attempt, cache, hashOf }: SearchContext,
   upTo: bigint,
   isOther: BlockSearchResult['isOther'],
   from: number,
@@ -238,23 +238,23 @@ async function askHistories(
     const listed = await listWithin(node, wallet, { above, upTo }, isOther, places, cache.blocks.history);
     return { ...listed, atSlot: slot };
   });
-  const forgetful = forgetfulNodes(pool);
+  const withoutHistory = nodesWithoutHistory(pool);
   const starts = await historyStarts(pool);
   return pLimit(1).map(answers, async ({ node, result }, index) => {
-    const said = (answer: StatusObservation) => ({ node, sequence: from + index, answer });
-    const unreadable = (reason: string) => said({ kind: 'unreadable', reason });
+    const statusOf = (answer: StatusObservation) => ({ node, sequence: from + index, answer });
+    const unreadable = (reason: string) => statusOf({ kind: 'unreadable', reason });
     if (result.status === 'rejected') return unreadable(String(result.reason));
     if ('readTo' in result.value)
       return unreadable(`its history of the wallet is read down to slot ${result.value.readTo} of ${upTo}`);
     const { entries, atSlot } = result.value;
-    if (forgetful.has(node) || entries.length > READ_AT_MOST)
-      return unreadable('shows no whole history of the wallet');
+    if (withoutHistory.has(node) || entries.length > MAX_ENTRIES)
+      return unreadable('returns no complete history of the wallet');
     const read = await pLimit(AT_ONCE).map(
       entries,
       async (entry): Promise<WalletEntry> => ({ ...entry, messageHash: await hashOf(entry.signature) }),
     );
     const history = { entries: read, historyFrom: starts.get(node) ?? null, atSlot };
-    return said(observationOfMessage(messageHash, history));
+    return statusOf(observationOfMessage(messageHash, history));
   });
 }
 
@@ -283,5 +283,5 @@ export function observationOfMessage(
   const hidden = entries.find((entry) => entry.messageHash === null);
   return hidden === undefined
     ? { kind: 'absent', atSlot, historyFrom }
-    : { kind: 'unreadable', reason: `no node shows the transaction ${hidden.signature} of the wallet` };
+    : { kind: 'unreadable', reason: `no node returns the transaction ${hidden.signature} of the wallet` };
 }

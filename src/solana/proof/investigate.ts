@@ -13,7 +13,7 @@ import { chunksOf } from '../../domain/chunks.ts';
 import { messageOf } from '../../domain/errors.ts';
 import { type BlockHeight, isAbove, type Signature } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
-import { believedStatuses, confirmOutcome, distrustRefuted } from './confirm-outcome.ts';
+import { confirmOutcome, distrustRefuted, trustedStatuses } from './confirm-outcome.ts';
 import { claimedHeight, deathHeight, firstHash } from './judge.ts';
 import {
   agreedBlock,
@@ -171,8 +171,8 @@ export async function readBlocksOf(
     if (origin !== null) {
       const last = deathHeight(attempt, origin.height);
       if (!isPast(last)) return { ...NOT_READ, origin };
-      const silence = adoptedFrom === null ? 'says nothing' : 'counts';
-      const stillTaking = await chain.stillTaking(blockhash, silence);
+      const failed = adoptedFrom === null ? 'excluded' : 'included';
+      const stillTaking = await chain.stillTaking(blockhash, failed);
       return { ...NOT_READ, stillTaking, origin, range: await linkedRange(pool, origin, last, cache) };
     }
     if (adoptedFrom === null && isPast(claimedHeight(attempt))) {
@@ -181,7 +181,7 @@ export async function readBlocksOf(
     }
     return {
       ...NOT_READ,
-      obstacle: `no quorum shows blockhash ${firstHash(attempt)} in slot ${blockhashSlot}`,
+      obstacle: `no quorum returns blockhash ${firstHash(attempt)} in slot ${blockhashSlot}`,
     };
   } catch (error) {
     return { ...NOT_READ, origin, obstacle: messageOf(error) };
@@ -192,7 +192,7 @@ function rangeKey(attempt: SignedAttempt): string {
   return `${attempt.blockhash}/${attempt.adoptedFrom}/${attempt.blockhashSlot}/${claimedHeight(attempt)}`;
 }
 
-/** Every node's status of each signature, filtered by {@link believedStatuses}; sequences begin at `from`. */
+/** Every node's status of each signature, filtered by {@link trustedStatuses}; sequences begin at `from`. */
 async function askStatuses(
   chain: Chain,
   signatures: readonly string[],
@@ -205,7 +205,7 @@ async function askStatuses(
         const answer = observations[at];
         return answer === undefined ? [] : [{ node, sequence: from + index, answer }];
       });
-      return believedStatuses(chain.pool, statuses);
+      return trustedStatuses(chain.pool, statuses);
     });
   });
   return pieces.flat();

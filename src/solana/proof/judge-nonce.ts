@@ -8,9 +8,9 @@ import {
   judgeable,
   judgeFinalized,
   judgeInclusion,
+  nodesProvingAbsence,
   type Refutation,
   seenBy,
-  silentNodes,
   unknown,
 } from './status-observations.ts';
 
@@ -33,7 +33,7 @@ import {
  * Source: docs/decisions/0011-transaction-lifetimes.md; docs/interface.md, Prioritization fee rules 4.
  */
 export function judgeNonceAttempt(attempt: NonceAttemptFacts, evidence: NonceEvidence): AttemptVerdict {
-  const refuting = foreignUse(attempt, evidence) ?? fruitlessBypass(attempt, evidence);
+  const refuting = refutingUse(attempt, evidence) ?? refutingBypass(attempt, evidence);
   return (
     judgeable(attempt, evidence) ??
     judgeOutcome(attempt, evidence, refuting) ??
@@ -58,7 +58,7 @@ function judgeUnfinalized(
   if (first === undefined) return null;
   const report = `${first.node} reports it ${first.commitment} in slot ${first.slot}`;
   if (refuting !== null) return unknown(`${report}, ${refuting.reason}`);
-  if (firstGone(attempt, evidence).size >= evidence.quorum)
+  if (firstAdvanced(attempt, evidence).size >= evidence.quorum)
     return unknown(`${report}, but its nonce is used up, and no node reports it finalized`);
   return aliveOnFork(seen);
 }
@@ -75,10 +75,10 @@ export function judgeUnsignedNonce(
 ): AttemptVerdict {
   const { quorum, finalizedNonces } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
-  if (firstGone(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
+  if (firstAdvanced(attempt, evidence).size < quorum) return { kind: 'alive', seen: null };
   if (usedBy === attempt.messageHash) return unknown('its message has used up its own nonce');
-  return usedBy === null || foreignUse(attempt, evidence) === null
-    ? unknown(openReason(evidence))
+  return usedBy === null || refutingUse(attempt, evidence) === null
+    ? unknown(unprovedReason(evidence))
     : { kind: 'dead' };
 }
 
@@ -94,7 +94,7 @@ function judgeOutcome(
     return judgeFinalized(seen, evidence, refuting?.reason ?? null);
   if (refuting !== null) return shown;
   // The same bytes may have run in an earlier slot and used up the nonce themselves.
-  return firstGone(attempt, evidence).size < evidence.quorum
+  return firstAdvanced(attempt, evidence).size < evidence.quorum
     ? { kind: 'alive', seen: null }
     : unknown(
         'a block includes it without executing it, and too few nodes return the transaction that used up its nonce',
@@ -114,26 +114,26 @@ function judgeNonce(
 ): AttemptVerdict {
   const { quorum, finalizedNonces, use } = evidence;
   if (countNodes(finalizedNonces) < quorum) return unknown('too few nodes report the finalized nonce');
-  const gone = firstGone(attempt, evidence);
-  if (gone.size < quorum) return { kind: 'alive', seen: null };
+  const advanced = firstAdvanced(attempt, evidence);
+  if (advanced.size < quorum) return { kind: 'alive', seen: null };
   if (use?.signature === attempt.signature)
     return unknown('it used up its own nonce, and no node returns its outcome yet');
-  if (refuting === null) return unknown(openReason(evidence));
+  if (refuting === null) return unknown(unprovedReason(evidence));
   // A null counts only from a node that returns the transaction that ended the nonce.
-  const silent = silentNodes(gone, evidence, refuting, attempt.nonceSlot);
+  const silent = nodesProvingAbsence(advanced, evidence, refuting, attempt.nonceSlot);
   return silent.filter((node) => refuting.shownBy.includes(node)).length < quorum
     ? unknown('its nonce is used up, and too few nodes answered null after that was known')
     : { kind: 'dead' };
 }
 
-function openReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
+function unprovedReason({ bypass }: Pick<NonceEvidence, 'bypass'>): string {
   return bypass === null
     ? 'its nonce is used up, and too few nodes return the transaction that used it'
     : `${bypass.signature} has advanced its nonce account past it, and the finalized blocks up to that are not all linked`;
 }
 
 /** The use of the nonce by another transaction, by a quorum. Two accounts can have the same value: both must match. */
-function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): NonceRefutation | null {
+function refutingUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence): NonceRefutation | null {
   if (use === null || use.signature === attempt.signature) return null;
   const same = use.nonceAccount === attempt.nonceAccount && use.nonce === attempt.nonce;
   const { signature, shownBy, sequence, slot } = use;
@@ -142,7 +142,7 @@ function foreignUse(attempt: NonceAttemptFacts, { use, quorum }: NonceEvidence):
 }
 
 /** The advance past the nonce, by a quorum, if the linked blocks prove that the attempt did not run before it. */
-function fruitlessBypass(
+function refutingBypass(
   { signature, nonceAccount, nonceSlot }: NonceAttemptFacts,
   { bypass, coverage, quorum }: NonceEvidence,
 ): NonceRefutation | null {
@@ -163,7 +163,7 @@ function fruitlessBypass(
 }
 
 /** For each node whose finalized nonces all differ from the attempt's, the sequence of its first such answer. */
-function firstGone(
+function firstAdvanced(
   { nonce }: NonceAttemptFacts,
   { finalizedNonces }: NonceEvidence,
 ): ReadonlyMap<string, number> {

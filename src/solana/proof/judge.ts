@@ -17,10 +17,10 @@ import {
   judgeable,
   judgeFinalized,
   judgeInclusion,
+  nodesProvingAbsence,
   type Refutation,
   type SeenBy,
   seenBy,
-  silentNodes,
   unknown,
 } from './status-observations.ts';
 
@@ -28,7 +28,7 @@ import {
 export const BLOCKHASH_LIFE = 150n;
 
 /** The furthest L can be above a finalized height: a blockhash is confirmed when read, and final within its life. */
-export const FARTHEST = 2n * BLOCKHASH_LIFE;
+export const MAX_HEIGHTS_AHEAD = 2n * BLOCKHASH_LIFE;
 
 /** The last height by the attempt's own numbers, which may come from one node alone: no death may depend on it. */
 export function claimedHeight({ blockhashHeight, lastValidBlockHeight }: AttemptFacts): BlockHeight {
@@ -47,7 +47,7 @@ export function firstHash({ adoptedFrom, blockhash }: AttemptFacts): Blockhash {
  */
 export function adoptedLastHeight(heights: readonly BlockHeight[], quorum: number): BlockHeight | null {
   const [highest, common] = [reached(heights, 1), reached(heights, quorum)];
-  if (highest === null || common === null || highest - common > FARTHEST) return null;
+  if (highest === null || common === null || highest - common > MAX_HEIGHTS_AHEAD) return null;
   return highest + BLOCKHASH_LIFE;
 }
 
@@ -64,7 +64,8 @@ export function deathHeight(attempt: AttemptFacts, originHeight: BlockHeight): B
 /** A reason to investigate, never a proof: any node is above the claimed last height, or none can ever reach it. */
 export function isDue(attempt: AttemptFacts, heights: readonly NodeAnswer<BlockHeight>[]): boolean {
   const claimed = claimedHeight(attempt);
-  const outOfReach = heights.length > 0 && heights.every(({ answer }) => claimed - answer > FARTHEST);
+  const outOfReach =
+    heights.length > 0 && heights.every(({ answer }) => claimed - answer > MAX_HEIGHTS_AHEAD);
   return outOfReach || heights.some(({ answer }) => isAbove(answer, claimed));
 }
 
@@ -94,15 +95,15 @@ export function judgeAttempt(attempt: AttemptFacts, evidence: Evidence): Attempt
     judgeFinalized(seen, evidence, impossibleReason(refuting, displaced)) ??
     judgeInclusion(evidence.coverage) ??
     (displaced === null ? judgeUnfinalized(seen, refuting) : null) ??
-    judgeAbsence(attempt, evidence, gapless(refuting) ?? goneFor(attempt, displaced))
+    judgeAbsence(attempt, evidence, byCoverage(refuting) ?? byDisplacement(attempt, displaced))
   );
 }
 
-function gapless(coverage: SequencedCoverage | null): Refutation | null {
+function byCoverage(coverage: SequencedCoverage | null): Refutation | null {
   return coverage === null ? null : { sequence: coverage.sequence, toSlot: coverage.last.slot };
 }
 
-function goneFor(attempt: AttemptFacts, displaced: Displacement | null): Refutation | null {
+function byDisplacement(attempt: AttemptFacts, displaced: Displacement | null): Refutation | null {
   if (displaced === null) return null;
   return { sequence: displaced.sequence, toSlot: displacedUntil(attempt, displaced) };
 }
@@ -167,7 +168,7 @@ function judgeAbsence(
   if (past.size < quorum) return judgeUnexpired(evidence);
   if (refuting === null)
     return unknown('expired, and the finalized blocks up to its last height are not all linked');
-  return silentNodes(past, evidence, refuting, attempt.blockhashSlot).length < quorum
+  return nodesProvingAbsence(past, evidence, refuting, attempt.blockhashSlot).length < quorum
     ? unknown(
         'expired, and too few nodes answered null after heights and coverage, with a history of its whole life',
       )

@@ -56,7 +56,7 @@ const BLOCKS_KEPT = 1_000;
 const SEARCHES_KEPT = 10_000;
 /** Blocks of a long range in memory at once, and pieces per investigation: no other proof starts meanwhile. */
 const PIECE = 500n;
-const PIECES_A_LOOK = 4;
+const PIECES_PER_CALL = 4;
 
 export function blockCache(history: HistoryBounds = HISTORY_BOUNDS): BlockCache {
   return {
@@ -114,7 +114,7 @@ export function findDisplacement(pool: NodePool, slot: Slot): Promise<Omit<Displ
     if (by !== null && by.parentSlot < slot) return { slot, by, parentSlot: by.parentSlot };
     throw new NodeFault(
       node.name,
-      `getBlocksWithLimit: names no block that a quorum shows in place of ${slot}`,
+      `getBlocksWithLimit: names no block that a quorum returns in place of ${slot}`,
     );
   });
 }
@@ -143,13 +143,13 @@ export async function coverageBetween(
 ): Promise<Coverage> {
   const [first, end] = await Promise.all([agreedBlock(pool, fromSlot), agreedBlock(pool, toSlot)]);
   if (first === null || end === null)
-    throw new DomainError('NoHealthyNode', `no quorum shows the blocks of slots ${fromSlot} and ${toSlot}`);
+    throw new DomainError('NoHealthyNode', `no quorum returns the blocks of slots ${fromSlot} and ${toSlot}`);
   const search = await cache.searched.get(`${fromSlot}/${signature}`, async () => ({
     covered: { first, last: first, containsSignature: false, minAgreeingNodes: first.agreeingNodes.length },
   }));
   let { covered } = search;
   for (let pieces = 0; covered.last.height < end.height; pieces += 1) {
-    if (pieces === PIECES_A_LOOK)
+    if (pieces === PIECES_PER_CALL)
       throw new DomainError(
         'NoHealthyNode',
         `blocks are linked up to slot ${covered.last.slot} of ${toSlot}`,
@@ -183,7 +183,7 @@ async function findEnd(
     return { last, slots };
   throw new NodeFault(
     node.name,
-    `getBlocksWithLimit: ends with no block above height ${lastHeight} that a quorum shows`,
+    `getBlocksWithLimit: ends with no block above height ${lastHeight} that a quorum returns`,
   );
 }
 
@@ -217,7 +217,7 @@ export async function confirmedBlock(pool: NodePool, slot: Slot): Promise<Confir
     const signatures = new BlockSignatures(shown.answer.signatures);
     return { ...shown.answer, signatures, minAgreeingNodes: shown.nodes.length };
   }
-  throw new DomainError('NoHealthyNode', `no quorum shows block ${slot} with the same transactions`);
+  throw new DomainError('NoHealthyNode', `no quorum returns block ${slot} with the same transactions`);
 }
 
 function isSameContent(one: NodeBlock, other: NodeBlock): boolean {
@@ -239,10 +239,10 @@ async function readBlock(
 ): Promise<NodeBlock> {
   const block = await getBlock(node, slot, { commitment: 'finalized', transactionDetails }, over);
   if (block === null || block.blockHeight === null)
-    throw new NodeFault(node.name, `getBlock: shows no block ${slot}, or not its height`);
+    throw new NodeFault(node.name, `getBlock: returns no block ${slot}, or not its height`);
   // A block without its signature list must never count as a block without our signature.
   if (transactionDetails === 'signatures' && block.signatures === undefined)
-    throw new NodeFault(node.name, `getBlock: shows block ${slot} without its signatures`);
+    throw new NodeFault(node.name, `getBlock: returns block ${slot} without its signatures`);
   const { blockhash, parentSlot, previousBlockhash, blockHeight } = block;
   const signatures = new Set(block.signatures ?? []);
   return { slot, blockhash, parentSlot, previousBlockhash, height: blockHeight, signatures };

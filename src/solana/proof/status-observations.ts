@@ -28,7 +28,7 @@ export function seenBy({ node, answer }: NodeAnswer<StatusObservation>): readonl
 }
 
 /** True for a null that proves absence: the node had reached `toSlot`, and has history back to `fromSlot`. */
-export function isWholeNull(answer: StatusObservation, fromSlot: Slot, toSlot: Slot): boolean {
+export function provesAbsence(answer: StatusObservation, fromSlot: Slot, toSlot: Slot): boolean {
   if (answer.kind !== 'absent' || answer.atSlot === null || answer.historyFrom === null) return false;
   return !isAbove(answer.historyFrom, fromSlot) && !isAbove(toSlot, answer.atSlot);
 }
@@ -59,7 +59,7 @@ export interface Refutation {
  * The nodes of `past` whose later answers are all null, from histories back to `fromSlot`. Later: after the node's own
  * match, after the quorum had one, and after the refutation.
  */
-export function silentNodes(
+export function nodesProvingAbsence(
   past: ReadonlyMap<string, number>,
   { statuses, quorum }: OutcomeEvidence,
   { sequence, toSlot }: Refutation,
@@ -69,7 +69,7 @@ export function silentNodes(
   return [...past].flatMap(([node, own]) => {
     const bound = Math.max(after, own);
     const late = statuses.filter((status) => status.node === node && status.sequence > bound);
-    const isSilent = late.length > 0 && late.every(({ answer }) => isWholeNull(answer, fromSlot, toSlot));
+    const isSilent = late.length > 0 && late.every(({ answer }) => provesAbsence(answer, fromSlot, toSlot));
     return isSilent ? [node] : [];
   });
 }

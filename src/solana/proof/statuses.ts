@@ -26,7 +26,7 @@ export async function readStatuses(
 }
 
 /** The nodes without history: their nulls prove nothing. */
-export function forgetfulNodes(pool: Pick<NodePool, 'report'>): ReadonlySet<string> {
+export function nodesWithoutHistory(pool: Pick<NodePool, 'report'>): ReadonlySet<string> {
   return new Set(pool.report().flatMap(({ node, history }) => (history === 'off' ? [node] : [])));
 }
 
@@ -61,21 +61,21 @@ export async function historyStarts(pool: NodePool): Promise<HistoryStarts> {
 export async function confirmAbsence(
   pool: NodePool,
   signature: string,
-  said: readonly NodeAnswer<StatusObservation>[],
+  statuses: readonly NodeAnswer<StatusObservation>[],
   starts: HistoryStarts,
 ): Promise<readonly NodeAnswer<StatusObservation>[]> {
-  if (said.filter(({ answer }) => answer.kind === 'absent').length < pool.quorum) return said;
+  if (statuses.filter(({ answer }) => answer.kind === 'absent').length < pool.quorum) return statuses;
   const answers = await pool.all((node) => getTransaction(node, signature));
   const shown = new Map(answers.map(({ node, result }) => [node, result]));
-  return said.map((status) => {
+  return statuses.map((status) => {
     const { node, answer } = status;
     const result = shown.get(node);
     if (answer.kind !== 'absent' || result === undefined) return status;
-    return { ...status, answer: lookedUp(answer, result, starts.get(node) ?? null) };
+    return { ...status, answer: correctedStatus(answer, result, starts.get(node) ?? null) };
   });
 }
 
-function lookedUp(
+function correctedStatus(
   absent: Extract<StatusObservation, { kind: 'absent' }>,
   result: PromiseSettledResult<Awaited<ReturnType<typeof getTransaction>>>,
   historyFrom: bigint | null,

@@ -97,7 +97,7 @@ export class AgreedAccounts {
       if (believed.some((other) => contradicts(reading, other)))
         this.#pool.distrust(
           reading.node,
-          `a quorum of nodes shows other content of ${known.join(', ')} in slot ${reading.highest}`,
+          `a quorum of nodes returns other content of ${known.join(', ')} in slot ${reading.highest}`,
         );
     return agreed.answer.result();
   }

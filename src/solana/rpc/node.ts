@@ -12,9 +12,9 @@ export interface NodeOptions extends WireOptions {
   readonly maxTransactionVersion?: number;
 }
 
-/** An answer read in parts. `rim`: the answer without the parts cut out, to be parsed like any other. */
+/** An answer read in parts. `envelope`: the answer without the parts that were read, parsed like any other answer. */
 export interface Condensed {
-  readonly rim: Buffer;
+  readonly envelope: Buffer;
 }
 
 const HIGHEST_TRANSACTION_VERSION = 1;
@@ -23,8 +23,8 @@ const SHOWN_CHARACTERS = 40;
 /** Factor on the timeout for a very long answer that did not start in time at its last request. */
 const PATIENCE = 6;
 const LATE_KEPT = 64;
-/** How long a node is left alone after an answer of impossible size: reading it blocks the whole process. */
-const OVERSIZED_ALONE_MS = 300_000;
+/** How long a node is not asked after an answer of impossible size: reading it blocks the whole process. */
+const OVERSIZED_PAUSE_MS = 300_000;
 
 export class SolanaNode {
   readonly url: string;
@@ -85,7 +85,7 @@ export class SolanaNode {
     const isCostly = Buffer.isBuffer(held) && held.length > MOST_PARSED_BYTES && !isWholeResult(held, id);
     const answer = isCostly ? await read(inParts(held)) : held;
     if (!Buffer.isBuffer(answer)) {
-      this.#open(answer.rim, id, method);
+      this.#open(answer.envelope, id, method);
       return answer;
     }
     if (!isWholeResult(answer, id)) {
@@ -120,7 +120,7 @@ export class SolanaNode {
     const answer = this.#read(envelope, parsed, method, '');
     // A node that could not parse the request answers with the id null.
     if (answer.id !== id && !(answer.error !== undefined && answer.id === null)) {
-      throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the question`, {
+      throw this.#fault(method, `id: is ${JSON.stringify(answer.id)}, not that of the request`, {
         field: 'id',
       });
     }
@@ -207,7 +207,7 @@ export class SolanaNode {
       return parseJson(text);
     } catch (error) {
       const start = JSON.stringify(text.slice(0, SHOWN_CHARACTERS));
-      throw this.#fault(method, `the answer is no JSON, it begins with ${start}`, { cause: error });
+      throw this.#fault(method, `the answer is not JSON: it begins with ${start}`, { cause: error });
     }
   }
 
@@ -232,10 +232,10 @@ function textOf(id: number, method: string, params: readonly unknown[]): string 
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
 }
 
-/** When to ask again. The node is left alone only if users of the chain cannot make an answer so large. */
+/** When to ask again. The node is paused only if users of the chain cannot make an answer so large. */
 function refusalOf(error: unknown): FaultDetails {
   if (error instanceof TurnMissed) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };
   const isBeyondReason = error instanceof OversizedAnswer && error.isBeyondReason;
-  return isBeyondReason ? { retryAfterMs: OVERSIZED_ALONE_MS } : {};
+  return isBeyondReason ? { retryAfterMs: OVERSIZED_PAUSE_MS } : {};
 }

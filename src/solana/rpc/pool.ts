@@ -86,7 +86,7 @@ export class NodePool {
     throw this.#unanswered((passing ?? refusals.at(-1))?.error ?? this.#noneAvailable());
   }
 
-  /** The answer that a quorum gives alike, with node names; null if too few agree. Asks no more nodes than needed. */
+  /** The answer that a quorum returns alike, with node names; null if too few agree. Asks no more nodes than needed. */
   async agreed<T>(ask: Ask<T>, isSame: (one: T, other: T) => boolean): Promise<Agreement<T> | null> {
     const { quorum } = this;
     const missing: Wanting<T> = (results) => {

@@ -59,7 +59,7 @@ export class PooledNode {
     return { cause: this.#membership, reason: this.#reason };
   }
 
-  /** True if requests may be sent: the node has joined, and did not ask to be left alone. */
+  /** True if requests may be sent: the node has joined, and did not ask for a pause. */
   get askable(): boolean {
     return this.#membership === 'joined' && this.demoted?.cause !== 'retry-after';
   }
@@ -78,11 +78,11 @@ export class PooledNode {
   async ask<T>(question: (node: SolanaNode) => Promise<T>): Promise<T> {
     const { demoted } = this;
     if (!this.askable && demoted !== null) {
-      const reason = demoted.cause === 'retry-after' ? `is left alone: ${demoted.reason}` : demoted.reason;
+      const reason = demoted.cause === 'retry-after' ? `is paused: ${demoted.reason}` : demoted.reason;
       throw new NodeFault(this.node.name, reason);
     }
     const answer = this.#observed(() => question(this.node));
-    return demoted?.cause === 'fault' ? this.#soon(answer) : answer;
+    return demoted?.cause === 'fault' ? this.#withinSuspectTime(answer) : answer;
   }
 
   /** Probes the identity. A node that does not answer keeps its membership. */
@@ -122,7 +122,7 @@ export class PooledNode {
   refuseAsSame(name: string): void {
     this.#membership = 'refused';
     this.#sameAs = name;
-    this.#reason = `is the same node as ${name}: both answer the identity ${this.#facts?.identity}; name another node`;
+    this.#reason = `is the same node as ${name}: both return the identity ${this.#facts?.identity}; configure another node`;
   }
 
   /** Counts an answer as a fault. */
@@ -147,7 +147,7 @@ export class PooledNode {
     };
   }
 
-  async #soon<T>(answer: Promise<T>): Promise<T> {
+  async #withinSuspectTime<T>(answer: Promise<T>): Promise<T> {
     const early = new AbortController();
     const late = sleep(SUSPECT_MS, undefined, early).then(() => {
       throw new NodeFault(this.node.name, `has not answered in ${SUSPECT_MS} ms, after a fault`);

@@ -89,12 +89,12 @@ export class ChainReader<Block extends ListedBlock> {
     const from = cursor.slot + 1n;
     const end = lowest([to, cursor.slot + LOOKED_AHEAD]);
     const listed = await firstListed(this.#pool, from, end, 'most');
-    const batch = await this.#look(listed);
+    const batch = await this.#request(listed);
     const anchor = await this.#anchor(batch, listed, to);
     if (anchor === undefined) return { kind: 'idle' };
     const links = await this.#walk(cursor, anchor);
     if (links.kind === 'contradicted') return this.#broken('contradicted', links.child);
-    if (links.kind === 'linked') await this.#headers.assertWhole(links.headers);
+    if (links.kind === 'linked') await this.#headers.assertComplete(links.headers);
     const headers = links.kind === 'linked' ? links.headers : this.#below(links.child, cursor, batch);
     if (headers.length > 0) return { kind: 'linked', blocks: await this.#whole(headers) };
     return links.kind === 'linked' ? { kind: 'idle' } : this.#broken('gap', links.child, links.shown);
@@ -113,13 +113,13 @@ export class ChainReader<Block extends ListedBlock> {
    * waiting for them here. A block that fewer nodes list may be invented, and delivered very slowly; it is fetched
    * once a child names it.
    */
-  async #look({ slots, shared }: Listed): Promise<readonly bigint[]> {
+  async #request({ slots, shared }: Listed): Promise<readonly bigint[]> {
     const batch = slots.slice(0, this.#batch);
     const last = batch.at(-1);
     const near = shared.filter((slot) => last !== undefined && slot <= last);
     // Blocks after the batch would take the room of blocks that are fetched for it later.
     this.#ahead.want(near.length === batch.length ? shared : near);
-    await this.#headers.lookFor(batch);
+    await this.#headers.requestListed(batch);
     for (const slot of batch) if (this.#headers.agreed(slot) === undefined) this.#ahead.drop(slot);
     return batch;
   }
@@ -133,10 +133,10 @@ export class ChainReader<Block extends ListedBlock> {
     const near = batch.findLast((slot) => this.#headers.agreed(slot) !== undefined);
     if (near !== undefined) return this.#headers.agreed(near);
     for (const far of new Set([shared.at(-1) ?? to, slots.at(-1) ?? to, to])) {
-      await this.#headers.lookFor([far]);
+      await this.#headers.requestListed([far]);
       const agreed = this.#headers.agreed(far);
       if (agreed === undefined) continue;
-      await this.#headers.lookFor(slots.filter((slot) => slot < far));
+      await this.#headers.requestListed(slots.filter((slot) => slot < far));
       return agreed;
     }
     return undefined;
@@ -148,9 +148,10 @@ export class ChainReader<Block extends ListedBlock> {
       const walk = walkBack(cursor, anchor, (name) => this.#headers.named(name));
       if (walk.kind !== 'wanted') return walk;
       const { name, child } = walk;
-      if (asked.has(name.slot)) return { kind: 'missing', child, shown: await this.#headers.insteadOf(name) };
+      if (asked.has(name.slot))
+        return { kind: 'missing', child, shown: await this.#headers.othersInSlot(name) };
       asked.add(name.slot);
-      await this.#headers.learnParent(name);
+      await this.#headers.requestParent(name);
     }
   }
 
@@ -184,7 +185,10 @@ export class ChainReader<Block extends ListedBlock> {
   async #named(header: ListedHeader): Promise<Block> {
     const block = await this.#show(header.slot, this.#end, header);
     if (isShown(block, header)) return timed(block, header);
-    throw new DomainError('NodeFault', `another block than ${header.blockhash} was shown for ${header.slot}`);
+    throw new DomainError(
+      'NodeFault',
+      `a node returned another block than ${header.blockhash} for slot ${header.slot}`,
+    );
   }
 }
 

@@ -36,7 +36,7 @@ const ABSENT: ReadonlySet<number> = new Set([-32001, -32007, -32009]);
  */
 export class HeaderQuorum {
   readonly #pool: NodePool;
-  readonly #pages = new Map<bigint, SlotAnswers>();
+  readonly #answers = new Map<bigint, SlotAnswers>();
   /** Slots in which a quorum has no block; the other nodes were not waited for. */
   readonly #absent = new Set<bigint>();
 
@@ -45,28 +45,30 @@ export class HeaderQuorum {
   }
 
   /** Requests the blocks of these slots, except those that a quorum has returned already. Never throws. */
-  async learn(slots: readonly bigint[]): Promise<void> {
+  async request(slots: readonly bigint[]): Promise<void> {
     await pLimit(AT_ONCE).map(this.#open(slots), async (slot) => this.#note(slot, await this.#ask(slot)));
   }
 
   /**
-   * Like {@link learn}, for slots in which a node lists a block. If a quorum answers that it has none, the other
+   * Like {@link request}, for slots in which a node lists a block. If a quorum answers that it has none, the other
    * nodes are not waited for, and their answers do not count. Never throws.
    */
-  async lookFor(slots: readonly bigint[]): Promise<void> {
-    await pLimit(AT_ONCE).map(this.#open(slots), async (slot) => this.#note(slot, await this.#lookAt(slot)));
+  async requestListed(slots: readonly bigint[]): Promise<void> {
+    await pLimit(AT_ONCE).map(this.#open(slots), async (slot) =>
+      this.#note(slot, await this.#askListed(slot)),
+    );
   }
 
   /**
    * Requests a block that its child names. If a quorum has lost it, other nodes may have it. Then all nodes are asked
    * about it, and about earlier slots in which a quorum has no block. Never throws.
    */
-  async learnParent({ slot }: BlockName): Promise<void> {
-    await this.learn(this.#absent.has(slot) ? [...this.#absent].filter((other) => other <= slot) : [slot]);
+  async requestParent({ slot }: BlockName): Promise<void> {
+    await this.request(this.#absent.has(slot) ? [...this.#absent].filter((other) => other <= slot) : [slot]);
   }
 
   agreed(slot: bigint): ListedHeader | undefined {
-    const { versions = [] } = this.#pages.get(slot) ?? {};
+    const { versions = [] } = this.#answers.get(slot) ?? {};
     return versions.find(({ nodes }) => nodes.length >= this.#pool.quorum)?.header;
   }
 
@@ -76,7 +78,7 @@ export class HeaderQuorum {
    * transactions better.
    */
   named(name: BlockName): ListedHeader | undefined {
-    const { versions = [], silent = [] } = this.#pages.get(name.slot) ?? {};
+    const { versions = [], silent = [] } = this.#answers.get(name.slot) ?? {};
     const [first, second] = versions;
     if (first === undefined || (second !== undefined && second.nodes.length >= first.nodes.length))
       return undefined;
@@ -88,17 +90,17 @@ export class HeaderQuorum {
    * Checks a chain, ascending from the cursor, with blocks that fewer nodes than a quorum return. Throws NodeFault if
    * as many nodes return a block that the chain leaves out. Asks every node about each slot in question.
    */
-  async assertWhole(chain: readonly ListedHeader[]): Promise<void> {
+  async assertComplete(chain: readonly ListedHeader[]): Promise<void> {
     const fewest = Math.min(...chain.map((header) => this.nodesWith(header).length));
     const last = chain.at(-1);
     if (last === undefined || fewest >= this.#pool.quorum) return;
     const slots = new Set(chain.map(({ slot }) => slot));
-    await this.learn([...this.#absent].filter((slot) => slot < last.slot));
-    for (const [slot, { versions }] of this.#pages) {
+    await this.request([...this.#absent].filter((slot) => slot < last.slot));
+    for (const [slot, { versions }] of this.#answers) {
       const other = versions.find(({ nodes }) => nodes.length >= fewest);
       if (other === undefined || slots.has(slot) || slot > last.slot) continue;
       const { blockhash } = other.header;
-      const message = `nodes contradict each other: one shows block ${blockhash} in slot ${slot}, another one a chain without it`;
+      const message = `nodes contradict each other: one node returns block ${blockhash} in slot ${slot}, another node a chain without it`;
       throw new DomainError('NodeFault', message);
     }
   }
@@ -108,13 +110,13 @@ export class HeaderQuorum {
    * is a gap, never a skipped slot. Throws NoHealthyNode if a node that does not answer may have the block, NodeFault
    * if some nodes have it.
    */
-  async insteadOf(name: BlockName): Promise<readonly ShownHeader[]> {
+  async othersInSlot(name: BlockName): Promise<readonly ShownHeader[]> {
     const { versions, silent } = await this.#askAll(name.slot);
     const what = `block ${name.blockhash} of slot ${name.slot}`;
     const isWithSome = versions.some(({ header }) => isSameBlock(header, name));
     if (silent.length > 0) {
       const supporters = isWithSome ? 'too few nodes while others do not answer' : 'no node that answers now';
-      throw new DomainError('NoHealthyNode', `${what} is with ${supporters}`, {}, silent[0]);
+      throw new DomainError('NoHealthyNode', `${what} is returned by ${supporters}`, {}, silent[0]);
     }
     if (isWithSome)
       throw new DomainError(
@@ -126,17 +128,17 @@ export class HeaderQuorum {
 
   /** The nodes that returned this block with this parent and these transactions. */
   nodesWith(header: ListedHeader): readonly string[] {
-    const { versions = [] } = this.#pages.get(header.slot) ?? {};
+    const { versions = [] } = this.#answers.get(header.slot) ?? {};
     return versions.find((version) => isSameListed(version.header, header))?.nodes ?? [];
   }
 
   dropTo(slot: bigint): void {
-    for (const known of this.#pages.keys()) if (known <= slot) this.#pages.delete(known);
+    for (const known of this.#answers.keys()) if (known <= slot) this.#answers.delete(known);
     for (const known of this.#absent) if (known <= slot) this.#absent.delete(known);
   }
 
   clear(): void {
-    this.#pages.clear();
+    this.#answers.clear();
     this.#absent.clear();
   }
 
@@ -146,9 +148,9 @@ export class HeaderQuorum {
 
   #note(slot: bigint, answers: SlotAnswers | 'absent'): void {
     if (answers !== 'absent') {
-      this.#pages.set(slot, answers);
+      this.#answers.set(slot, answers);
       this.#absent.delete(slot);
-    } else if (!this.#pages.has(slot)) this.#absent.add(slot);
+    } else if (!this.#answers.has(slot)) this.#absent.add(slot);
   }
 
   async #ask(slot: bigint): Promise<SlotAnswers> {
@@ -160,7 +162,7 @@ export class HeaderQuorum {
     return header === null ? this.#askAll(slot) : { versions: [{ header, nodes }], silent: [] };
   }
 
-  async #lookAt(slot: bigint): Promise<SlotAnswers | 'absent'> {
+  async #askListed(slot: bigint): Promise<SlotAnswers | 'absent'> {
     const agreed = await this.#pool.agreed(
       (node, over) => readHeader(node, slot, over).catch(nullIfAbsent),
       (one, other) => (one === null || other === null ? one === other : isSameTimed(one, other)),
@@ -220,9 +222,9 @@ async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Pr
     blockTime: time,
     signatures,
   } = block;
-  if (height === null) throw new NodeFault(node.name, `getBlock: shows block ${slot} without its height`);
+  if (height === null) throw new NodeFault(node.name, `getBlock: returns block ${slot} without its height`);
   if (signatures === undefined)
-    throw new NodeFault(node.name, `getBlock: shows block ${slot} without its signatures`);
+    throw new NodeFault(node.name, `getBlock: returns block ${slot} without its signatures`);
   return {
     slot,
     blockhash,

@@ -41,7 +41,7 @@ export async function showBlock(
   over?: AbortSignal,
 ): Promise<SearchedBlock> {
   const shown = await blockShownBy(node, slot, commitment, watched, expected, over);
-  if (shown === null) throw new NodeFault(node.name, `getBlock: shows no block ${slot}`);
+  if (shown === null) throw new NodeFault(node.name, `getBlock: returns no block ${slot}`);
   return shown;
 }
 
@@ -59,11 +59,11 @@ export async function blockShownBy(
   const shown = await getBlockBytes(node, slot, commitment, read, over);
   if (shown === null) return null;
   const block =
-    'rim' in shown ? shown : (ofBytes(shown, slot, watched, node) ?? (await read(inParts(shown))));
+    'envelope' in shown ? shown : (ofBytes(shown, slot, watched, node) ?? (await read(inParts(shown))));
   if (expected !== undefined && !isSameHeader(block.header, expected))
-    throw new NodeFault(node.name, `getBlock: shows another block ${slot} than ${expected.blockhash}`);
+    throw new NodeFault(node.name, `getBlock: returns another block ${slot} than ${expected.blockhash}`);
   if (expected?.listed !== undefined && expected.listed !== block.listed)
-    throw new NodeFault(node.name, `getBlock: shows other transactions in block ${slot} than nodes list`);
+    throw new NodeFault(node.name, `getBlock: returns other transactions in block ${slot} than nodes list`);
   const { header, listed, candidates, transactions, kept, size } = block;
   return { header, listed, candidates, transactions, kept, size, node: node.name };
 }

@@ -15,13 +15,13 @@ export async function startBlock(pool: NodePool, first: bigint | undefined): Pro
   const headers = new HeaderQuorum(pool);
   const agreed = async (...slots: readonly bigint[]): Promise<BlockHeader> => {
     for (const slot of slots) {
-      await headers.learn([slot]);
+      await headers.request([slot]);
       const header = headers.agreed(slot);
       if (header !== undefined) return header;
     }
     throw new DomainError(
       'NoHealthyNode',
-      `no quorum of nodes shows the block of slot ${slots.join(' or ')}`,
+      `no quorum of nodes returns the block of slot ${slots.join(' or ')}`,
     );
   };
   if (first === undefined || first > tip) return agreed(tip);

@@ -29,7 +29,10 @@ export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> 
     const latest = await readLatestBlockhash(node);
     const { shownBy, contradicted } = await askOthers(pool, node, latest);
     if (contradicted && shownBy < 2)
-      throw new NodeFault(node.name, `gives blockhash ${latest.blockhash}, which no other node shows there`);
+      throw new NodeFault(
+        node.name,
+        `returns blockhash ${latest.blockhash}, which no other node returns there`,
+      );
     return { latest, agreed: shownBy >= pool.quorum };
   });
   return best.agreed ? best.latest : newestAgreed(pool);
@@ -105,7 +108,7 @@ async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
  * lags does not know the blockhash yet.
  * Source: docs/interface.md, Blockhash; docs/decisions/0012-quorum.md.
  */
-export function takesBlockhash(node: SolanaNode, blockhash: string): Promise<boolean> {
+export function acceptsBlockhash(node: SolanaNode, blockhash: string): Promise<boolean> {
   return withLegacy(
     node,
     'isBlockhashValid',

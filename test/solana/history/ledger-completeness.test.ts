@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
-import { HeldSlots } from '../../../src/solana/history/ledger-completeness.ts';
+import { LedgerCompleteness } from '../../../src/solana/history/ledger-completeness.ts';
 import { areWhole } from '../../../src/solana/history/token-accounts.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
@@ -30,7 +30,11 @@ afterAll(async () => {
 });
 
 /** The places, in their order, of the nodes that show all blocks of these slots. */
-async function holders(from: bigint, to: bigint, held = new HeldSlots()): Promise<readonly number[]> {
+async function holders(
+  from: bigint,
+  to: bigint,
+  held = new LedgerCompleteness(),
+): Promise<readonly number[]> {
   const { holding } = await held.holdersOf(pool, { from, to });
   return pool.nodes.flatMap(({ name }, place) => (holding.has(name) ? [place] : []));
 }
@@ -79,7 +83,7 @@ describe('the nodes that have every block of some slots', () => {
 describe('what was asked before', () => {
   it('is kept for ten minutes where the blocks are there, and for one where they are not', async () => {
     let now = 0;
-    const held = new HeldSlots(() => now);
+    const held = new LedgerCompleteness(() => now);
     localnet.controls.setFault(0, '*', { kind: 'hole', from: 5, to: 6 });
     expect(await holders(3n, 9n, held)).toEqual([1, 2]);
     localnet.controls.clearFaults();
@@ -95,7 +99,7 @@ describe('what was asked before', () => {
     const clock = { date: Date.now(), run: performance.now() };
     vi.spyOn(Date, 'now').mockImplementation(() => clock.date);
     vi.spyOn(performance, 'now').mockImplementation(() => clock.run);
-    const held = new HeldSlots();
+    const held = new LedgerCompleteness();
     localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
     expect(await holders(3n, 9n, held)).toEqual([0, 2]);
     localnet.controls.clearFaults();
@@ -112,7 +116,7 @@ describe('what was asked before', () => {
     async (_name, first, stepMs, most) => {
       const clock = { now: 0, asked: 0 };
       const { node, asPool } = sparseNode(first, stepMs, clock);
-      const held = new HeldSlots(() => clock.now);
+      const held = new LedgerCompleteness(() => clock.now);
       const slots = { from: 1n, to: 100_000_000n };
       const [one, other] = await Promise.all([1, 2].map(() => held.holdersOf(asPool, slots)));
       const walk = clock.asked;
@@ -126,7 +130,7 @@ describe('what was asked before', () => {
   it('is asked again by those that want it of now, once for all of them', async () => {
     const clock = { now: 0, asked: 0 };
     const { asPool } = sparseNode(0n, 1, clock);
-    const held = new HeldSlots(() => clock.now);
+    const held = new LedgerCompleteness(() => clock.now);
     const slots = { from: 1n, to: 1_000_000n };
     await held.holdersOf(asPool, slots);
     const walk = clock.asked;
@@ -137,7 +141,7 @@ describe('what was asked before', () => {
   });
 
   it('is nothing of a node that does not answer: it is asked by the next question', async () => {
-    const held = new HeldSlots();
+    const held = new LedgerCompleteness();
     const [first] = pool.nodes;
     localnet.controls.setFault(0, 'getBlocks', { kind: 'http', status: 503 });
     const { holding, silent } = await held.holdersOf(pool, END);
@@ -153,7 +157,7 @@ describe('lists that nodes were believed', () => {
   const isWholeBy = (...places: number[]) => {
     const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];
     const history = { entries: [], believed: believed.map((nodes) => nodes.map(({ name }) => name)) };
-    return areWhole({ pool, held: new HeldSlots() }, slots, [history]);
+    return areWhole({ pool, held: new LedgerCompleteness() }, slots, [history]);
   };
 
   it('are whole where a quorum of those of each part shows the blocks when they are read', async () => {

@@ -5,7 +5,7 @@ import { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from '../rpc-scripted-node.ts';
 
 /** A page of three leaves the slot in which it ends to the next one. */
-const BOUNDS = { pageSize: 3, pagesALook: 1 };
+const BOUNDS = { pageSize: 3, pagesPerCall: 1 };
 /** Of each wallet, one a slot; five looks read them. */
 const LISTED = 9;
 const LOOKS = 5;
@@ -118,7 +118,7 @@ it('a list lacks nothing where its next page comes from a backend that orders th
     return resultOf(asked, JSON.stringify(page));
   });
   servers.push(server);
-  const lists = new WalletLists({ pageSize: 3, pagesALook: 5 });
+  const lists = new WalletLists({ pageSize: 3, pagesPerCall: 5 });
   const { entries } = await lists.ofNode(new SolanaNode(server.url), 'wallet', 0n, () => false);
   expect(entries.map(({ signature }) => signature)).toEqual(['6', '5c', '5b', '5a', '4']);
 });

@@ -56,12 +56,12 @@ export async function searchParts(
     for await (const cut of cutBlock(parts, bounds.pieceBytes)) {
       if ('transactions' in cut) search(cut.transactions);
       else {
-        const header = search(cut.rim);
-        const size = cut.rim.length + names.byteLength;
-        return { header, ...findings.search(), rim: cut.rim, size, kept: { kind: 'names', names } };
+        const header = search(cut.envelope);
+        const size = cut.envelope.length + names.byteLength;
+        return { header, ...findings.search(), envelope: cut.envelope, size, kept: { kind: 'names', names } };
       }
     }
-    throw new Unreadable('a block without a rim');
+    throw new Unreadable('a block without an envelope');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     throw new NodeFault(node.name, `getBlock: block ${slot}: ${error.message}`, { method: 'getBlock' });
@@ -89,7 +89,9 @@ class Findings {
     for (const transaction of transactions)
       this.#keep(relevantChanges(transaction, (address) => mine.has(address)));
     if (Math.max(this.#changes, this.#candidates.size) > this.#bounds.findings)
-      throw new Unreadable(`it shows more than ${this.#bounds.findings} wallets of ours, or changes of them`);
+      throw new Unreadable(
+        `it contains more than ${this.#bounds.findings} wallets of ours, or changes of them`,
+      );
   }
 
   search(): Omit<Search, 'header'> {

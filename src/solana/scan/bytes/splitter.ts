@@ -21,25 +21,25 @@ const BEFORE = Buffer.from(
 );
 const BEHIND = Buffer.from(']}}');
 
-/** A short answer: some of the `transactions`, in a placeholder block, or everything else, the `rim`. */
-export type Cut = { readonly transactions: Buffer } | { readonly rim: Buffer };
+/** A short answer: some of the `transactions`, in a placeholder block, or everything else, the `envelope`. */
+export type Cut = { readonly transactions: Buffer } | { readonly envelope: Buffer };
 
 /**
  * Splits a getBlock answer, as it arrives, into short answers that any block reader can read. The transactions come
- * in order, byte for byte; the rim comes last, once. So only one piece is in memory. Throws {@link Unreadable} for an
+ * in order, byte for byte; the envelope comes last, once. So only one piece is in memory. Throws {@link Unreadable} for an
  * answer that is not a block or is incomplete, and errors of `parts`.
  */
 export async function* cutBlock(parts: AsyncIterable<Uint8Array>, pieceBytes: number): AsyncGenerator<Cut> {
   const cutter = new Cutter(pieceBytes);
   for await (const part of parts) for (const transactions of cutter.take(part)) yield { transactions };
-  yield { rim: cutter.rim() };
+  yield { envelope: cutter.envelope() };
 }
 
 class Cutter {
   readonly #pieceBytes: number;
   #stage: 'head' | 'list' | 'tail' = 'head';
   readonly #list = new ListWalk();
-  readonly #rim: Uint8Array[] = [];
+  readonly #envelope: Uint8Array[] = [];
   #isFirst = true;
   #held: Uint8Array[] = [];
   #size = 0;
@@ -63,9 +63,9 @@ class Cutter {
     if (this.#stage === 'tail') this.#hold(rest, LONGEST_BYTES);
   }
 
-  rim(): Buffer {
+  envelope(): Buffer {
     if (this.#stage !== 'tail') throw new Unreadable(`it ends in its ${this.#stage}`);
-    return Buffer.concat([...this.#rim, ...this.#release()]);
+    return Buffer.concat([...this.#envelope, ...this.#release()]);
   }
 
   #head(part: Uint8Array): Uint8Array {
@@ -77,7 +77,7 @@ class Cutter {
     else {
       if (!isHead(begun.subarray(0, end)))
         throw new Unreadable('its first transactions are not those of its result');
-      this.#rim.push(begun.subarray(0, end));
+      this.#envelope.push(begun.subarray(0, end));
       this.#stage = 'list';
     }
     return begun.subarray(end);

@@ -41,7 +41,7 @@ async function newBlocks(): Promise<string> {
 }
 
 describe('a step that fails by a defect', () => {
-  const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is tried again/;
+  const note = /^unexpected error, probably a bug in Sluice: TypeError: boom; it is retried/;
 
   it('is retried, reported, and raised as an alert after a minute, until it succeeds', async () => {
     await room.scanAll(room.scanner());

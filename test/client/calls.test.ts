@@ -3,27 +3,30 @@ import type { CallOptions, SluiceClient } from '../../src/client/client.ts';
 import { SluiceError } from '../../src/client/client.ts';
 import { clientOf, type Step, unavailable } from './scripted-server.ts';
 
-test.each(['.', '..'])('the client refuses the id %s, which no URL can contain, without a call', async (id) => {
-  const { server, sluice } = await clientOf([]);
-  const { webhooks, deposits, depositAddresses, assets } = sluice;
-  const calls = [
-    sluice.get(id),
-    sluice.confirm(id),
-    sluice.cancel(id),
-    deposits.reject(id, 'a test'),
-    depositAddresses.get(id),
-    depositAddresses.tokenAccount('wallet', id),
-    assets.put(id),
-    webhooks.remove(id),
-    webhooks.rotate(id),
-    webhooks.enable(id),
-    webhooks.deliveries(id),
-    webhooks.replay(id),
-  ];
-  const refusal = { code: 'InvalidRequest', status: 400 };
-  for (const call of calls) await expect.soft(call).rejects.toMatchObject(refusal);
-  expect(server.seen).toEqual([]);
-});
+test.each(['.', '..'])(
+  'the client refuses the id %s, which no URL can contain, without a call',
+  async (id) => {
+    const { server, sluice } = await clientOf([]);
+    const { webhooks, deposits, depositAddresses, assets } = sluice;
+    const calls = [
+      sluice.get(id),
+      sluice.confirm(id),
+      sluice.cancel(id),
+      deposits.reject(id, 'a test'),
+      depositAddresses.get(id),
+      depositAddresses.tokenAccount('wallet', id),
+      assets.put(id),
+      webhooks.remove(id),
+      webhooks.rotate(id),
+      webhooks.enable(id),
+      webhooks.deliveries(id),
+      webhooks.replay(id),
+    ];
+    const refusal = { code: 'InvalidRequest', status: 400 };
+    for (const call of calls) await expect.soft(call).rejects.toMatchObject(refusal);
+    expect(server.seen).toEqual([]);
+  },
+);
 
 test('the client calls the right paths for addresses, assets and the scan', async () => {
   const { server, sluice } = await clientOf(Array<Step>(10).fill({ status: 200, body: { assets: [] } }));

@@ -45,12 +45,9 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook({ headers, body: text }, secret)).toMatchObject({ id: 'evt_1' });
   });
 
-  it.each(['', 'whsec_', 'not base64!'])(
-    'reports an invalid secret as invalid: "%s"',
-    async (none) => {
-      await expect(verifyWebhook({ headers: good(), body }, none)).rejects.toThrow(TypeError);
-    },
-  );
+  it.each(['', 'whsec_', 'not base64!'])('reports an invalid secret as invalid: "%s"', async (none) => {
+    await expect(verifyWebhook({ headers: good(), body }, none)).rejects.toThrow(TypeError);
+  });
 
   it('accepts the example of the documentation with the signature of the reference library', async () => {
     const example = (name: string) => new RegExp(`^${name} +(.+)$`, 'm').exec(DOCUMENTATION)?.[1] ?? '';

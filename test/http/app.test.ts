@@ -13,7 +13,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-test.each([undefined, 'Bearer', 'Basic a2V5', 'Bearer key-of-nobody', 'Bearer key-of-the-http-tests2'])(
+test.each([undefined, 'Bearer', 'Basic a2V5', 'Bearer key-of-no-user', 'Bearer key-of-the-http-tests2'])(
   'the API refuses the unknown key: %s',
   async (header) => {
     const answer = await service.app.inject({
@@ -112,11 +112,14 @@ test.each([
   ['[]', 'a withdrawal must be one object with id, asset, amount, destination; this is an array'],
   ['null', 'a withdrawal must be one object with id, asset, amount, destination; this is nothing'],
   ['', "Body cannot be empty when content-type is set to 'application/json'"],
-])('the API refuses a body that is not one plain object with a clear message: %s', async (payload, detail) => {
-  const call = json(payload);
-  const answer = await service.app.inject({ ...call, headers: { authorization, ...call.headers } });
-  expect(answer.json()).toMatchObject({ status: 400, code: 'InvalidRequest', detail });
-});
+])(
+  'the API refuses a body that is not one plain object with a clear message: %s',
+  async (payload, detail) => {
+    const call = json(payload);
+    const answer = await service.app.inject({ ...call, headers: { authorization, ...call.headers } });
+    expect(answer.json()).toMatchObject({ status: 400, code: 'InvalidRequest', detail });
+  },
+);
 
 test('the OpenAPI document needs no key, has every route, and resolves every reference', async () => {
   const document = (await service.app.inject({ url: '/openapi.json' })).json();

@@ -92,7 +92,7 @@ describe('the check for public addresses', () => {
       expect([address, isPublicAddress(address)]).toEqual([address, false]);
   });
 
-  it('accepts both neighbours of the Azure address', () => {
+  it('accepts the addresses before and after that of Azure', () => {
     for (const address of ['168.63.129.15', '168.63.129.17']) expect(isPublicAddress(address)).toBe(true);
   });
 });

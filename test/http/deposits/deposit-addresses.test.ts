@@ -191,9 +191,12 @@ describe('an untrusted manifest stores nothing', () => {
     expect((await desk.call('POST', `${ROOT}/import`, { manifest })).status).toBe(400);
   });
 
-  test.each(['-1', '1.5', '9999999999999999999', ''])('with the slot %j, which is a bad request', async (since) => {
-    expect((await importing(40, 1, since)).body).toMatchObject({ status: 400, field: 'since' });
-  });
+  test.each(['-1', '1.5', '9999999999999999999', ''])(
+    'with the slot %j, which is a bad request',
+    async (since) => {
+      expect((await importing(40, 1, since)).body).toMatchObject({ status: 400, field: 'since' });
+    },
+  );
 });
 
 test('a manifest may be larger than other request bodies', async () => {

@@ -58,6 +58,9 @@ test('the API shows evidence of a dead attempt: the order of the requests, the h
   });
 });
 
-test.each([null, {}, { heights: ['1151'] }, 'text'])('the API shows no evidence for another value: %j', (proof) => {
-  expect(proofsOf({ proof })).toEqual({ proof: null, messageProof: null });
-});
+test.each([null, {}, { heights: ['1151'] }, 'text'])(
+  'the API shows no evidence for another value: %j',
+  (proof) => {
+    expect(proofsOf({ proof })).toEqual({ proof: null, messageProof: null });
+  },
+);

@@ -71,7 +71,7 @@ test('a second sluice dev in the same folder exits and keeps the files of the fi
   expect(readFileSync(join(cwd, '.sluice/dev.json'), 'utf8')).toBe(facts);
 });
 
-test('of two sluice dev that start at the same time one exits', async () => {
+test('two concurrent starts of sluice dev leave one stack, and the other start exits', async () => {
   const cwd = folder();
   const servers = await shared();
   const both = [await dev(cwd, servers), await dev(cwd, servers)];

@@ -10,7 +10,7 @@ function fill(places: ConnectionLimiter, endpoint: string): number {
 }
 
 describe('the connection limiter of a process', () => {
-  it('gives one hanging endpoint a third of the places, and each of ten a twelfth', () => {
+  it('gives a single hanging endpoint a third of the places, and each of ten hanging endpoints a twelfth', () => {
     expect(fill(new ConnectionLimiter(TOTAL), 'a')).toBe(33);
     const ten = new ConnectionLimiter(TOTAL);
     const names = Array.from({ length: 10 }, (_, n) => `slow-${n}`);

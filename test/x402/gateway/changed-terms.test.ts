@@ -38,7 +38,7 @@ async function reopened(price: string, payTo = shop.seller): Promise<void> {
 
 const CHANGES = [
   ['price', () => reopened('0.002')],
-  ['wallet that is paid', () => reopened('0.001', otherSeller)],
+  ['wallet of the seller', () => reopened('0.001', otherSeller)],
 ] as const;
 /** The forms in which the server submits the transaction. */
 const SIGNED = FORMS.filter((form) => form !== 'submitted');
@@ -84,7 +84,7 @@ async function expectNoTerms(response: Response): Promise<void> {
   expect(body).not.toContain('quoteToken');
 }
 
-describe.each(CHANGES)('after a change of the terms (another %s)', (_what, change) => {
+describe.each(CHANGES)('after a change of the terms to another %s', (_what, change) => {
   const before = new Map<PaymentForm, Payments>();
   const unshown = new Map<PaymentForm, Awaited<ReturnType<typeof payment>>>();
   beforeAll(async () => {

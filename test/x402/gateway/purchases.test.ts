@@ -35,7 +35,7 @@ async function stateOf(response: Response): Promise<string | undefined> {
   return (await shop.ledger.payments.findNamed(String(settlementOf(response).transaction)))?.state;
 }
 
-describe('one payment', () => {
+describe('a single payment', () => {
   it('buys one request, and the same caller gets the same answer again', async () => {
     const headers = await (await customer()).pays(url);
     const first = await fetch(url, { headers });

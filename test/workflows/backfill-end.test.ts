@@ -15,7 +15,7 @@ let stop: () => Promise<void>;
 
 /** Reads nothing: it fails permanently, or continues until it is cancelled. */
 async function backfill({ reason }: RescanOrder): Promise<never> {
-  if (reason === 'to fail') throw ApplicationFailure.nonRetryable('no node shows them', 'InvalidRequest');
+  if (reason === 'to fail') throw ApplicationFailure.nonRetryable('no node returns them', 'InvalidRequest');
   for (;;) {
     heartbeat();
     await setTimeout(50);

@@ -21,8 +21,8 @@ const generate = (...args: readonly string[]) =>
 const text = (name: string): string => readFileSync(join(directory, name), 'utf8');
 const manifest = (name: string): AddressManifest => JSON.parse(text(name)) as AddressManifest;
 
-describe('sluice addresses generate, with no service anywhere', () => {
-  test('derives from words that are there, from any index, and signs the list', async () => {
+describe('sluice addresses generate, without any running service', () => {
+  test('derives addresses from a mnemonic, from any index, and signs the list', async () => {
     const made = await generate('--count', '3', '--mnemonic-file', 'words', '--out', 'a.json', '-o', 'json');
     const { publicKey, entries } = manifest('a.json');
     expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -50,7 +50,7 @@ describe('sluice addresses generate, with no service anywhere', () => {
     expect(manifest('b.json').entries.at(-1)?.path).toBe("m/44'/501'/3'/0'");
   });
 
-  test('makes new words that only their owner can read, and shows none of them', async () => {
+  test('writes a new mnemonic that only its owner can read, and prints none of its words', async () => {
     const made = await generate('--count', '1', '--out', 'new.json');
     expect(made.code).toBe(0);
     const words = text('new.mnemonic').trim().split(' ');
@@ -63,7 +63,7 @@ describe('sluice addresses generate, with no service anywhere', () => {
     expect(manifest('new2.json')).toEqual(manifest('new.json'));
   });
 
-  test('overwrites neither a manifest nor words', async () => {
+  test('overwrites neither a manifest nor a mnemonic', async () => {
     writeFileSync(join(directory, 'kept.json'), 'kept');
     writeFileSync(join(directory, 'lost.mnemonic'), 'kept');
     const [there, words] = await Promise.all([
@@ -77,7 +77,7 @@ describe('sluice addresses generate, with no service anywhere', () => {
     expect(words.stderr).toContain('lost.mnemonic exists and is never overwritten');
   });
 
-  test('refuses more than a manifest lists, indexes that no key has, words that are none, and a folder that is not there', async () => {
+  test('refuses too many addresses, indexes without a key, an invalid mnemonic and a missing folder', async () => {
     writeFileSync(join(directory, 'typo'), PHANTOM_WORDS.replace('live', 'love'));
     const [many, beyond, typo, absent, folder] = await Promise.all([
       generate('--count', '10001', '--out', 'x.json'),
@@ -94,7 +94,7 @@ describe('sluice addresses generate, with no service anywhere', () => {
   });
 });
 
-test('a file that is no manifest is not sent, and a command that knows no stack says where it looked', async () => {
+test('the CLI does not send a file that is not a manifest, and names the places where it looked for a stack', async () => {
   writeFileSync(join(directory, 'package.json'), '{ "name": "app", "version": "1.0.0" }');
   const [notOne, nowhere] = await Promise.all([
     callSluice(['addresses', 'import', 'package.json'], {

@@ -10,7 +10,7 @@ const use = useCommands(async ({ ledger }) => {
 
 const backfill = (...args: readonly string[]) => use.sluice('backfill', ...args);
 
-test('backfills are listed in parts, and one that is only joined is told by who asked for it', async () => {
+test('sluice lists backfills page by page, and shows the actor who requested a joined backfill', async () => {
   const { backfills } = use.service.ledger;
   for (const to of [102n, 101n]) await backfills.begin({ from: 100n, to, actor: 'ops', reason: 'x' });
   await backfills.begin({ from: 100n, to: 100n, actor: 'somebody', reason: 'missed one' });
@@ -28,7 +28,7 @@ test('backfills are listed in parts, and one that is only joined is told by who 
   expect(rest).toMatchObject({ backfills: [{ to: '102' }], nextCursor: null });
 });
 
-test('of a backfill that is not whole it says which slots nodes did not show', async () => {
+test('sluice names the slots of an incomplete backfill that the nodes did not return', async () => {
   const { backfills } = use.service.ledger;
   const begun = await backfills.begin({ from: 100n, to: 109n, actor: 'ops', reason: 'x' });
   await backfills.end(begun, { blocks: 4, unread: [{ from: '104', to: '106' }], read: [] });

@@ -3,25 +3,25 @@ import { playServer } from '../client/scripted-server.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { startSluice } from '../support/cli.ts';
 
-// A process takes seconds on a busy machine.
+// Starting a process takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const STEP_MS = 100;
 
-test('a command whose reader has gone, as `head` does, ends without a word', async () => {
+test('a command whose reader has closed the pipe, such as `head`, ends without an error message', async () => {
   const { child, ended } = startSluice(['--help']);
   child.stdout?.destroy();
   expect(await ended).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('who waits long for an audit hears that it is not done, and what that can be', async () => {
+test('sluice reports that an audit is not finished after a long wait, and names possible reasons', async () => {
   const audit = { id: '7', address: 'a', from: '1', to: '2', repair: false, report: null };
   const running = { status: 200, body: { ...audit, state: 'reading', trouble: null, endedAt: null } };
   const failed = { status: 200, body: { ...audit, state: 'given_up', trouble: 'of a test', endedAt: 'now' } };
   const server = await playServer([...Array.from({ length: 13 }, () => running), failed]);
   onTestFinished(() => server.close());
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
-  // Only these two: HTTP answers in real time, and the seconds between two requests pass at once.
+  // Only these two timers are faked: HTTP answers in real time, and the pause between two requests passes at once.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const asking = callSluice(['backfill', 'address', 'a', '--from', '1', '--to', '2', '--reason', 'x'], {

@@ -27,7 +27,7 @@ beforeAll(async () => {
   mkdirSync(join(directory, '.sluice'));
   writeFileSync(join(directory, '.sluice/dev.json'), JSON.stringify({ apiUrl, apiKey: API_KEY }));
 });
-// A process takes seconds on a busy machine.
+// Starting a process takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 afterAll(async () => {
   await service?.close();
@@ -58,7 +58,7 @@ test('withdrawals create prints one JSON object, with the amount in base units',
   expect(lastWord(asked)).toMatchObject({ id: 'cli-1', amount: '1500000000', memo: 'hello' });
 });
 
-test('withdrawals create --wait follows to the end; unpaid is exit code 4', async () => {
+test('withdrawals create --wait waits for the final state; an unpaid withdrawal is exit code 4', async () => {
   const waiting = sluiceProcess(['withdrawals', 'create', '--id', 'cli-2', ...terms, '--wait', '-o', 'json']);
   await expect.poll(() => service.ledger.withdrawals.find('cli-2'), { timeout: 120_000 }).toBeDefined();
   await service.ledger.settlements.move('cli-2', 'rejected', { code: 'mint', message: 'it is a mint' });
@@ -98,7 +98,7 @@ test('withdrawals get, list and cancel show the stored withdrawal', async () => 
   expect(lastWord(confirmed)).toMatchObject({ error: { code: 'NotAwaitingConfirmation' } });
 });
 
-test('withdrawals get and list say how to answer one that waits for a confirmation', async () => {
+test('withdrawals get and list show how to answer a withdrawal that waits for a confirmation', async () => {
   await service.ledger.withdrawals.reserve({
     id: 'cli-6',
     asset: 'SOL',
@@ -118,7 +118,7 @@ test('withdrawals get and list say how to answer one that waits for a confirmati
   );
 });
 
-test('withdrawals explain says what comes next; get shows the proof of a dead attempt in a line', async () => {
+test('withdrawals explain names the next step; get shows the proof of a dead attempt in a line', async () => {
   const [id, paused] = ['cli-7', { code: 'paused', message: 'paused: a test' }];
   const { settlements, withdrawals, attempts } = service.ledger;
   await withdrawals.reserve({ id, asset: 'SOL', amount: '5', destination: 'CliWa11et' });
@@ -179,7 +179,7 @@ test('settlements list and explain show settlements of every kind', async () => 
   expect(explained.stdout).toContain('\n  attempt 1  signed  nonce-sig\n    verdict  unknown');
 });
 
-test('amounts are decimals of the asset, by the decimals of its listing, or base units', async () => {
+test('an amount is a decimal with the decimals of the listed asset, or base units', async () => {
   const mint = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
   const create = (id: string, asset: string, ...amount: readonly string[]) =>
     sluice(['withdrawals', 'create', '--id', id, '--asset', asset, '--to', WALLET, ...amount, '-o', 'json']);
@@ -205,12 +205,12 @@ test('amounts are decimals of the asset, by the decimals of its listing, or base
   for (const amount of refused) expect((await create('cli-12', 'SOL', ...amount)).code).toBe(2);
 });
 
-test('a pipe gets no colours, the pipe of a CI neither', async () => {
+test('sluice prints no colours into a pipe, not even in CI', async () => {
   const env = { CI: 'true', NO_COLOR: undefined };
   expect((await sluiceProcess(['withdrawals', 'get', 'cli-2'], env)).stdout).toContain('cli-2  rejected\n');
 });
 
-test('exit codes tell usage, refusal and absence apart', async () => {
+test('exit codes distinguish usage errors, refusals and missing objects', async () => {
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
     sluiceProcess(['withdrawals', 'create', '--id', 'x', '-o', 'json']),
     sluice(['withdrawals', 'create', '--id', 'x', '--asset', 'SOL', '--units', '1.5', '--to', WALLET]),
@@ -232,7 +232,7 @@ test('exit codes tell usage, refusal and absence apart', async () => {
   expect(away.stderr).toContain('DATABASE_URL');
 });
 
-test('the help says what every command needs', async () => {
+test('the help of every command names its requirements', async () => {
   const [all, one] = await Promise.all([sluice(['--help']), sluice(['keys', '--help'])]);
   const [, ...groups] = all.stdout.split(/^Needs /m);
   const named = groups.map((text) => [
@@ -251,14 +251,14 @@ test('the help says what every command needs', async () => {
   expect(one.stdout).toContain('\nNeeds PostgreSQL (DATABASE_URL).\n');
 });
 
-test('an API that is away is exit code 5', async () => {
+test('an unreachable API is exit code 5', async () => {
   const nobody = `127.0.0.1:${await freePort()}`;
   const ended = await sluiceProcess(['withdrawals', 'get', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
   expect(ended.code).toBe(5);
   expect(ended.stderr).toContain(`no answer from http://${nobody}: connect ECONNREFUSED ${nobody}`);
 });
 
-test('withdrawals create --wait reports an API that stops responding, waits on, and can be interrupted', async () => {
+test('withdrawals create --wait reports an API that stops responding, keeps waiting, and can be interrupted', async () => {
   const proxy = createServer((request, response) => {
     const answer = request.method === 'POST' ? forward(request, apiUrl) : undefined;
     if (answer === undefined) request.socket.destroy();

@@ -28,7 +28,7 @@ async function sluice(...args: readonly string[]): Promise<{ json: unknown; code
   return { json: lastWord(ended), code: ended.code };
 }
 
-it('a database of another cluster is refused with both cluster names', async () => {
+it('sluice refuses a database of another cluster and names both clusters', async () => {
   await ledger.cluster.bind(ELSEWHERE);
   const { json, code } = await sluice('nodes', 'list');
   expect(code).toBe(5);
@@ -46,7 +46,7 @@ it('a database of another cluster is refused with both cluster names', async () 
   });
 });
 
-it('a node without the blocks that the scan needs is named', async () => {
+it('sluice names a node without the blocks that the scan needs', async () => {
   localnet.controls.produceSlots(40);
   const node = new URL(localnet.rpcUrls[1] ?? '').host;
   await ledger.scan.start({ ...START, slot: 38n, parentSlot: 37n });

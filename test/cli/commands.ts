@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { API_KEY, openService, type Service } from '../http/service.ts';
 import { callSluice } from '../support/call-sluice.ts';
 
-/** An API for the tests of one file, made ready by `prepare`, and the command that asks it, inside the process of the test. */
+/** Runs an API for the tests of one file, which `prepare` sets up, and the command that calls it, inside the process of the test. */
 export function useCommands(prepare: (service: Service) => Promise<unknown> = async () => undefined) {
   let service: Service | undefined;
   let apiUrl = '';

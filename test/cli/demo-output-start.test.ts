@@ -8,7 +8,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const NO_BINDINGS = `--import=${new URL('../support/no-bigint-bindings.mjs', import.meta.url).href}`;
 
-// Each loads all of its packages, and ends at its arguments or settings.
+// Each program loads all of its packages, then exits because of its arguments or settings.
 test.each([
   ['bench/main.ts', ['--help'], /^$/],
   ['chaos/main.ts', ['--help'], /^$/],
@@ -19,7 +19,7 @@ test.each([
   ['src/worker.ts', [], /^sluice: DATABASE_URL .*\n$/],
   ['devkit/localnet/main.ts', ['--slot-ms', 'x'], /^(?!.*(bigint|Warning))/s],
 ])(
-  '%s prints no warning of a package, also where npm compiled no bindings',
+  '%s prints no warning of a package, even where npm compiled no bindings',
   async (source, args, expected) => {
     const program = new URL(`../../${source}`, import.meta.url);
     const { stderr } = await runProgram(program, args, { env: { NODE_OPTIONS: NO_BINDINGS } });
@@ -27,10 +27,10 @@ test.each([
   },
 );
 
-test('the demo begins with what it does, also where npm compiled no bindings', async () => {
+test('the demo first prints what it does, even where npm compiled no bindings', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-first-words-'));
   onTestFinished(() => rmSync(cwd, { recursive: true }));
-  // No key is in that file: it ends before anything starts.
+  // The file has no key, so the demo exits before it starts a service.
   const env = { NODE_OPTIONS: '--no-addons', SLUICE_SIGNER_KEY_FILE: '/dev/null' };
   const { stdout, stderr } = await startDevelopment(['demo'], { cwd, env }).ended;
   expect(stdout).toMatch(/^starting Temporal, PostgreSQL, a Solana chain/);

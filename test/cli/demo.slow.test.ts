@@ -34,14 +34,14 @@ afterAll(async () => {
   rmSync(keys, { recursive: true });
 });
 
-test('pays everyone once and turns one away', () => {
+test('the demo pays each destination once and rejects one withdrawal', () => {
   expect(report).toMatchObject({ ok: true, faults: [], rejected: { code: 'mint' } });
   const { requested, finalized, transfersOnChain } = report.withdrawals;
   expect([finalized, transfersOnChain]).toEqual([requested, requested]);
   expect(requested).toBeGreaterThanOrEqual(5);
 });
 
-test('the worker died between send and confirmation, and the same transaction paid', async () => {
+test('the demo kills a worker between send and confirmation, and the same transaction pays', async () => {
   expect(report).toMatchObject({ workerKilled: true, kill: { status: 'sending' } });
   const signature = report.kill?.signature ?? '';
   expect(said.join('\n')).toMatch(
@@ -55,9 +55,9 @@ test('the worker died between send and confirmation, and the same transaction pa
   expect(value[0]).toMatchObject({ err: null, confirmationStatus: 'finalized' });
 });
 
-test('every deposit that the blocks show is credited once, across a killed scanner, and no fake is', () => {
+test('the scanner credits every deposit in the blocks once after a kill, and credits no fake deposit', () => {
   const { made } = report.deposits;
-  // One more for each try in which the scan was quicker than the death of its worker.
+  // One more for each try in which the scan ended before its worker was killed.
   expect(made).toBeGreaterThanOrEqual(8);
   expect(report.deposits).toMatchObject({
     credited: made,
@@ -72,7 +72,7 @@ test('every deposit that the blocks show is credited once, across a killed scann
   );
 });
 
-test('every x402 payment that the blocks show is served once, across a killed gateway', () => {
+test('the gateway serves every x402 payment in the blocks once after a kill', () => {
   expect(report.x402).toMatchObject({
     paid: 5,
     served: 5,
@@ -81,7 +81,7 @@ test('every x402 payment that the blocks show is served once, across a killed ga
     gatewayKilled: true,
   });
   expect(report.saleRows.map(({ status }) => status)).toEqual(Array(5).fill('served'));
-  // The dead gateway had asked the upstream, which answered the second question alone.
+  // The killed gateway had called the upstream, and the upstream answered only the second call.
   const { paymentId } = report.x402.kill ?? {};
   expect(upstream.asked.filter((key) => key === paymentId)).toHaveLength(2);
   expect(upstream.answered.filter((key) => key === paymentId)).toHaveLength(1);

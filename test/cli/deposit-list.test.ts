@@ -8,14 +8,14 @@ import { useCommands } from './commands.ts';
 
 const [ANN, BEN] = [address('ann'), address('ben')];
 
-// A process takes seconds on a busy machine.
+// Starting a process takes seconds on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const use = useCommands();
 
 const deposits = (...args: readonly string[]) => use.sluice('deposits', 'list', ...args);
 
-test('deposits are a table with their ids, which says when there are more', async () => {
+test('deposits list prints a table with ids, and says when more rows exist', async () => {
   const { ledger } = use.service;
   await imported(ledger, ANN, BEN);
   await ledger.scan.start(START);
@@ -47,7 +47,7 @@ test('deposits are a table with their ids, which says when there are more', asyn
   });
 });
 
-test('one deposit is a row of the same table, or JSON', async () => {
+test('deposits get prints one deposit as a table row or as JSON', async () => {
   const [row] = (await use.service.ledger.deposits.list({ limit: 1 })).rows;
   const id = row === undefined ? '' : depositId(row);
   const [shown, json] = await Promise.all([
@@ -60,7 +60,7 @@ test('one deposit is a row of the same table, or JSON', async () => {
   expect(lastWord(json)).toMatchObject({ id, state: 'not_credited', wallet: BEN });
 });
 
-test('deposits follow prints the feed below headings', async () => {
+test('deposits follow prints the feed below table headings', async () => {
   const [at] = use.service.app.addresses();
   if (typeof at !== 'object') throw new Error('it listens');
   const env = { SLUICE_API_URL: `http://127.0.0.1:${at.port}`, SLUICE_API_KEY: API_KEY };

@@ -31,7 +31,7 @@ async function rowOf(wallet: string): Promise<DepositRow> {
   return row;
 }
 
-test('an operator drops what a quorum of nodes denies, with a reason, and nothing else', async () => {
+test('an operator can reject a deposit that a quorum of nodes denies, with a reason, and no other deposit', async () => {
   const { ledger, localnet } = desk;
   await imported(ledger, ANN, BEN);
   await ledger.scan.start(START);
@@ -39,7 +39,7 @@ test('an operator drops what a quorum of nodes denies, with a reason, and nothin
   await commit(ledger, blocks);
   const made = await rowOf(ANN);
   const id = depositId(made);
-  // The chain of the nodes has not come to that slot: it may still hold the transaction.
+  // The chain of the nodes is not at that slot yet: it may still contain the transaction.
   expect(await reject({ id })).toMatchObject({ json: { error: { code: 'NotRejectable' } }, code: 3 });
   localnet.controls.produceSlots(120);
   expect((await reject({ id }, ' ')).code).toBe(2);

@@ -39,7 +39,7 @@ const REFUSED: Told = {
   reason: 'unknown_mint',
 };
 
-/** A feed of these, numbered from 1; what has no reason is final. */
+/** A feed of these events, numbered from 1; an event without a reason is final. */
 function feedOf(...told: readonly Told[]): readonly DepositEvent[] {
   return told.map((told, index) => {
     const state = told.reason === null ? 'final' : 'not_credited';
@@ -49,7 +49,7 @@ function feedOf(...told: readonly Told[]): readonly DepositEvent[] {
   });
 }
 
-test('a feed that has each arrival once is right, and its counts are those of the blocks', () => {
+test('the verdict accepts a feed with each arrival once, and its counts are those of the blocks', () => {
   expect(judgeDeposits(GIVEN, ARRIVALS, feedOf(CREDIT, REFUSED))).toEqual({
     made: 1,
     credited: 1,
@@ -60,35 +60,35 @@ test('a feed that has each arrival once is right, and its counts are those of th
 
 test.each([
   ['a credit is missing', feedOf(REFUSED), /SOL: 5 arrived, the feed has no event/],
-  ['a credit is there twice', feedOf(CREDIT, REFUSED, CREDIT), /has final 5, final 5/],
+  ['a credit occurs twice', feedOf(CREDIT, REFUSED, CREDIT), /has final 5, final 5/],
   ['a credit has another amount', feedOf({ ...CREDIT, amount: '6' }, REFUSED), /5 arrived, .* final 6/],
   ['a fake is credited', feedOf(CREDIT, { ...REFUSED, reason: null }), /fake: 5 arrived, .* final 5/],
-  ['the reason is another', feedOf(CREDIT, { ...REFUSED, reason: 'below_minimum' }), /below_minimum/],
+  ['the reason differs', feedOf(CREDIT, { ...REFUSED, reason: 'below_minimum' }), /below_minimum/],
   [
     'a failed transaction is credited',
     feedOf(CREDIT, REFUSED, { ...CREDIT, signature: 'sig-3' }),
     /not in the/,
   ],
-  ['the feed leaves a number out', feedOf(CREDIT, CREDIT, REFUSED).slice(1), /has 2 in the place of 1/],
-] as const)('it is a fault where %s', (_what, feed, fault) => {
+  ['the feed skips a number', feedOf(CREDIT, CREDIT, REFUSED).slice(1), /has 2 in the place of 1/],
+] as const)('the verdict reports a fault where %s', (_what, feed, fault) => {
   expect(judgeDeposits(GIVEN, ARRIVALS, feed).faults.join('\n')).toMatch(fault);
 });
 
-test('a deposit that is only pending is not credited', () => {
+test('the verdict does not count a pending deposit as credited', () => {
   const [credit, ...rest] = feedOf(CREDIT, REFUSED);
   const pending = credit === undefined ? [] : [{ ...credit, kind: 'pending' } as const];
   expect(judgeDeposits(GIVEN, ARRIVALS, [...pending, ...rest])).toMatchObject({ made: 1, credited: 0 });
 });
 
 test.each([
-  ['a gift did not come', [FAKE_ARRIVED], /SOL: the blocks show nothing/],
-  ['less came', [{ ...ARRIVED, amount: 4n }, FAKE_ARRIVED], /SOL: the blocks show 4/],
+  ['a gift did not arrive', [FAKE_ARRIVED], /SOL: the blocks show nothing/],
+  ['a smaller amount arrived', [{ ...ARRIVED, amount: 4n }, FAKE_ARRIVED], /SOL: the blocks show 4/],
   [
-    'what should fail has paid',
+    'a withdrawal that must fail has paid',
     [...ARRIVALS, { ...ARRIVED, signature: 'sig-3' }],
     /failed: the blocks show 5/,
   ],
-  ['somebody else has paid', [...ARRIVALS, { ...ARRIVED, signature: 'sig-4' }], /the demo did not send it/],
-] as const)('it is a fault where %s', (_what, arrivals, fault) => {
+  ['another wallet has paid', [...ARRIVALS, { ...ARRIVED, signature: 'sig-4' }], /the demo did not send it/],
+] as const)('the verdict reports a fault where %s', (_what, arrivals, fault) => {
   expect(judgeDeposits(GIVEN, arrivals, feedOf(CREDIT, REFUSED)).faults.join('\n')).toMatch(fault);
 });

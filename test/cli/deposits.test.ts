@@ -41,7 +41,7 @@ async function asked<T>(...args: readonly string[]): Promise<T> {
   return lastWord(ended) as T;
 }
 
-test('addresses made offline are imported, given to users, and what they are paid is told as it becomes final', async () => {
+test('addresses made offline are imported and assigned to users, and the API reports their deposits until they are final', async () => {
   expect((await sluice('addresses', 'assign', 'alice')).code).toBe(3);
   await asked('addresses', 'generate', '--count', '3', '--out', 'pool.json');
   const made = JSON.parse(readFileSync(join(directory, 'pool.json'), 'utf8')) as {
@@ -74,8 +74,8 @@ test('addresses made offline are imported, given to users, and what they are pai
   expect(shown.stdout).toBe(`${address}  assigned to alice  m/44'/501'/0'/0'\n`);
 });
 
-test('the scan is looked at, paused and resumed', async () => {
-  // Polled, as a run that does not answer in time is told as silent.
+test('sluice shows, pauses and resumes the scan', async () => {
+  // The test polls: a run that does not answer in time is reported as silent.
   const status = () => sluice('scan', 'status');
   const tail = /^tail: following the chain\n {2}cursor {2}slot \d+ {2}\S+\n {2}tip {5}slot \d+/;
   await expect.poll(status, WAIT).toMatchObject({ code: 0, stdout: expect.stringMatching(tail) });
@@ -119,7 +119,7 @@ test('the scan is looked at, paused and resumed', async () => {
   expect((await sluice(...closing, '--yes')).code).toBe(3);
 });
 
-test('assets are listed, and changed', async () => {
+test('sluice lists and changes assets', async () => {
   const { mint = '' } = mintsOf(use.stack.chainInfo);
   const put = ['assets', 'set', mint, '--minimum-units', '7', '--deposits', 'off'];
   expect(await asked<Asset>(...put)).toMatchObject({ asset: mint, minimumDeposit: '7', depositsOn: false });
@@ -146,9 +146,9 @@ async function depositsOf(address: string): Promise<readonly DepositRow[]> {
   return (await ledger.deposits.list({ address, limit: 100 })).rows;
 }
 
-/** An address with one deposit that is final, behind the cursor. */
+/** An address with one final deposit behind the cursor. */
 async function paid(lamports: number): Promise<DepositRow> {
-  // The scan does not read blocks from before its beginning.
+  // The scan does not read blocks before its start.
   await until(async () => (await ledger.scan.cursor()) !== null, PATIENCE_MS);
   const address = newWallet();
   await ledger.addresses.import([{ address, path: `m/${address}` }]);
@@ -168,7 +168,7 @@ function around({ wallet, slot }: DepositRow): readonly string[] {
   return [wallet, '--from', String(slot - 2n), '--to', String(slot)];
 }
 
-test('a credit that is gone from the record is found, and put back once, however often that is asked for', async () => {
+test('an audit finds a credit that is missing in the database, and restores it once, however often it runs', async () => {
   const deposit = await paid(2_000_000);
   const { wallet, signature } = deposit;
   const clean = await audit(...around(deposit));
@@ -198,7 +198,7 @@ test('a credit that is gone from the record is found, and put back once, however
   expect(await depositsOf(wallet)).toMatchObject([{ amount: 2_000_000n, state: 'final' }]);
 });
 
-test('what the record has and the chain does not stays, and is told every time', async () => {
+test('an audit keeps a credit that the chain does not have, and reports it every time', async () => {
   const deposit = await paid(3_000_000);
   const { id, account, wallet, asset, slot, signature } = deposit;
   await ledger.db.updateTable('deposit').set({ amount: 9_000_000n }).where('id', '=', id).execute();
@@ -224,7 +224,7 @@ test('what the record has and the chain does not stays, and is told every time',
   expect(alerts).toEqual(new Set([signature, 'forged']));
 });
 
-test('nothing is audited that is not ours, or not scanned yet', async () => {
+test('an audit refuses an address that is not ours, and a range that is not scanned yet', async () => {
   const { wallet } = await paid(4_000_000);
   expect((await audit(newWallet(), '--from', '1', '--to', '2')).code).toBe(3);
   expect((await audit(wallet, '--from', '1', '--to', '999999999')).code).toBe(3);

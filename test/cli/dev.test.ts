@@ -21,7 +21,7 @@ import { newWallet, testEnvironment } from '../support/stack.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
-/** A folder of its own, without any stack. */
+/** A folder of its own, without a stack. */
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'sluice-dev-'));
   onTestFinished(() => rmSync(path, { recursive: true }));
@@ -36,7 +36,7 @@ async function shared(): Promise<NodeJS.ProcessEnv> {
   return { DATABASE_URL: database.url, ...env };
 }
 
-/** `sluice dev` there, beside whatever else runs on this machine. */
+/** `sluice dev` in that folder, beside any other stack on this machine. */
 async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<Running> {
   const ports = { SLUICE_HTTP_PORT: String(await freePort()), SLUICE_X402_PORT: String(await freePort()) };
   const env = { ...testEnvironment(), ...servers, ...ports };
@@ -45,7 +45,7 @@ async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): 
   return running;
 }
 
-test('Ctrl-C while it starts is heard at once: what has started is stopped, and no table of it is shown', async () => {
+test('sluice dev stops at once on Ctrl-C during its start, stops all started services, and prints no table', async () => {
   const cwd = folder();
   const running = await dev(cwd, {});
   await expect.poll(() => running.stdout(), { timeout: 120_000, interval: 20 }).toContain('is up\n');
@@ -58,7 +58,7 @@ test('Ctrl-C while it starts is heard at once: what has started is stopped, and 
   expect(existsSync(join(cwd, '.sluice/dev.pid'))).toBe(false);
 });
 
-test('a second one in a folder is turned away, and leaves alone what the first one wrote', async () => {
+test('a second sluice dev in the same folder exits and keeps the files of the first', async () => {
   const cwd = folder();
   const facts = JSON.stringify({ apiUrl: 'http://127.0.0.1:3402' });
   writeFileSync(join(cwd, '.sluice/dev.json'), facts);
@@ -71,7 +71,7 @@ test('a second one in a folder is turned away, and leaves alone what the first o
   expect(readFileSync(join(cwd, '.sluice/dev.json'), 'utf8')).toBe(facts);
 });
 
-test('two that begin at once: one is turned away', async () => {
+test('two concurrent starts of sluice dev leave one stack, and the other start exits', async () => {
   const cwd = folder();
   const servers = await shared();
   const both = [await dev(cwd, servers), await dev(cwd, servers)];
@@ -83,7 +83,7 @@ test('two that begin at once: one is turned away', async () => {
   expect(new Set(codes)).toEqual(new Set([130, 2]));
 });
 
-test('what one that was killed has left is taken over, and its addresses are forgotten at once', async () => {
+test('sluice dev takes over the services of a killed sluice dev and discards its addresses', async () => {
   const cwd = folder();
   const gone = startDevelopment(['--version']);
   await gone.ended;
@@ -96,7 +96,7 @@ test('what one that was killed has left is taken over, and its addresses are for
   expect(await running.ended).toMatchObject({ code: 130 });
 });
 
-test('it runs the whole stack: it pays, gives out addresses, takes a local webhook and sells', async () => {
+test('sluice dev runs the whole stack: it pays, assigns addresses, accepts a local webhook and sells', async () => {
   const cwd = folder();
   const running = await dev(cwd, await shared(), '--json');
   await expect.poll(() => running.stdout(), { timeout: 180_000 }).toContain('\n');
@@ -113,7 +113,7 @@ test('it runs the whole stack: it pays, gives out addresses, takes a local webho
   const hook = await sluice.webhooks.put('http://127.0.0.1:9/hooks', ['deposit.*']);
   expect(hook.url).toContain('127.0.0.1');
   const url = `${facts.sales?.gatewayUrl}/hello`;
-  // By then the seller's token account is final, too: the gateway sells no sooner.
+  // By then the seller's token account is final, too: the gateway sells nothing before.
   expect((await sluice.waitForFinal('dev')).status).toBe('finalized');
   for (const form of ['v2', 'v1', 'example', 'submitted']) {
     const args = ['x402', 'buy', url, '--form', form, '-o', 'json'];

@@ -4,7 +4,7 @@ import { useCommands } from './commands.ts';
 
 const use = useCommands();
 
-/** What each list says of nothing, and where JSON has its rows. */
+/** The text of each empty list, and the JSON field of its rows. */
 const LISTS = [
   {
     args: ['withdrawals', 'list', '--status', 'held'],
@@ -31,7 +31,7 @@ const LISTS = [
   { args: ['alerts', 'list'], says: 'no alerts found', json: { alerts: [], pauses: [] } },
 ] as const;
 
-test.each(LISTS)('sluice $args of nothing says so', async ({ args, says, json }) => {
+test.each(LISTS)('sluice $args prints that the list is empty', async ({ args, says, json }) => {
   const [read, parsed] = await Promise.all([use.sluice(...args), use.sluice(...args, '-o', 'json')]);
   expect(read.stdout).toBe(`${says}\n`);
   expect(lastWord(parsed)).toEqual(json);

@@ -5,7 +5,7 @@ import { developmentProgram } from '../../devkit/demo/program.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { lastWord } from '../support/cli.ts';
 
-/** Every command that can be run, with the words that name it. */
+/** Every command that can be run, with its full name. */
 function leavesOf(
   command: CommandUnknownOpts,
   words: string,
@@ -52,7 +52,7 @@ test('--url and --api-key win over the environment', async () => {
   expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('must be a URL') });
 });
 
-test('a usage error ends with one JSON object, however JSON is asked for', async () => {
+test('a usage error ends with one JSON object, whichever way JSON is requested', async () => {
   for (const format of [['-o', 'json'], ['-ojson'], ['--output=json'], ['--output', 'json']]) {
     const ended = await callSluice(['nodes', 'list', '--nothing', ...format]);
     expect(ended.code).toBe(2);
@@ -72,13 +72,13 @@ function filesOf(path: string): readonly string[] {
   return names.filter((name) => /\.(md|ts|mjs|ya?ml)$/.test(name)).map((name) => `${path}${name}`);
 }
 
-test('every command that a document or a message names is there, with its options', () => {
+test('every command that a document or a message names exists, with its options', () => {
   const named = TEXTS.flatMap(filesOf).flatMap((file) =>
     [...readFileSync(new URL(file, ROOT), 'utf8').matchAll(COMMAND)].map((match) => ({ file, match })),
   );
   expect(named.length).toBeGreaterThan(60);
   const unknown = named.filter(({ file, match: [, noun = '', verb = '', rest = ''] }) => {
-    // The files of the commands name a noun alone.
+    // The files of the commands name only a noun.
     if (file.startsWith('src/cli/') && verb === '') return false;
     if (DEVELOPMENT.includes(noun) || `${noun} ${verb}` === 'deposit addresses') return false;
     const found = leaves.find(([words]) => words === `${noun} ${verb}`)?.[1];

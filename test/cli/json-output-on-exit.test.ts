@@ -46,7 +46,7 @@ test('demo --json ends with one object when a service cannot start', async () =>
   });
 });
 
-test('a program that a signal ended still has a last line', async () => {
+test('a program that a signal ended still prints a last line', async () => {
   const program = join(directory, 'killed.ts');
   writeFileSync(program, `process.kill(process.pid, 'SIGKILL');`);
   const ended = await runScript(['--no-temporal', relative(ROOT, program), '--json']);

@@ -18,11 +18,11 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Runs the command, away from any `.sluice/dev.json` but that of the test. */
+/** Runs the command with no other `.sluice/dev.json` than that of the test. */
 const nodes = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   callSluice(['nodes', 'list', ...args], { cwd: directory, env });
 
-test('shows each node with what is wrong; a quorum is exit code 0', async () => {
+test('sluice nodes shows each node with its faults; a quorum is exit code 0', async () => {
   localnet.controls.produceSlots(20);
   localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 12 });
   localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
@@ -56,7 +56,7 @@ test('shows each node with what is wrong; a quorum is exit code 0', async () => 
   });
 });
 
-test('no quorum is exit code 5, with the table and the failure in the JSON', async () => {
+test('sluice nodes without a quorum is exit code 5, with the table and the failure in the JSON', async () => {
   for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
   const ended = await nodes(['-o', 'json'], { SLUICE_RPC_URLS: localnet.rpcUrls.join(',') });
   expect(ended.code).toBe(5);
@@ -67,7 +67,7 @@ test('no quorum is exit code 5, with the table and the failure in the JSON', asy
   });
 });
 
-test('reads the nodes of a running dev stack; without any, and with bad settings, is a usage error', async () => {
+test('sluice nodes reads the nodes of a running dev stack; missing nodes or bad settings are a usage error', async () => {
   const none = await nodes([]);
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('set SLUICE_RPC_URLS') });
   const bad = await nodes([], { SLUICE_RPC_URLS: 'ftp://127.0.0.1' });

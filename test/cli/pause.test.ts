@@ -7,7 +7,7 @@ import { useCommands } from './commands.ts';
 const use = useCommands();
 const reason = (text: string): readonly string[] => ['--reason', text];
 
-/** By the API in the name of its key; by `--database` without an API, in the name of the user of this machine. */
+/** Through the API in the name of its key; with `--database`, without an API, in the name of the user of this machine. */
 const WAYS = [
   { way: 'the API', actor: 'tests', sluice: (...args: readonly string[]) => use.sluice(...args) },
   {
@@ -18,8 +18,8 @@ const WAYS = [
   },
 ] as const;
 
-describe.each(WAYS)('by $way, an operator', ({ actor, sluice: call }) => {
-  /** What a command prints last on stdout, and its exit code. */
+describe.each(WAYS)('an operator who works by $way', ({ actor, sluice: call }) => {
+  /** The last line on stdout, and the exit code. */
   const sluice = async (...args: readonly string[]): Promise<{ json: unknown; code: number | null }> => {
     const ended = await call(...args, '-o', 'json');
     return { json: lastWord(ended), code: ended.code };
@@ -33,7 +33,7 @@ describe.each(WAYS)('by $way, an operator', ({ actor, sluice: call }) => {
     await use.service.ledger.db.deleteFrom('alert').execute();
   });
 
-  it('pauses and resumes', async () => {
+  it('can pause and resume', async () => {
     const { ledger } = use.service;
     const pause = { cause: 'operator', scope: 'all', reason: 'we look at it', actor };
     const paused = { json: { pauses: [pause] }, code: 0 };
@@ -49,7 +49,7 @@ describe.each(WAYS)('by $way, an operator', ({ actor, sluice: call }) => {
     expect((await sluice(...pauseArgs, ...reason('x'), '--scope', 'one')).code).toBe(2);
   });
 
-  it('lists alerts and closes one', async () => {
+  it('can list alerts and close one', async () => {
     const { alerts } = use.service.ledger;
     await alerts.raise({ kind: 'maybe_paid', subject: 'order-1', message: 'look at it' });
     const runbook = 'docs/runbooks/maybe_paid.md';
@@ -79,7 +79,7 @@ describe.each(WAYS)('by $way, an operator', ({ actor, sluice: call }) => {
     });
   });
 
-  it('acknowledges alerts with a reason', async () => {
+  it('can acknowledge alerts with a reason', async () => {
     const alarm = { kind: 'deposit_mismatch', message: 'node b was wrong' } as const;
     const { position } = await use.service.ledger.alerts.raise({ ...alarm, subject: 'sig' });
     const acknowledge = (positions: string, text: string) =>
@@ -95,7 +95,7 @@ describe.each(WAYS)('by $way, an operator', ({ actor, sluice: call }) => {
     expect((await acknowledge(`${position}`, 'node b is out')).code).toBe(3);
   });
 
-  it('resumes only with the positions of the alerts that began a pause', async () => {
+  it('can resume only with the ids of the alerts that started the pause', async () => {
     const { pauses } = use.service.ledger;
     await pauses.pauseWithAlert({ kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' });
     const resume = [...resumeArgs, ...reason('done')];

@@ -62,7 +62,7 @@ afterAll(async () => {
   if (place !== undefined) rmSync(place, { recursive: true });
 });
 
-test('a withdrawal is paid, and only once when its command is repeated', async () => {
+test('the commands of the README pay a withdrawal, and pay it only once when the command is repeated', async () => {
   const [sample = ''] = readmeBlocks()
     .filter(({ heading, language }) => heading === 'Pay a withdrawal' && language === '')
     .map(({ code }) => code);
@@ -72,13 +72,13 @@ test('a withdrawal is paid, and only once when its command is repeated', async (
   expect((await sluice.get('first')).attempts).toHaveLength(1);
 });
 
-test('a deposit is listed as final', async () => {
+test('the commands of the README list a deposit as final', async () => {
   await runSection('Take a deposit');
   const listing = commandsOf('Take a deposit').trim().split('\n').at(-1) ?? '';
   await expect.poll(() => terminal.run(listing), PATIENCE).toMatch(/ final +5000000 +SOL +user-17 /);
 });
 
-test('the gateway asks for a payment and sells', async () => {
+test('the gateway of the README requests a payment and sells', async () => {
   const status = async () => (await fetch(`${facts.sales?.gatewayUrl}/hello`)).status;
   await expect.poll(status, PATIENCE).toBe(402);
   const printed = await runSection('Sell an API');
@@ -87,13 +87,13 @@ test('the gateway asks for a payment and sells', async () => {
   expect(printed).toContain('{"hello":"world"}');
 });
 
-test('the API pays a withdrawal', async () => {
+test('the API of the README pays a withdrawal', async () => {
   const answers = (await runSection('HTTP')).trim().split('\n');
   expect(answers.map((answer) => (JSON.parse(answer) as Withdrawal).id)).toEqual(['second', 'second']);
   expect((await sluice.waitForFinal('second')).status).toBe('finalized');
 });
 
-test('a service pays, reads the feed and receives a webhook', async () => {
+test('the service of the README pays, reads the feed and receives a webhook', async () => {
   const port = String(await freePort());
   await terminal.run(commandsOf('TypeScript, webhooks and the feed').replace(WEBHOOK_PORT, port));
   for (const [name, program] of programs())
@@ -110,11 +110,11 @@ test('a service pays, reads the feed and receives a webhook', async () => {
   await expect.poll(() => printed, PATIENCE).toContain('webhook deposit.final {');
 });
 
-test('the official x402 client buys', async () => {
+test('the official x402 client buys with the commands of the README', async () => {
   expect(await terminal.run('cd ../my-service && node buy.mjs')).toContain('{"hello":"world"}');
 });
 
-test('no command made a later one install packages again', async () => {
+test('no command of the README makes a later command install packages again', async () => {
   expect(await terminal.run('cd ../sluice && npm run -s sluice -- --version')).toMatch(/^\d+\.\d+\.\d+/);
   expect(terminal.stderr).not.toContain('installing packages');
 });

@@ -13,7 +13,7 @@ const blocks = readmeBlocks();
 const commands = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code);
 const lines = commands.join('').replaceAll('\\\n', ' ').split('\n');
 
-test('each program of the README that uses the client has its types', async () => {
+test('each program of the README that uses the client passes the type check', async () => {
   mkdirSync(join(ROOT, '.sluice'), { recursive: true });
   const directory = mkdtempSync(join(ROOT, '.sluice/readme-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -32,7 +32,7 @@ test('each program of the README that uses the client has its types', async () =
   await promisify(execFile)(process.execPath, [TSC, '-p', directory]);
 });
 
-test('each command of the README is a command of sluice with options that it has', () => {
+test('each command of the README is a command of sluice with existing options', () => {
   const found = lines.flatMap((line) => /npm run (?:-s )?sluice -- ([^>#)]+)/.exec(line)?.[1]?.trim() ?? []);
   expect(found.length).toBeGreaterThan(4);
   for (const text of found) {
@@ -50,13 +50,13 @@ test('each npm script of the README exists', () => {
   expect(Object.keys(scripts)).toEqual(expect.arrayContaining(names));
 });
 
-test('the tests are run as CI runs them', () => {
+test('the README runs the tests with the same command as CI', () => {
   const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8');
   expect(ci).toMatch(/ npm test$/m);
   expect(lines.some((line) => /^npm test( +#|$)/.test(line))).toBe(true);
 });
 
-test('the x402 packages of the README are those of the tests', () => {
+test('the README names the versions of the x402 packages that the tests use', () => {
   const peers = JSON.parse(readFileSync(join(ROOT, 'test/peers/package.json'), 'utf8')) as {
     dependencies: Readonly<Record<string, string>>;
   };
@@ -65,7 +65,7 @@ test('the x402 packages of the README are those of the tests', () => {
   for (const [, name = '', version] of named) expect(peers.dependencies[name], name).toBe(version);
 });
 
-test('each path of the API in the README exists', async () => {
+test('each API path of the README exists', async () => {
   const service = await openService();
   onTestFinished(() => service.close());
   const { paths } = (await service.app.inject('/openapi.json')).json<{ paths: object }>();
@@ -83,7 +83,7 @@ test('the README has at most 200 lines', () => {
   expect(readFileSync(join(ROOT, 'README.md'), 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(200);
 });
 
-/** The command below `program` that the first words name. */
+/** The command below `program` that the first arguments name. */
 function commandOf(program: CommandUnknownOpts, [word = '', ...rest]: readonly string[]): CommandUnknownOpts {
   const found = program.commands.find((command) => command.name() === word);
   if (found === undefined) throw new Error(`sluice has no command ${word}`);

@@ -14,7 +14,7 @@ beforeEach(() => sql`truncate reconciliation, unread_wallet`.execute(use.service
 
 const reconciliation = (...args: readonly string[]) => use.sluice('reconciliation', 'status', ...args);
 
-test('what was never begun is said to be so', async () => {
+test('reconciliation status reports that no pass has started', async () => {
   const [text, json] = [await reconciliation(), await reconciliation('-o', 'json')];
   expect(text).toMatchObject({
     code: 5,
@@ -23,7 +23,7 @@ test('what was never begun is said to be so', async () => {
   expect(lastWord(json)).toEqual({ last: null, open: null, watched: 2, unread: 0, longestUnread: [] });
 });
 
-test('a pass under way says how far it is and what keeps it, and which wallets nobody shows', async () => {
+test('reconciliation status shows the progress of a running pass, its obstacle, and the wallets that no node returns', async () => {
   const { reconciliations } = use.service.ledger;
   const tally = { wallets: 1, accounts: 3, differences: 0 };
   const unread = [{ wallet: BEN, reason: REASON }];
@@ -44,7 +44,7 @@ test('a pass under way says how far it is and what keeps it, and which wallets n
   expect(lines[7]).toMatch(new RegExp(`^  ${BEN} +\\S+Z +${REASON}$`));
 });
 
-test('the last pass says what it compared, when, and whether chain and database agree', async () => {
+test('reconciliation status shows what the last pass compared, when, and whether chain and database agree', async () => {
   const { reconciliations } = use.service.ledger;
   const [first, last] = [
     { wallets: 1, accounts: 3, differences: 0 },

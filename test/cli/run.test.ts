@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const directory = mkdtempSync(join(tmpdir(), 'sluice-run-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test('a program that npm started gets one SIGTERM when npm is killed, and time to stop', async () => {
+test('a program that npm started gets one SIGTERM when npm is killed, and has time to stop', async () => {
   const program = join(directory, 'stack.ts');
   writeFileSync(
     program,
@@ -29,7 +29,7 @@ test('a program that npm started gets one SIGTERM when npm is killed, and time t
     { env: { PATH, HOME, npm_lifecycle_event: 'dev' }, stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const said: string[] = [];
-  // The end of the pipe means that every process that could write to it has ended.
+  // The end of the pipe proves that every process with a write end has ended.
   for await (const line of createInterface({ input: npm.stdout })) {
     said.push(line);
     if (line === 'up') npm.kill('SIGKILL');

@@ -24,7 +24,7 @@ const overview: ScanOverview = {
   backfills: [],
 };
 
-test('the status names the closed gaps whose blocks are not read yet', async () => {
+test('scan status names the closed gaps whose blocks are not read yet', async () => {
   const server = await playServer([{ status: 200, body: overview }]);
   const env = { SLUICE_API_URL: server.url, SLUICE_API_KEY: 'key-1' };
   const { stdout, code } = await callSluice(['scan', 'status'], { env });

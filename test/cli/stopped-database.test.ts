@@ -36,7 +36,7 @@ const COMMANDS = [
   ['settlements', 'pause', '--reason', 'a test', '--database'],
 ];
 
-it('is a 503 of every route that says so, on connections that were open and on new ones; a command ends with exit code 5 and what to look at', async () => {
+it('a stopped database is a 503 of every route, on open and on new connections; a command ends with exit code 5 and advice', async () => {
   await Promise.all(PATHS.map(get));
   const goOn = standStill(postgres);
   const commands = COMMANDS.map((args) => runSluice([...args, '-o', 'json'], { env }));

@@ -47,7 +47,7 @@ describe('sluice x402 check', () => {
     expect(rows[1]).toMatch(/^GET +\/health +free +static answer$/);
   });
 
-  test('has amounts as decimal strings in JSON, and the mint of the cluster', async () => {
+  test('prints amounts as decimal strings in JSON, and the mint of the cluster', async () => {
     const ended = await routes(['x402.routes.json', '-o', 'json'], { SLUICE_CLUSTER: 'mainnet-beta' });
     expect(lastWord(ended)).toMatchObject({
       file: 'x402.routes.json',
@@ -66,7 +66,7 @@ describe('sluice x402 check', () => {
     });
   });
 
-  test('names every fault of a file by its place; exit code 2', async () => {
+  test('names every fault of a file with its place and exits with code 2', async () => {
     const ended = await routes([], { SLUICE_X402_ROUTES: 'wrong.json' });
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr.split('\n').slice(0, 2)).toEqual([
@@ -81,7 +81,7 @@ describe('sluice x402 check', () => {
     });
   });
 
-  test('names a file that is not there, and a bad setting; exit code 2', async () => {
+  test('names a missing file and a bad setting and exits with code 2', async () => {
     const none = await routes(['none.json']);
     expect(none).toMatchObject({
       code: 2,
@@ -91,7 +91,7 @@ describe('sluice x402 check', () => {
     expect(bad).toMatchObject({ code: 2, stderr: expect.stringContaining('SLUICE_CLUSTER') });
   });
 
-  test('schema prints the JSON schema, without reading a file', async () => {
+  test('prints the JSON schema, without reading a file', async () => {
     const ended = await callSluice(['x402', 'schema'], { cwd: tmpdir() });
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     const schema = JSON.parse(ended.stdout) as { properties: object; required: string[] };

@@ -3,29 +3,32 @@ import type { CallOptions, SluiceClient } from '../../src/client/client.ts';
 import { SluiceError } from '../../src/client/client.ts';
 import { clientOf, type Step, unavailable } from './scripted-server.ts';
 
-test.each(['.', '..'])('the id %s, which no URL can carry, is refused without a call', async (id) => {
-  const { server, sluice } = await clientOf([]);
-  const { webhooks, deposits, depositAddresses, assets } = sluice;
-  const calls = [
-    sluice.get(id),
-    sluice.confirm(id),
-    sluice.cancel(id),
-    deposits.reject(id, 'a test'),
-    depositAddresses.get(id),
-    depositAddresses.tokenAccount('wallet', id),
-    assets.put(id),
-    webhooks.remove(id),
-    webhooks.rotate(id),
-    webhooks.enable(id),
-    webhooks.deliveries(id),
-    webhooks.replay(id),
-  ];
-  const refusal = { code: 'InvalidRequest', status: 400 };
-  for (const call of calls) await expect.soft(call).rejects.toMatchObject(refusal);
-  expect(server.seen).toEqual([]);
-});
+test.each(['.', '..'])(
+  'the client refuses the id %s, which no URL can contain, without a call',
+  async (id) => {
+    const { server, sluice } = await clientOf([]);
+    const { webhooks, deposits, depositAddresses, assets } = sluice;
+    const calls = [
+      sluice.get(id),
+      sluice.confirm(id),
+      sluice.cancel(id),
+      deposits.reject(id, 'a test'),
+      depositAddresses.get(id),
+      depositAddresses.tokenAccount('wallet', id),
+      assets.put(id),
+      webhooks.remove(id),
+      webhooks.rotate(id),
+      webhooks.enable(id),
+      webhooks.deliveries(id),
+      webhooks.replay(id),
+    ];
+    const refusal = { code: 'InvalidRequest', status: 400 };
+    for (const call of calls) await expect.soft(call).rejects.toMatchObject(refusal);
+    expect(server.seen).toEqual([]);
+  },
+);
 
-test('addresses, assets and the scan: each call on its path', async () => {
+test('the client calls the right paths for addresses, assets and the scan', async () => {
   const { server, sluice } = await clientOf(Array<Step>(10).fill({ status: 200, body: { assets: [] } }));
   const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
   await sluice.depositAddresses.assign('user 1');
@@ -57,7 +60,7 @@ test('addresses, assets and the scan: each call on its path', async () => {
   ]);
 });
 
-test('settlements: ids with slashes are a part of the query', async () => {
+test('the client sends settlement ids with slashes in the query', async () => {
   const page = { settlements: [], nextCursor: null };
   const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200, body: page }));
   await sluice.settlements.explain('nonce-advance/a/b+c');
@@ -68,7 +71,7 @@ test('settlements: ids with slashes are a part of the query', async () => {
   ]);
 });
 
-test('alerts and pauses: each call on its path', async () => {
+test('the client calls the right paths for alerts and pauses', async () => {
   const body = { alerts: [], pauses: [], closed: true, nextCursor: null };
   const { server, sluice } = await clientOf(Array<Step>(7).fill({ status: 200, body }));
   await sluice.alerts.page({ open: false }, { limit: 5, cursor: '7' });
@@ -90,7 +93,7 @@ test('alerts and pauses: each call on its path', async () => {
   ]);
 });
 
-test('deliveries of a webhook: only the conditions that are set', async () => {
+test('the client sends only the filters that are set when it lists deliveries of a webhook', async () => {
   const { server, sluice } = await clientOf(Array<Step>(2).fill({ status: 200 }));
   await sluice.webhooks.deliveries('wh/1');
   await sluice.webhooks.deliveries('wh/1', { state: 'dead', limit: 5 });
@@ -98,7 +101,7 @@ test('deliveries of a webhook: only the conditions that are set', async () => {
   expect(server.seen.map(({ url }) => url)).toEqual([root, `${root}?state=dead&limit=5`]);
 });
 
-test('an audit is waited for through silences of the API, and each is told once', async () => {
+test('the client waits for an audit while the API is silent, and reports each silence once', async () => {
   const question = { address: 'wallet', from: '1', to: '2', reason: 'a test' };
   const silence = Array<Step>(7).fill(unavailable);
   const { server, sluice } = await clientOf([
@@ -118,7 +121,7 @@ type Calls = Readonly<Record<string, (sluice: SluiceClient, how: CallOptions) =>
 
 const range = { from: '1', to: '2' };
 const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
-/** Each call of the client by the name under which it stands there, with an end to it. */
+/** Each call of the client by its name, with a signal that can end it. */
 const CALLS: Readonly<Record<string, Calls>> = {
   sluice: {
     withdraw: (sluice, how) =>
@@ -202,8 +205,8 @@ const everyCall = Object.entries(CALLS).flatMap(([room, calls]) =>
   Object.entries(calls).map(([name, call]) => [`${room}.${name}`, call] as const),
 );
 
-describe('the signal of a call', () => {
-  it('is tried for every call that there is', async () => {
+describe('the abort signal of a call', () => {
+  it('is tested for every call of the client', async () => {
     const { sluice } = await clientOf([]);
     const rooms: readonly (readonly [string, object])[] = [['sluice', sluice], ...Object.entries(sluice)];
     const there = rooms.flatMap(([room, { constructor }]) =>
@@ -214,21 +217,21 @@ describe('the signal of a call', () => {
     expect(everyCall.map(([name]) => name).toSorted()).toEqual(there.toSorted());
   });
 
-  it.each(everyCall)('ends %s, which then asks nothing', async (_name, call) => {
+  it.each(everyCall)('ends %s before any request', async (_name, call) => {
     const { server, sluice } = await clientOf([]);
     await expect(call(sluice, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
     expect(server.seen).toEqual([]);
   });
 
-  it('is none of the body', async () => {
+  it('is not sent in the body', async () => {
     const { server, sluice } = await clientOf([{ status: 200 }]);
     await sluice.depositAddresses.import(manifest, { since: '7', signal: new AbortController().signal });
     expect(JSON.parse(server.seen[0]?.body ?? '')).toEqual({ manifest, since: '7' });
   });
 });
 
-test('the code of a failure is one of those that there are', () => {
+test('the client types the code of a failure as one of the known codes', () => {
   const { code } = new SluiceError('NotFound', 404, 'there is none');
-  // @ts-expect-error no code has that name
+  // @ts-expect-error no such code exists
   expect(code === 'NotFond').toBe(false);
 });

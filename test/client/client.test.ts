@@ -28,7 +28,7 @@ function withdrawal(status: WithdrawalStatus, id = 'order-1'): Withdrawal {
   };
 }
 
-test('sends terms and key, and gives back the withdrawal', async () => {
+test('the client sends the terms and the key, and returns the withdrawal', async () => {
   const { server, sluice } = await clientOf([{ status: 202, body: withdrawal('requested') }]);
   await expect(sluice.withdraw(terms)).resolves.toEqual(withdrawal('requested'));
   expect(server.seen).toEqual([
@@ -36,7 +36,7 @@ test('sends terms and key, and gives back the withdrawal', async () => {
   ]);
 });
 
-test('asks again after a broken connection and after 503, with the same terms', async () => {
+test('the client retries after a broken connection and after 503, with the same terms', async () => {
   const { server, sluice } = await clientOf([
     'break',
     unavailable,
@@ -46,7 +46,7 @@ test('asks again after a broken connection and after 503, with the same terms', 
   expect(server.seen.map((request) => request.body)).toEqual(Array(3).fill(JSON.stringify(terms)));
 });
 
-test('gives up after the set number of retries, with the last failure', async () => {
+test('the client stops after the configured number of retries, with the last failure', async () => {
   const server = await playServer([unavailable, unavailable, unavailable]);
   onTestFinished(() => server.close());
   const told: string[] = [];
@@ -61,7 +61,7 @@ test('gives up after the set number of retries, with the last failure', async ()
   expect(told).toEqual(['Unavailable']);
 });
 
-test('begins no try later than it may', async () => {
+test('the client starts no retry after its deadline', async () => {
   const { status, body } = unavailable;
   const server = await playServer([{ status, body, headers: { 'retry-after': '5' } }]);
   onTestFinished(() => server.close());
@@ -70,7 +70,7 @@ test('begins no try later than it may', async () => {
   expect(server.seen).toHaveLength(1);
 });
 
-test('does not ask again when the API refuses, and says why', async () => {
+test('the client does not retry when the API refuses, and reports the reason', async () => {
   const problem = { code: 'TermsConflict', detail: 'order-1 has other terms', status: 409 };
   const { server, sluice } = await clientOf([{ status: 409, body: problem }]);
   const error = await sluice.withdraw(terms).catch((reason: unknown) => reason);
@@ -84,7 +84,7 @@ test('does not ask again when the API refuses, and says why', async () => {
   expect(server.seen).toHaveLength(1);
 });
 
-test('an answer that is no problem document is BadAnswer with its status', async () => {
+test('the client reports an answer that is not a problem document as BadAnswer with its status', async () => {
   const { sluice } = await clientOf([{ status: 500, body: '<html>' }]);
   await expect(sluice.get('order-1')).rejects.toMatchObject({
     code: 'BadAnswer',
@@ -93,12 +93,12 @@ test('an answer that is no problem document is BadAnswer with its status', async
   });
 });
 
-test('nobody listening is Unreachable', async () => {
+test('the client reports a closed port as Unreachable', async () => {
   const sluice = new SluiceClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'key-1', retries: 0 });
   await expect(sluice.get('order-1')).rejects.toMatchObject({ code: 'Unreachable', status: 0 });
 });
 
-test('lists across pages and passes filter and cursor', async () => {
+test('the client lists across pages and passes filter and cursor', async () => {
   const { server, sluice } = await clientOf([
     { status: 200, body: { withdrawals: [withdrawal('held', 'b')], nextCursor: 'next/1' } },
     { status: 200, body: { withdrawals: [withdrawal('held', 'a')], nextCursor: null } },
@@ -112,7 +112,7 @@ test('lists across pages and passes filter and cursor', async () => {
   ]);
 });
 
-test('explains: one question on the path of the withdrawal', async () => {
+test('the client explains a withdrawal with one request on its path', async () => {
   const explanation = {
     id: 'a/b',
     status: 'held',
@@ -126,13 +126,13 @@ test('explains: one question on the path of the withdrawal', async () => {
   expect(server.seen).toMatchObject([{ method: 'GET', url: '/v1/withdrawals/a%2Fb/explain' }]);
 });
 
-test('an id is one part of the path, whatever its characters', async () => {
+test('the client encodes an id as one segment of the path, whatever its characters', async () => {
   const { server, sluice } = await clientOf([{ status: 200, body: withdrawal('cancelled') }]);
   await sluice.cancel('a:b/c');
   expect(server.seen[0]?.url).toBe('/v1/withdrawals/a%3Ab%2Fc/cancel');
 });
 
-test('waits through a stopped API for the final state and reports each change once', async () => {
+test('the client waits through a stopped API for the final state and reports each change once', async () => {
   const broken: Step[] = Array(5).fill(unavailable);
   const { sluice } = await clientOf([
     { status: 200, body: withdrawal('sending') },
@@ -150,7 +150,7 @@ test('waits through a stopped API for the final state and reports each change on
   expect(seen).toEqual(['sending', 'confirmed', 'finalized']);
 });
 
-test('a wait ends early with the reason of its signal', async () => {
+test('the client ends a wait early with the reason of its signal', async () => {
   const { sluice } = await clientOf([{ status: 200, body: withdrawal('awaiting_funds') }]);
   const stop = new AbortController();
   const waiting = sluice.waitForFinal('order-1', {
@@ -161,12 +161,12 @@ test('a wait ends early with the reason of its signal', async () => {
   await expect(waiting).rejects.toThrow('enough');
 });
 
-test('a wait for an unknown withdrawal fails at once', async () => {
+test('the client fails at once when it waits for an unknown withdrawal', async () => {
   const { sluice } = await clientOf([{ status: 404, body: { code: 'NotFound', detail: 'there is none' } }]);
   await expect(sluice.waitForFinal('order-1')).rejects.toMatchObject({ code: 'NotFound', status: 404 });
 });
 
-test('tells once of each silence of the API', async () => {
+test('the client reports each silence of the API once', async () => {
   const { sluice } = await clientOf([
     { status: 200, body: withdrawal('sending') },
     ...Array<Step>(10).fill(unavailable),
@@ -179,7 +179,7 @@ test('tells once of each silence of the API', async () => {
   expect(silences).toEqual(['Unavailable', 'Unavailable']);
 });
 
-test('a feed goes on after each page, asks on through a silence, and tells of it once', async () => {
+test('the client continues a feed after each page and through a silence, and reports the silence once', async () => {
   const page = (...sequences: readonly string[]): Step => ({
     status: 200,
     body: { events: sequences.map((sequence) => ({ sequence })), next: sequences.at(-1) },
@@ -205,7 +205,7 @@ test('a feed goes on after each page, asks on through a silence, and tells of it
   expect(server.seen.at(-1)?.url).toBe('/v1/deposits?limit=200&userRef=u&after=5');
 });
 
-test('a feed goes on where the API looked at many events, and found none', async () => {
+test('the client continues a feed where the API searched many events and found none', async () => {
   const looks = [
     { events: [], next: '100' },
     { events: [{ sequence: '150' }], next: '200' },
@@ -220,7 +220,7 @@ test('a feed goes on where the API looked at many events, and found none', async
   );
 });
 
-test('a feed that is not followed fails when the API is away', async () => {
+test('the client fails a feed that it does not follow when the API is unreachable', async () => {
   const { sluice } = await clientOf(Array<Step>(5).fill(unavailable));
   const feed = sluice.deposits.events({ follow: false });
   await expect(feed.next()).rejects.toMatchObject({ code: 'Unavailable' });

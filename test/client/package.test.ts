@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const sourceOf = (built: string): URL =>
   new URL(built.replace(/^(\.\/)?dist\//, '../../src/').replace(/(\.d\.ts|\.js)$/, '.ts'), import.meta.url);
 
-it('what package.json gives to others is made from sources that are there', async () => {
+it('package.json exports only files whose sources exist', async () => {
   const { bin, exports } = JSON.parse(
     await readFile(new URL('../../package.json', import.meta.url), 'utf8'),
   ) as {

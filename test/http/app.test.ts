@@ -13,8 +13,8 @@ afterAll(async () => {
   await service?.close();
 });
 
-test.each([undefined, 'Bearer', 'Basic a2V5', 'Bearer key-of-nobody', 'Bearer key-of-the-http-tests2'])(
-  'without a known key there is no way in: %s',
+test.each([undefined, 'Bearer', 'Basic a2V5', 'Bearer key-of-no-user', 'Bearer key-of-the-http-tests2'])(
+  'the API refuses the unknown key: %s',
   async (header) => {
     const answer = await service.app.inject({
       url: '/v1/withdrawals',
@@ -26,18 +26,18 @@ test.each([undefined, 'Bearer', 'Basic a2V5', 'Bearer key-of-nobody', 'Bearer ke
   },
 );
 
-test('health is open and says what answers', async () => {
+test('the health route needs no key and reports each service', async () => {
   const health = async () => {
     const answer = await service.app.inject({ url: '/healthz' });
     return [answer.statusCode, answer.json()];
   };
-  // On a machine that stands still neither answers in time.
+  // On a stopped machine neither of the two answers in time.
   await expect
     .poll(health, { timeout: 20_000 })
     .toEqual([200, { status: 'ok', database: true, temporal: true }]);
 });
 
-test('a database that is away is 503, without its words or a stack', async () => {
+test('an unreachable database is a 503 without its error text or a stack', async () => {
   const away = Object.assign(new Error('connect ECONNREFUSED secret-host:5432'), { code: 'ECONNREFUSED' });
   const refuse = async (): Promise<never> => {
     throw away;
@@ -54,7 +54,7 @@ test('a database that is away is 503, without its words or a stack', async () =>
   expect(answer.body).not.toMatch(/secret-host|at .*\.ts/);
 });
 
-test('an unexpected failure is 500 and keeps its words to the log', async () => {
+test('an unexpected failure is a 500, and only the log has its message', async () => {
   const fail = async (): Promise<never> => {
     throw new Error('secret detail');
   };
@@ -100,7 +100,7 @@ test.each([
     /^Unsupported Media Type.*: send JSON with the header Content-Type: application\/json$/,
   ],
   ['application/x-www-form-urlencoded', 415, /: send JSON with/],
-])('a body of %s is refused with a hint', async (type, status, detail) => {
+])('the API refuses a body of %s with a hint', async (type, status, detail) => {
   const call = json('{}', type);
   const answer = await service.app.inject({ ...call, headers: { authorization, ...call.headers } });
   expect(answer.json()).toMatchObject({ status, detail: expect.stringMatching(detail) });
@@ -112,13 +112,16 @@ test.each([
   ['[]', 'a withdrawal must be one object with id, asset, amount, destination; this is an array'],
   ['null', 'a withdrawal must be one object with id, asset, amount, destination; this is nothing'],
   ['', "Body cannot be empty when content-type is set to 'application/json'"],
-])('a body that is not one plain object is refused in clear words: %s', async (payload, detail) => {
-  const call = json(payload);
-  const answer = await service.app.inject({ ...call, headers: { authorization, ...call.headers } });
-  expect(answer.json()).toMatchObject({ status: 400, code: 'InvalidRequest', detail });
-});
+])(
+  'the API refuses a body that is not one plain object with a clear message: %s',
+  async (payload, detail) => {
+    const call = json(payload);
+    const answer = await service.app.inject({ ...call, headers: { authorization, ...call.headers } });
+    expect(answer.json()).toMatchObject({ status: 400, code: 'InvalidRequest', detail });
+  },
+);
 
-test('the OpenAPI document is open, has every route, and resolves every reference', async () => {
+test('the OpenAPI document needs no key, has every route, and resolves every reference', async () => {
   const document = (await service.app.inject({ url: '/openapi.json' })).json();
   expect(Object.keys(document.paths).sort()).toEqual([
     '/healthz',
@@ -184,7 +187,7 @@ test('the OpenAPI document is open, has every route, and resolves every referenc
   expect(validate?.(created.json()), JSON.stringify(validate?.errors)).toBe(true);
 });
 
-test('requests are counted and timed by route, not by path', async () => {
+test('the API counts and times requests by route, not by path', async () => {
   const metrics = new Registry();
   const app = await buildApp({
     ledger: service.ledger,
@@ -215,7 +218,7 @@ test.each([
   ).toBe(link);
 });
 
-test('an explorer link never shows the address of a node elsewhere, where providers put their keys', () => {
+test('an explorer link never contains the address of another node, since providers put keys there', () => {
   const rpcUrls = ['https://node.example/?api-key=secret'];
   const link = explorerLink('s', { explorerUrl: 'https://explorer.example', cluster: 'localnet', rpcUrls });
   expect(link).toBe('https://explorer.example/tx/s?cluster=custom');

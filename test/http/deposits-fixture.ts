@@ -8,7 +8,7 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { authorization, EXPLORER, openService, type Service } from './service.ts';
 
-/** The API with a chain of two nodes whose blocks come by hand, and the offline keys of its deposit addresses. */
+/** The API with a chain of two nodes whose blocks are made by hand, and the offline keys of its deposit addresses. */
 export class DepositDesk {
   readonly service: Service;
   readonly localnet: Localnet;
@@ -56,7 +56,7 @@ export class DepositDesk {
     return this.service.ledger;
   }
 
-  /** Another API over the same record, which knows no nodes unless `changes` name them. */
+  /** Another API on the same database, without nodes unless `changes` name them. */
   async also(changes: Partial<AppDeps>): Promise<FastifyInstance> {
     const { ledger, temporal } = this.service;
     const app = await buildApp({ ledger, temporal, explorer: EXPLORER, ...changes });
@@ -64,7 +64,7 @@ export class DepositDesk {
     return app;
   }
 
-  /** The answer to a call, and its status. */
+  /** The body of an answer, and its status. */
   async call(method: 'GET' | 'POST' | 'PUT', url: string, payload?: object, app = this.app) {
     const answer = await app.inject({
       method,

@@ -19,7 +19,7 @@ afterAll(() => service?.close());
 
 type Named = Readonly<Record<string, Schema>>;
 
-/** The names of all fields of a body, however deep, of which neither they nor the schema that they name says what they are. */
+/** The names of all fields of a body, at any depth, that have no description, neither of their own nor of the schema that they name. */
 function undescribed(schema: Schema, name: string, named: Named): readonly string[] {
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
   const others = [...parts, ...(schema.items === undefined ? [] : [schema.items])];
@@ -39,7 +39,7 @@ interface Document {
   readonly paths: unknown;
 }
 
-/** Every schema of a body that the document holds, by where it stands. */
+/** Every schema of a body in the document, by its place. */
 function bodiesOf({ components, paths }: Document): readonly (readonly [string, Schema])[] {
   const inline: (readonly [string, Schema])[] = [];
   const walk = (node: unknown, at: string): void => {
@@ -52,7 +52,7 @@ function bodiesOf({ components, paths }: Document): readonly (readonly [string, 
   return [...Object.entries(components.schemas), ...inline];
 }
 
-test('every field of every body says what it is', async () => {
+test('every field of every request and response body has a description', async () => {
   const document: Document = (await service.app.inject({ url: '/openapi.json' })).json();
   const bodies = bodiesOf(document);
   expect(bodies.length).toBeGreaterThan(40);

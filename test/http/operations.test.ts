@@ -24,7 +24,7 @@ afterAll(() => service?.close());
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND'];
 const PROBLEM = 'application/problem+json';
 
-/** Every operation: method, path with its parameters filled in, and what the document says of it. */
+/** Every operation: its method, its path with parameters filled in, and its entry in the document. */
 function operations(): readonly { method: string; url: string; name: string; described: Operation }[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => ({
@@ -40,14 +40,14 @@ async function call(method: string, url: string, rest: object = {}) {
   return service.app.inject({ method: method as 'GET', url, headers: { authorization }, ...rest });
 }
 
-test('every operation has an id of its own, a verb and a noun', () => {
+test('every operation has a unique id, a verb and a noun', () => {
   const ids = operations().map(({ described }) => described.operationId);
   expect(ids.length).toBeGreaterThan(40);
   for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)+$/);
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test('every error of every operation is documented as the problem document that it is', async () => {
+test('every error of every operation is documented as a problem document', async () => {
   const unlike: string[] = [];
   for (const { method, url, name, described } of operations()) {
     for (const status of ['4XX', '5XX'])
@@ -70,7 +70,7 @@ test('every error of every operation is documented as the problem document that 
   expect(unlike).toEqual([]);
 });
 
-test('a known path refuses every other method, and names its own', async () => {
+test('a known path refuses every other method, and lists its own methods', async () => {
   for (const [path, methods] of Object.entries(paths)) {
     const url = path.replaceAll(/\{\w+\}/g, 'x');
     const documented = Object.keys(methods).map((method) => method.toUpperCase());
@@ -85,17 +85,17 @@ test('a known path refuses every other method, and names its own', async () => {
   }
 });
 
-test('no field of a request is marked read-only: a client would leave it out', () => {
+test('no request field is marked read-only, since a client would omit it', () => {
   expect(JSON.stringify([paths, schemas])).not.toContain('readOnly');
 });
 
-test('a path that nothing serves is not found, by any method', async () => {
+test('an unknown path is 404 for every method', async () => {
   for (const method of METHODS) expect((await call(method, '/v1/nothing')).statusCode).toBe(404);
 });
 
 const ADDRESS = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
 const TERMS = { id: 'formed', asset: 'SOL', amount: '1', destination: ADDRESS };
-/** As many and as long as the schema allows. */
+/** As many items and as long texts as the schema allows. */
 const MANY = Array.from({ length: 10_000 }, (_, nth) => `${10n ** 17n + BigInt(nth)}`);
 const SEEN = { kind: 'maybe_paid', reason: 'paid' };
 
@@ -117,7 +117,7 @@ test.each([
   ['post', '/v1/webhooks', { url: 'ftp://a.example/', events: ['*'] }],
   ['post', '/v1/webhooks', { url: 'https://a.example/', events: ['*', '*'] }],
   ['post', '/v1/webhooks', { url: 'https://a.example/' }],
-])('the schema refuses a body that the API refuses for its form: %s %s %j', async (method, path, payload) => {
+])('the schema refuses a body whose form the API refuses: %s %s %j', async (method, path, payload) => {
   const answer = await call(method.toUpperCase(), path.replace('{mint}', 'SOL'), { payload });
   expect([answer.statusCode, answer.json().code]).toEqual([400, 'InvalidRequest']);
   expect(schemaOf(method, path)(payload)).toBe(false);
@@ -134,7 +134,7 @@ test.each([
   expect(schemaOf(method, path)(payload)).toBe(true);
 });
 
-/** Compiles the schema that the document gives for a request body. */
+/** Compiles the schema of a request body from the document. */
 function schemaOf(method: string, path: string): (body: object) => boolean {
   const ajv = new Ajv({ strict: false, validateFormats: false });
   for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`);

@@ -34,7 +34,7 @@ test('the reference page allows no script, frame or request of another host', as
   expect(policy).not.toMatch(/unsafe|https?:/);
 });
 
-test('the reference page shows the OpenAPI document, and is no part of it', async () => {
+test('the reference page shows the OpenAPI document, and is not part of it', async () => {
   const shown = (await get('/docs/json')).json();
   expect(shown).toEqual((await get('/openapi.json')).json());
   expect(Object.keys(shown.paths).filter((path) => path.startsWith('/docs'))).toEqual([]);

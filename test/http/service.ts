@@ -12,7 +12,7 @@ export const authorization = `Bearer ${API_KEY}`;
 export const EXPLORER = { explorerUrl: 'https://explorer.example', cluster: 'devnet', rpcUrls: [] };
 
 interface ServiceSettings extends Pick<AppDeps, 'allowPrivateWebhooks'> {
-  /** Default: a fresh one on the PostgreSQL that all tests share. */
+  /** Default: a fresh database on the PostgreSQL that all tests share. */
   readonly database?: Pick<TestDatabase, 'url' | 'drop'>;
 }
 
@@ -49,7 +49,7 @@ export async function openService({ database: own, ...settings }: ServiceSetting
   };
 }
 
-/** What the same API answers to a call while Temporal does not. */
+/** The answer of the same API to a call while Temporal is unreachable. */
 export async function withoutTemporal(
   { address, namespace, ledger }: Service,
   url: string,

@@ -28,7 +28,7 @@ test.each([
     { slots: '1', reason: 'x' },
   ],
 ] as const)(
-  'what is wrong is said after the name of its field: %s %s: %s',
+  'the API names the field before the fault: %s %s: %s',
   async (method, url, detail, body?: object) => {
     const answer = await service.app.inject({
       method,
@@ -47,7 +47,7 @@ test.each([
   },
 );
 
-test('what is wrong is named for ten fields, and each name is cut: no answer is as long as what was asked', async () => {
+test('the API names at most ten faulty fields and cuts each name, so an answer is never as long as the request', async () => {
   const key = (nth: number) => `${nth}${'x'.repeat(300)}`;
   const payload = {
     reason: 'x',
@@ -65,12 +65,12 @@ test('what is wrong is named for ten fields, and each name is cut: no answer is 
   expect(answer.body.length).toBeLessThan(8_000);
 });
 
-test('a pattern has words of its own', async () => {
+test('a pattern has its own message', async () => {
   const answer = await service.app.inject({ url: '/v1/deposits?after=-1', headers: { authorization } });
   expect(answer.json().detail).toBe('after: must be a whole number below 10^18, as a decimal string');
 });
 
-test('what is wrong with anything but a request is said as zod says it', () => {
+test('the API uses the messages of zod for anything but a request', () => {
   const answer = z.object({ slot: z.string() }).safeParse({});
   expect(answer.error?.issues[0]?.message).toMatch(/^Invalid input: expected string/);
 });

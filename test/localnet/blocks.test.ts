@@ -7,8 +7,8 @@ beforeAll(async () => {
 });
 afterAll(() => bench.localnet.close());
 
-describe('commitments', () => {
-  it('follow a block from processed over confirmed to finalized', async () => {
+describe('a commitment', () => {
+  it('of a block rises from processed over confirmed to finalized', async () => {
     const { controls } = bench.localnet;
     const { signature } = await bench.land(someone());
     const seen = [await bench.status(signature)];
@@ -19,7 +19,7 @@ describe('commitments', () => {
     expect(seen).toEqual(['processed', 'confirmed', 'confirmed', 'confirmed', 'finalized']);
   });
 
-  it('show balances as of their own block', async () => {
+  it('selects the balances as of its own block', async () => {
     const to = someone();
     await bench.land(to, 1_000_000);
     bench.localnet.controls.produceSlot();
@@ -31,8 +31,8 @@ describe('commitments', () => {
   });
 });
 
-describe('slots', () => {
-  it('run ahead of block heights by the skipped ones, and blocks still link', async () => {
+describe('the slot numbers', () => {
+  it('exceed block heights by the skipped slots, and blocks still link', async () => {
     const { controls } = bench.localnet;
     const before = await bench.connection.getSlot('processed');
     const height = await bench.connection.getBlockHeight('processed');
@@ -57,7 +57,7 @@ describe('slots', () => {
 });
 
 describe('a blockhash', () => {
-  it('lets a transaction in up to 150 heights after its block, then never', async () => {
+  it('lets a transaction land up to 150 heights after its block, and never later', async () => {
     const { controls } = bench.localnet;
     const last = await bench.sign(bench.pay(someone(), 1_000_000));
     const late = await bench.sign(bench.pay(someone(), 1_000_001));
@@ -72,7 +72,7 @@ describe('a blockhash', () => {
 });
 
 describe('a fork', () => {
-  it('takes transactions and balances back, and the slots are never used again', async () => {
+  it('reverts transactions and balances, and its slots are never used again', async () => {
     const { controls } = bench.localnet;
     const to = someone();
     const kept = await bench.connection.getSlot('processed');
@@ -87,7 +87,7 @@ describe('a fork', () => {
     expect(controls.produceSlot()).toBe(kept + 3);
   });
 
-  it('lets the same bytes land again while their blockhash lives', async () => {
+  it('lets the same bytes land again while their blockhash is valid', async () => {
     const { controls } = bench.localnet;
     const to = someone();
     controls.produceSlot();
@@ -98,7 +98,7 @@ describe('a fork', () => {
     expect(await bench.connection.getBalance(to, 'processed')).toBe(1_000_000);
   });
 
-  it('cannot reach what is finalized, not even bit by bit', () => {
+  it('cannot revert a finalized block, not even in several steps', () => {
     const { controls } = bench.localnet;
     controls.produceSlots(4);
     expect(() => controls.fork(4)).toThrow(/a fork takes back 1 to 3 blocks/);
@@ -106,7 +106,7 @@ describe('a fork', () => {
     expect(() => controls.fork(2)).toThrow(/a fork takes back 1 to 1 blocks/);
   });
 
-  it('leaves finality where it was until new blocks bury it deeper', async () => {
+  it('keeps the finalized slot until new blocks are deep enough', async () => {
     const { controls } = bench.localnet;
     controls.produceSlots(4);
     const finalized = () => bench.connection.getSlot('finalized');
@@ -122,8 +122,8 @@ describe('a fork', () => {
   });
 });
 
-describe('memory', () => {
-  it('holds old states of accounts only as far back as a reader may lag', async () => {
+describe('the memory of the chain', () => {
+  it('keeps old account states only as far back as a node may lag', async () => {
     const { controls } = bench.localnet;
     const to = someone();
     await bench.land(to);

@@ -23,8 +23,8 @@ const shown = (address: PublicKey, node = 1) => bench.node(node).getAccountInfo(
 const associated = (mint: PublicKey, owner: PublicKey, program = TOKEN_PROGRAM_ID) =>
   getAssociatedTokenAddressSync(mint, owner, true, program);
 
-describe('a node that shows accounts falsely', () => {
-  it('shows other decimals of a mint, and everything else truly', async () => {
+describe('a node with false accounts', () => {
+  it('returns wrong decimals of one mint, and true answers for everything else', async () => {
     const mint = new PublicKey(bench.localnet.mint.address);
     lie('getAccountInfo', { kind: 'false-account', lie: 'decimals' });
     expect((await getMint(bench.node(1), mint)).decimals).toBe(9);
@@ -34,7 +34,7 @@ describe('a node that shows accounts falsely', () => {
     expect(met('false-account')).toBe(before);
   });
 
-  it('hides token accounts, or gives them another owner, or accounts another program', async () => {
+  it('hides token accounts, or returns a wrong owner or a wrong program', async () => {
     const account = associated(new PublicKey(bench.localnet.mint.address), bench.payer.publicKey);
     lie('getAccountInfo', { kind: 'false-account', lie: 'no-token-account' });
     expect(await shown(account)).toBeNull();
@@ -48,7 +48,7 @@ describe('a node that shows accounts falsely', () => {
       expect((await shown(address))?.owner).not.toEqual((await shown(address, 0))?.owner);
   });
 
-  it('shows token accounts that do not exist', async () => {
+  it('returns token accounts that do not exist', async () => {
     const mint = bench.localnet.feeMint.address;
     const owner = someone();
     const holders = [{ owner: owner.toBase58(), mint }];
@@ -65,7 +65,7 @@ describe('a node that shows accounts falsely', () => {
   });
 });
 
-it('a node reports prices and compute units of its own', async () => {
+it('a node returns its own prices and compute units', async () => {
   lie('getRecentPrioritizationFees', { kind: 'false-price', microLamports: 5_000_000 });
   lie('simulateTransaction', { kind: 'false-units', units: 1 });
   const fees = await bench.node(1).getRecentPrioritizationFees();
@@ -80,8 +80,8 @@ it('a node reports prices and compute units of its own', async () => {
   expect([met('false-price'), met('false-units')]).toEqual([1, 1]);
 });
 
-describe('a node that reports what has not landed', () => {
-  it('reports it as confirmed, finalized or failed, and what has landed truly', async () => {
+describe('a node with false statuses', () => {
+  it('reports a missing transaction as confirmed, finalized or failed, and landed transactions truly', async () => {
     const { controls } = bench.localnet;
     const landed = await bench.land(someone());
     controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });
@@ -107,7 +107,7 @@ describe('a node that reports what has not landed', () => {
     expect(met('false-status')).toBe(3);
   });
 
-  it('reports what is in a block and not final as finalized or failed', async () => {
+  it('reports a confirmed transaction as finalized or failed', async () => {
     const { signature } = await bench.land(someone());
     const said: unknown[] = [];
     for (const told of ['finalized', 'failed'] as const) {
@@ -122,7 +122,7 @@ describe('a node that reports what has not landed', () => {
     ]);
   });
 
-  it('lists it for every address that it names', async () => {
+  it('lists the false transaction for every address that it names', async () => {
     const { controls } = bench.localnet;
     controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });
     const to = someone();

@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterEach(() => bench.localnet.controls.clearFaults());
 afterAll(() => bench.localnet.close());
 
-/** Which of 40 calls met a fault. */
+/** Which of 40 calls got a fault. */
 async function pattern(): Promise<boolean[]> {
   const met: boolean[] = [];
   for (let call = 0; call < 40; call += 1) met.push((await bench.post(0, 'getSlot')).status === 503);
@@ -16,7 +16,7 @@ async function pattern(): Promise<boolean[]> {
 }
 
 describe('faults over JSON-RPC', () => {
-  it('are met as often as told, and what cannot be read is refused', async () => {
+  it('occur as often as configured, and the localnet refuses a malformed fault', async () => {
     const fault = { kind: 'error', code: -32004, message: 'Block not available' };
     await bench.ask(0, 'localnet_setFault', [1, 'getSlot', fault, 1]);
     expect(await bench.ask(1, 'getSlot')).toMatchObject({ error: { code: -32004 } });
@@ -30,7 +30,7 @@ describe('faults over JSON-RPC', () => {
       expect(await bench.ask(0, 'localnet_setFault', params)).toMatchObject({ error: { code: -32602 } });
   });
 
-  it('are met with a probability, by the same calls for the same seed', async () => {
+  it('occur with a probability, at the same calls for the same seed', async () => {
     const runs: boolean[][] = [];
     for (const seed of [7, 7, 8]) {
       await bench.ask(1, 'localnet_setFault', [
@@ -50,7 +50,7 @@ describe('faults over JSON-RPC', () => {
     expect(met).toBeLessThan(30);
   });
 
-  it('leave the controls of a dead node alone, end one by one, and are counted', async () => {
+  it('spare the control methods of a dead node, end one by one, and are counted', async () => {
     const countOf = async () => {
       const { result } = (await bench.ask(0, 'localnet_faultsMet')) as { result: { drop?: number } };
       return result.drop ?? 0;
@@ -65,7 +65,7 @@ describe('faults over JSON-RPC', () => {
     expect((await bench.post(1, 'getSlot')).status).toBe(503);
   });
 
-  it('are passed by whoever asks what a healthy node would answer', async () => {
+  it('do not apply to a caller that asks for the answer of a healthy node', async () => {
     bench.localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 5 });
     bench.localnet.controls.setFault(0, 'getSlot', { kind: 'error', code: -32004, message: 'not available' });
     const { result } = (await bench.ask(1, 'getSlot', [{ commitment: 'processed' }])) as { result: number };

@@ -9,7 +9,7 @@ afterEach(() => bench.localnet.controls.clearFaults());
 afterAll(() => bench.localnet.close());
 
 describe('a node with faults', () => {
-  it('lags while the other does not', async () => {
+  it('lags while the other node does not', async () => {
     const { controls } = bench.localnet;
     const to = someone();
     controls.setFault(1, '*', { kind: 'lag', blocks: 10 });
@@ -22,7 +22,7 @@ describe('a node with faults', () => {
     expect(await bench.status(signature)).toBe('finalized');
   });
 
-  it('answers 429 with Retry-After, and 503, as often as told', async () => {
+  it('answers 429 with Retry-After, and 503, as often as configured', async () => {
     const { controls } = bench.localnet;
     controls.setFault(0, 'getSlot', { kind: 'http', status: 429, retryAfterSeconds: 2 }, 1);
     controls.setFault(1, '*', { kind: 'http', status: 503 });
@@ -32,7 +32,7 @@ describe('a node with faults', () => {
     expect((await bench.post(1, 'getHealth')).status).toBe(503);
   });
 
-  it('keeps silent, or answers null or an error of its own', async () => {
+  it('sends no answer, or answers null or its own error', async () => {
     const { controls } = bench.localnet;
     controls.setFault(0, 'getHealth', { kind: 'no-answer' }, 1);
     controls.setFault(0, 'getBlock', { kind: 'null' });
@@ -49,7 +49,7 @@ describe('a node with faults', () => {
     });
   });
 
-  it('cuts the connection before any work', async () => {
+  it('closes the connection before it executes the call', async () => {
     const { controls } = bench.localnet;
     const signed = await bench.sign(bench.pay(someone(), 1_000_000));
     controls.setFault(0, 'sendTransaction', { kind: 'drop' }, 1);
@@ -59,7 +59,7 @@ describe('a node with faults', () => {
     expect(await bench.status(signed.signature)).toBeNull();
   });
 
-  it('answers what no client can read', async () => {
+  it('answers with a malformed body', async () => {
     const { controls } = bench.localnet;
     const whole = await (await bench.post(1, 'getHealth')).text();
     const texts: string[] = [];
@@ -74,7 +74,7 @@ describe('a node with faults', () => {
     expect(JSON.parse(wrong)).toEqual({ jsonrpc: '2.0', result: 'ok', id: expect.any(String) });
   });
 
-  it('loses the answer after the work was done', async () => {
+  it('loses the answer after it executed the call', async () => {
     const { controls } = bench.localnet;
     const to = someone();
     const signed = await bench.sign(bench.pay(to, 1_000_000));
@@ -85,7 +85,7 @@ describe('a node with faults', () => {
     expect(await bench.status(signed.signature)).toBe('processed');
   });
 
-  it('has no history before a slot', async () => {
+  it('has no history before a configured slot', async () => {
     const { controls } = bench.localnet;
     const { signature } = await bench.land(someone());
     controls.produceSlots(10);
@@ -103,7 +103,7 @@ describe('a node with faults', () => {
 });
 
 describe('a legacy node', () => {
-  it('serves what Agave 2.0 removed', async () => {
+  it('serves the methods that Agave 2.0 removed', async () => {
     const call = async (method: string, params: unknown = []): Promise<{ result: { value: never } }> =>
       bench.ask(0, method, params) as Promise<{ result: { value: never } }>;
     const fees: { blockhash: string } = (await call('getFees', [{ commitment: 'processed' }])).result.value;

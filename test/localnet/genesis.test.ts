@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => bench.localnet.close());
 
-describe('the first block to see', () => {
+describe('the first visible block', () => {
   it('has a funded hot wallet and three mints, all finalized', async () => {
     const { mint, feeMint, plantedMint } = bench.localnet;
     expect(plantedMint.address).toBe('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU');
@@ -46,8 +46,8 @@ describe('the first block to see', () => {
   });
 });
 
-describe('the kit', () => {
-  it('airdrops equal amounts to one wallet as often as asked', async () => {
+describe('the localnet kit', () => {
+  it('airdrops equal amounts to one wallet any number of times', async () => {
     const { airdrop } = bench.localnet;
     const to = someone();
     await Promise.all([1, 2, 3].map(() => airdrop(to.toBase58(), 5_000_000n)));
@@ -62,7 +62,7 @@ describe('the kit', () => {
     expect((await getAccount(bench.connection, ata, 'finalized')).amount).toBe(7n);
   });
 
-  it('makes Token-2022 mints whose fee is withheld at the destination', async () => {
+  it('creates Token-2022 mints whose fee is withheld at the destination', async () => {
     const mint = new PublicKey(await bench.localnet.createToken22Mint({ transferFeeBasisPoints: 250 }));
     const [from, to] = [bench.payer.publicKey, someone()];
     for (const owner of [from, to])

@@ -10,8 +10,8 @@ afterAll(() => bench.localnet.close());
 
 const SEND = { encoding: 'base64', preflightCommitment: 'processed' };
 
-describe('a node that shows another chain', () => {
-  it('stops at a finalized slot while its tip goes on', async () => {
+describe('a node on another chain state', () => {
+  it('stays at a finalized slot while its tip advances', async () => {
     const { controls } = bench.localnet;
     const liar = bench.node(1);
     const slot = await liar.getSlot('finalized');
@@ -27,7 +27,7 @@ describe('a node that shows another chain', () => {
     });
   });
 
-  it('lags by hundreds of blocks, with the balances of then, and says that it is unhealthy', async () => {
+  it('lags by hundreds of blocks, with the balances of that block, and reports itself as unhealthy', async () => {
     const { controls } = bench.localnet;
     const to = someone();
     controls.produceSlots(100);
@@ -41,7 +41,7 @@ describe('a node that shows another chain', () => {
     expect(await bench.ask(0, 'getHealth')).toMatchObject({ result: 'ok' });
   });
 
-  it('has a hole in its ledger, without a trace of what landed there', async () => {
+  it('has a hole in its ledger, and no trace of the transactions in it', async () => {
     const { controls } = bench.localnet;
     const { signature } = await bench.land(someone());
     const slot = await bench.connection.getSlot('processed');
@@ -60,7 +60,7 @@ describe('a node that shows another chain', () => {
     expect(await liar.getFirstAvailableBlock()).toBe(await bench.connection.getFirstAvailableBlock());
   });
 
-  it('lies about block heights wherever it names one', async () => {
+  it('returns wrong block heights in every method', async () => {
     bench.localnet.controls.setFault(1, '*', { kind: 'height-offset', blocks: 1000 });
     const heights = async (node: number) => {
       const connection = bench.node(node);
@@ -82,8 +82,8 @@ describe('a node that shows another chain', () => {
   });
 });
 
-describe('a node that is wrong about blockhashes', () => {
-  it('calls them expired early, and refuses what another node takes', async () => {
+describe('a node with wrong answers about blockhashes', () => {
+  it('reports them as expired early, and refuses transactions that another node accepts', async () => {
     const { controls } = bench.localnet;
     controls.setFault(1, '*', { kind: 'blockhash-age', heights: 2 });
     const { blockhash } = await bench.connection.getLatestBlockhash('processed');
@@ -104,7 +104,7 @@ describe('a node that is wrong about blockhashes', () => {
     expect(await bench.ask(0, 'sendTransaction', params)).toMatchObject({ result: signature });
   });
 
-  it('may know none at all', async () => {
+  it('can know no blockhash at all', async () => {
     bench.localnet.controls.setFault(1, 'sendTransaction', { kind: 'blockhash-age', heights: -1 });
     const { raw } = await bench.sign(bench.pay(someone(), 1_000_000));
     const answer = await bench.ask(1, 'sendTransaction', [raw.toString('base64'), SEND]);
@@ -112,8 +112,8 @@ describe('a node that is wrong about blockhashes', () => {
   });
 });
 
-describe('a node that answers a send', () => {
-  it('may never pass it on', async () => {
+describe('a node that accepts a transaction', () => {
+  it('can drop it', async () => {
     const { controls } = bench.localnet;
     controls.setFault(1, 'sendTransaction', { kind: 'drop-send' });
     const { raw, signature } = await bench.sign(bench.pay(someone(), 1_000_000));

@@ -65,7 +65,7 @@ async function blocksAbove(bench: Bench, base: number): Promise<unknown[]> {
   }));
 }
 
-/** All that a client can observe of COUNT slots with two pending transactions and two skipped slots before them. */
+/** Everything that a client can observe of COUNT slots after two pending transactions and two skipped slots. */
 async function observe(produce: Produce): Promise<unknown> {
   const bench = await start();
   const { controls } = bench.localnet;
@@ -86,7 +86,7 @@ async function observe(produce: Produce): Promise<unknown> {
   return { last, base, blocks: await blocksAbove(bench, base), slots, landed };
 }
 
-/** Whether transfers land that are sent as many slots after their blockhash. */
+/** Whether transfers land that are sent this many slots after their blockhash. */
 async function landsAfter(produce: Produce, slots: number): Promise<boolean> {
   const bench = benches[0] ?? (await start());
   const signed = await bench.sign(bench.pay(someone(), 1_000_000));
@@ -97,7 +97,7 @@ async function landsAfter(produce: Produce, slots: number): Promise<boolean> {
 }
 
 describe('localnet_produceSlots', () => {
-  it('leaves the same blocks and notifications as that many calls of localnet_produceSlot', async () => {
+  it('produces the same blocks and notifications as that many calls of localnet_produceSlot', async () => {
     const [many, single] = [await observe(atOnce), await observe(singly)];
     expect(many).toEqual(single);
     const { base, last, blocks } = Object(many);
@@ -120,14 +120,14 @@ describe('localnet_produceSlots', () => {
     expect(bench.localnet.controls.chain.ledger.record(signed.signature)?.slot).toBe(before + 1);
   });
 
-  it('makes blockhashes as old as that many single slots do', async () => {
+  it('ages blockhashes as much as that many single slots', async () => {
     for (const produce of [atOnce, singly]) {
       expect(await landsAfter(produce, BLOCKHASH_LIFE)).toBe(true);
       expect(await landsAfter(produce, BLOCKHASH_LIFE + 1)).toBe(false);
     }
   });
 
-  it('refuses a count that is missing, not an integer, or out of bounds, and names it', async () => {
+  it('refuses a missing, fractional or out-of-range count, and names it', async () => {
     const bench = benches[0] ?? (await start());
     const before = bench.localnet.controls.chain.ledger.tip.slot;
     for (const params of [[], [null], [0], [-1], [1.5], ['3'], [true], [10_001], [1e300]])

@@ -14,7 +14,7 @@ afterEach(() => {
 });
 afterAll(() => bench.localnet.close());
 
-/** What a client hears, in order. */
+/** The notifications that a client receives, in order. */
 interface Ear {
   readonly socket: WebSocket;
   readonly heard: {
@@ -42,7 +42,7 @@ async function listen(url: string): Promise<Ear> {
 const slots = (ear: Ear) => ear.heard.filter((item) => item.method === 'slotNotification').length;
 
 describe('subscriptions', () => {
-  it('are served on the port beside a node and by upgrade on its own', async () => {
+  it('are served on the port after that of a node, and by upgrade on its own port', async () => {
     const { rpcUrls, wsUrls, controls } = bench.localnet;
     for (const url of [wsUrls[0] ?? '', rpcUrls[0]?.replace('http', 'ws') ?? '']) {
       const ear = await listen(url);
@@ -55,7 +55,7 @@ describe('subscriptions', () => {
     }
   });
 
-  it('are cut or left in silence by a node with faults, while the other one tells', async () => {
+  it('of a faulty node are closed or silent, while the other node sends notifications', async () => {
     const { wsUrls, controls } = bench.localnet;
     const [good, bad] = [await listen(wsUrls[0] ?? ''), await listen(wsUrls[1] ?? '')];
     for (const ear of [good, bad]) ear.ask('slotSubscribe');
@@ -71,7 +71,7 @@ describe('subscriptions', () => {
     await expect.poll(() => slots(good)).toBe(4);
   });
 
-  it('may be refused, or never answered', async () => {
+  it('may be refused, or never confirmed', async () => {
     const { controls, wsUrls } = bench.localnet;
     const ear = await listen(wsUrls[1] ?? '');
     controls.setFault(1, 'slotSubscribe', { kind: 'no-answer' }, 1);
@@ -85,7 +85,7 @@ describe('subscriptions', () => {
     await expect.poll(() => ear.heard).toMatchObject([{ error: { code: -32603 } }]);
   });
 
-  it('tell of a landing only when their own node sees it', async () => {
+  it('report a landed transaction only when their own node has it', async () => {
     const { controls, wsUrls } = bench.localnet;
     controls.setFault(1, '*', { kind: 'lag', blocks: 3 });
     const [near, far] = [await listen(wsUrls[0] ?? ''), await listen(wsUrls[1] ?? '')];

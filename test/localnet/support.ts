@@ -10,13 +10,13 @@ import {
 import { expect } from 'vitest';
 import { type Localnet, type LocalnetOptions, startLocalnet } from '../../devkit/localnet/localnet.ts';
 
-/** A transaction as it is sent. */
+/** A transaction as a client sends it. */
 export interface Signed {
   readonly signature: string;
   readonly raw: Buffer;
 }
 
-/** A chain whose blocks come by hand, with a funded payer and a connection to its first node. */
+/** A chain whose blocks are made by hand, with a funded payer and a connection to its first node. */
 export class Bench {
   readonly localnet: Localnet;
   readonly payer: Keypair;
@@ -42,7 +42,7 @@ export class Bench {
     });
   }
 
-  /** One JSON-RPC call as plain HTTP. A cut connection ends it, and so does `over`; silence alone does not. */
+  /** One JSON-RPC call as plain HTTP. A closed connection or `over` ends it; silence alone does not. */
   post(
     node: number,
     method: string,

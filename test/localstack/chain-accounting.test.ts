@@ -19,7 +19,7 @@ async function landed(id: string, signers: readonly string[]): Promise<void> {
   await attempts.settle(id, 1, { state: 'landed', slot: 1n, proof: {} });
 }
 
-it('have no spend of a transaction that other keys signed', async () => {
+it('the accounting counts no spend of a transaction that other keys signed', async () => {
   const [withdrawal, payment] = [await reserved(use.ledger), newPayment()];
   await use.ledger.payments.open(payment);
   await landed(withdrawal, ['hot']);

@@ -8,7 +8,7 @@ import { startStack } from '../../devkit/localstack/stack.ts';
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-chain-kind-'));
 afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
-test('without solana-test-validator on PATH nothing is started, and one line says what to do', async () => {
+test('without solana-test-validator on PATH the stack starts nothing, and one line names the remedy', async () => {
   const started: string[] = [];
   const say = (line: string) => started.push(line);
   const stack = startStack({ stateDir, chainKind: 'validator', env: { PATH: stateDir }, say });
@@ -17,13 +17,13 @@ test('without solana-test-validator on PATH nothing is started, and one line say
   expect(existsSync(join(stateDir, 'logs'))).toBe(false);
 });
 
-test('a chain is not started beside the nodes of SLUICE_RPC_URLS', async () => {
+test('the stack starts no chain of its own beside the nodes of SLUICE_RPC_URLS', async () => {
   const env = { SLUICE_RPC_URLS: 'http://127.0.0.1:8899' };
   const stack = startStack({ stateDir, chainKind: 'validator', env });
   await expect(stack).rejects.toThrow('unset SLUICE_RPC_URLS');
 });
 
-test('the report of the demo says what its chain cannot show', () => {
+test('the report of the demo names the limits of its chain', () => {
   const one = ['http://127.0.0.1:8899'];
   expect(chainOf({ chainKind: 'localnet', rpcUrls: [...one, ...one] })).toEqual({
     kind: 'localnet',

@@ -6,14 +6,14 @@ import { keptFile } from '../../devkit/localstack/keypair.ts';
 
 const place = () => join(mkdtempSync(join(tmpdir(), 'sluice-kept-')), 'keys', 'key');
 
-test('a file is made once, for its owner only', () => {
+test('a kept file is written once, readable only by its owner', () => {
   const path = place();
   expect(keptFile(path, () => 'first')).toBe('first');
   expect(keptFile(path, () => 'second')).toBe('first');
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('of two that make it at once, both have what the first one wrote', () => {
+test('two processes that write a kept file at once both get the content of the first', () => {
   const path = place();
   let other = '';
   const own = keptFile(path, () => {

@@ -16,10 +16,10 @@ const MAKE_KEYS = `
   process.stdout.write(String(new Set(made).size));
 `;
 
-test('any number of addresses can be made, whenever memory is cleaned up meanwhile', {
+test('any number of addresses can be generated, even during garbage collection', {
   timeout: HUNG_MS,
 }, async () => {
-  // Young objects get little room, so that many collections fall into the making of a key.
+  // The young generation is small, so that many collections run while a key is generated.
   const args = ['--max-semi-space-size=1', '--import', import.meta.resolve('tsx'), '--input-type=module'];
   const { stdout } = await promisify(execFile)(process.execPath, [...args, '--eval', MAKE_KEYS], {
     timeout: HUNG_MS - 10_000,
@@ -27,7 +27,7 @@ test('any number of addresses can be made, whenever memory is cleaned up meanwhi
   expect(Number(stdout)).toBe(KEYS);
 });
 
-test('a keypair file holds a seed and the public key that belongs to it, and is made once', () => {
+test('a keypair file contains a seed and its public key, and is written once', () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-keypair-'));
   try {
     const path = join(dir, 'keys', 'payer.json');

@@ -14,7 +14,7 @@ async function listenOn(port: number): Promise<void> {
   open.push(server);
 }
 
-test('free ports lie below those that systems give out, no two are the same, and a program can have each', async () => {
+test('free ports are below the ephemeral range, differ from each other, and can be bound', async () => {
   const ports = await Promise.all(Array.from({ length: 50 }, freePort));
   expect(Math.min(...ports)).toBeGreaterThanOrEqual(15_000);
   expect(Math.max(...ports)).toBeLessThan(32_768);
@@ -22,8 +22,8 @@ test('free ports lie below those that systems give out, no two are the same, and
   for (const port of ports) await listenOn(port);
 });
 
-test('a port that is taken is passed over', async () => {
-  // The ports after this one are the next ones, but for those that somebody else has.
+test('the port search skips a taken port', async () => {
+  // The next ports follow this one, except those that another process has.
   const taken = (await freePort()) + 1;
   if (await isFree(taken)) await listenOn(taken);
   expect(await isFree(taken)).toBe(false);

@@ -49,7 +49,7 @@ test('a process that is never ready is killed', async () => {
   expect(slow.running).toBe(false);
 });
 
-test('a start that is aborted stops what it has started, and throws the reason; a later one starts nothing', async () => {
+test('an aborted start stops the started processes and throws the reason; a later start starts nothing', async () => {
   const stop = new AbortController();
   const slow = node('aborted', 'setInterval(() => {}, 1000)', () => new Promise(() => undefined));
   const starting = slow.start(stop.signal);
@@ -61,7 +61,7 @@ test('a start that is aborted stops what it has started, and throws the reason; 
   expect(slow.running).toBe(false);
 });
 
-test('one that ignores the polite signal is killed, and can be started again', async () => {
+test('a process that ignores SIGTERM is killed, and can be started again', async () => {
   const stubborn = node(
     'stubborn',
     'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)',

@@ -14,7 +14,7 @@ writeFileSync(join(directory, 'src', 'worker.js'), '');
 
 afterEach(() => vi.unstubAllEnvs());
 
-test('a program runs compiled where whoever starts it says where it is, and is there', () => {
+test('a program runs compiled where its starter names the compiled file and the file exists', () => {
   const compiled = { compiledIn: directory };
   expect(nodeProgram(WORKER, ['one'], compiled).args.slice(-2)).toEqual([
     join(directory, 'src', 'worker.js'),
@@ -23,7 +23,7 @@ test('a program runs compiled where whoever starts it says where it is, and is t
   expect(nodeProgram(SERVER, [], compiled).args.at(-1)).toBe(fileURLToPath(SERVER));
 });
 
-test('a program runs from its source whatever the environment holds', () => {
+test('a program runs from its source, whatever the environment contains', () => {
   vi.stubEnv('COMPILED_PROGRAMS', directory);
   expect(nodeProgram(WORKER).args.at(-1)).toBe(fileURLToPath(WORKER));
 });

@@ -10,7 +10,7 @@ const token = (accountIndex: number, owner: string, amount: string, mint = 'M') 
 
 const MADE = { preTokenBalances: [token(2, 'P', '50')] };
 
-/** P pays 7 lamports and 30 tokens to U, whose token account is made on the way, or was another one's or another mint's before. */
+/** P pays 7 lamports and 30 tokens to U. The token account of U is created here, or had another owner or mint before. */
 function block(err: unknown, { preTokenBalances } = MADE): Block {
   return {
     slot: 9,
@@ -35,8 +35,8 @@ function block(err: unknown, { preTokenBalances } = MADE): Block {
   };
 }
 
-describe('what a block brought', () => {
-  it('is what each account of a wallet holds more than before', () => {
+describe('the received amounts of a block', () => {
+  it('are the increases of each account of a wallet', () => {
     const where = { signature: 's', slot: 9, blockhash: 'h9', wallet: 'U' };
     expect(arrivalsIn(block(null), new Set(['U']))).toEqual([
       { ...where, account: 'U', asset: 'SOL', amount: 7n },
@@ -46,9 +46,9 @@ describe('what a block brought', () => {
   });
 
   it.each([
-    ['changed hands', token(3, 'P', '10')],
-    ['held another mint', token(3, 'U', '10', 'N')],
-  ])('is all that is in a token account that %s', (_how, before) => {
+    ['had another owner', token(3, 'P', '10')],
+    ['had another mint', token(3, 'U', '10', 'N')],
+  ])('are the whole balance of a token account that %s', (_how, before) => {
     const taken = block(null, { preTokenBalances: [token(2, 'P', '40'), before] });
     expect(arrivalsIn(taken, new Set(['U']))).toMatchObject([
       { account: 'U', asset: 'SOL', amount: 7n },
@@ -56,7 +56,7 @@ describe('what a block brought', () => {
     ]);
   });
 
-  it('is nothing where the transaction failed', () => {
+  it('are empty where the transaction failed', () => {
     expect(arrivalsIn(block({ InstructionError: [0, 'Custom'] }), new Set(['U']))).toEqual([]);
   });
 });

@@ -24,7 +24,7 @@ async function ask(url: string, sql: string): Promise<unknown> {
   }
 }
 
-describe('postgres', () => {
+describe('the PostgreSQL of the stack', () => {
   test('starts an empty PostgreSQL 18 and leaves nothing behind', async () => {
     const postgres = await startPostgres({ logDir, env: {} });
     const { server_version: version } = (await ask(postgres.url, 'SHOW server_version')) as {
@@ -44,14 +44,14 @@ describe('postgres', () => {
     await database.drop();
   });
 
-  test('two fresh databases are two', async () => {
+  test('gives two fresh databases two names', async () => {
     const [a, b] = await Promise.all([freshDatabase(), freshDatabase()]);
     await ask(a.url, 'CREATE TABLE only_here (x int)');
     expect(await ask(b.url, `SELECT to_regclass('only_here') AS seen`)).toEqual({ seen: null });
     await Promise.all([a.drop(), b.drop()]);
   });
 
-  test('many files copy the template at once, and no session may keep it from them', async () => {
+  test('serves many test files that copy the template at once, and no session blocks the copies', async () => {
     const [{ name }, { url }] = await Promise.all([
       sharedService<{ name: string }>('template'),
       sharedService<{ url: string }>('postgres'),
@@ -67,7 +67,7 @@ describe('postgres', () => {
   });
 });
 
-describe('temporal', () => {
+describe('the Temporal of the stack', () => {
   test('starts with its Web UI and its search attributes', async () => {
     const temporal = await startTemporal({ logDir });
     const connection = await Connection.connect({ address: temporal.address });
@@ -80,7 +80,7 @@ describe('temporal', () => {
     await temporal.stop();
   });
 
-  test('a running server of TEMPORAL_ADDRESS is used, and registering again does nothing', async () => {
+  test('is the running server of TEMPORAL_ADDRESS, and a second registration changes nothing', async () => {
     const shared = await testTemporal();
     const given = await startTemporal({ env: { TEMPORAL_ADDRESS: shared.address } });
     expect(given).toMatchObject({
@@ -96,7 +96,7 @@ describe('temporal', () => {
   });
 });
 
-test('the Web UI is opened at the list of withdrawals', () => {
+test('the Web UI link opens the list of withdrawals', () => {
   expect(withdrawalsInUi({ uiUrl: 'http://127.0.0.1:8233', namespace: 'default' })).toBe(
     'http://127.0.0.1:8233/namespaces/default/workflows?query=WorkflowType%3D%22withdrawal%22',
   );

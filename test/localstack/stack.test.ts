@@ -42,14 +42,14 @@ function alive(pid: number | undefined): boolean {
   }
 }
 
-test('the API answers to its key only', async () => {
+test('the API of the stack answers only to its key', async () => {
   const list = (key: string) =>
     fetch(`${stack.apiUrl}/v1/withdrawals`, { headers: { authorization: `Bearer ${key}` } });
   expect((await list(stack.apiKey)).status).toBe(200);
   expect((await list('wrong-key-wrong-key')).status).toBe(401);
 });
 
-test('the API key is kept for the next stack, for its owner only', async () => {
+test('the stack keeps the API key for its next start, readable only by its owner', async () => {
   const path = join(stateDir, 'keys', 'api-key');
   expect(keptApiKey(path)).toBe(stack.apiKey);
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -62,7 +62,7 @@ test('the API key is kept for the next stack, for its owner only', async () => {
   }
 });
 
-test('the hot wallet is funded on the chain', async () => {
+test('the stack funds the hot wallet on the chain', async () => {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getBalance', params: [stack.hotWallet] });
   const [url] = stack.rpcUrls;
   const answer = await fetch(url ?? '', {
@@ -74,7 +74,7 @@ test('the hot wallet is funded on the chain', async () => {
   expect(result.value).toBeGreaterThan(1_000_000_000);
 });
 
-test('a worker killed with SIGKILL is gone at once and can be started again', async () => {
+test('a worker killed with SIGKILL has ended at once and can be started again', async () => {
   const before = stack.worker.pid;
   await stack.worker.kill('SIGKILL');
   expect(alive(before)).toBe(false);
@@ -84,7 +84,7 @@ test('a worker killed with SIGKILL is gone at once and can be started again', as
   expect(alive(stack.worker.pid)).toBe(true);
 });
 
-test('the dev file tells where everything is, to its owner only', () => {
+test('the dev file names every address of the stack, readable only by its owner', () => {
   const path = join(stateDir, 'dev.json');
   const deposits = { manifestFile: '/pool.json', mnemonicFile: '/pool.mnemonic' };
   const remove = writeDevFile(devFacts(stack, { deposits, webhooksToPrivate: true }), path);
@@ -108,7 +108,7 @@ test('the dev file tells where everything is, to its owner only', () => {
   remove();
 });
 
-test('an API looks at what webhooks have not heard, and tells people', async () => {
+test('the API of the stack checks for undelivered webhooks and raises an alert', async () => {
   const ledger = await openLedger(stack.databaseUrl);
   try {
     const { row } = await ledger.webhooks.put('https://127.0.0.1/', ['deposit.*']);
@@ -125,7 +125,7 @@ test('an API looks at what webhooks have not heard, and tells people', async () 
   }
 });
 
-test('a supervised process that dies is told of and started again, and nothing is once that was ended', async () => {
+test('the stack reports and restarts a supervised process that dies, and never restarts a process that it ended', async () => {
   const said: string[] = [];
   const stop = new AbortController();
   const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);
@@ -145,7 +145,7 @@ test('a supervised process that dies is told of and started again, and nothing i
   expect(stack.api.running).toBe(false);
 });
 
-test('of a process that comes back empty supervision only tells', async () => {
+test('supervision only reports a process that restarts without its data', async () => {
   const said: string[] = [];
   const stop = new AbortController();
   const supervising = supervise(processesOf(stack), (line) => said.push(line), stop.signal);

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ManagedProcess } from '../../devkit/localstack/process.ts';
 import { supervise } from '../../devkit/localstack/supervision.ts';
 
-test('what is being started again when all is to stop holds up nothing', async () => {
+test('a restart in progress does not delay the stop of the stack', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-supervision-'));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   let comesUp = true;

@@ -7,12 +7,12 @@ import { ExactSvmScheme } from '@x402/svm/exact/client';
 import { ExactSvmSchemeV1 } from '@x402/svm/exact/v1/client';
 import { createSigner, wrapFetchWithPayment as wrapFetchWithLegacyPayment } from 'x402-fetch';
 
-/** A wallet that pays, and the node that its client asks. */
+/** A wallet that pays, and the node of its client. */
 export interface Buyer {
   readonly rpcUrl: string;
   /** 64 bytes. */
   readonly secretKey: Uint8Array;
-  /** Sends the requests to the seller; requests to the node do not use it. Default: the global one. */
+  /** Sends the requests to the seller, and never those to the node. Default: the global one. */
   readonly fetch?: typeof fetch;
   /** A mint that the client of version 2 may pay with, beside USDC. */
   readonly asset?: string;

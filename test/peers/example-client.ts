@@ -28,7 +28,7 @@ export interface Quote {
   readonly quoteToken?: string;
 }
 
-/** What a buyer shows in X-PAYMENT. */
+/** The content of X-PAYMENT. */
 export type ExamplePayload =
   | { readonly serializedTransaction: string }
   | { readonly signature: string; readonly quoteToken: string };
@@ -36,7 +36,7 @@ export type ExamplePayload =
 export interface ExamplePurchase {
   readonly response: Response;
   readonly quote: Quote;
-  /** Shown in X-PAYMENT; {@link showPayment} can show it again. */
+  /** The payload of X-PAYMENT; {@link showPayment} can send it again. */
   readonly payload: ExamplePayload;
 }
 
@@ -61,7 +61,7 @@ export async function buyAsExample(
   return { response: await showPayment(url, buyer, quote, payload), quote, payload };
 }
 
-/** Buys by the interface's alternative: the buyer submits the transfer with a memo, and shows its signature once it is confirmed. */
+/** Buys by the interface's alternative: the buyer submits the transfer with a memo, and sends its signature once it is confirmed. */
 export async function buyAsSubmitter(
   url: string,
   buyer: Buyer,
@@ -127,7 +127,7 @@ export function memoOf(quoteToken: string): string {
   return `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
 }
 
-/** Requests the URL with a payment. A repeat may show the same payload. */
+/** Requests the URL with a payment. A repeat may send the same payload. */
 export function showPayment(
   url: string,
   { fetch = globalThis.fetch }: Buyer,

@@ -28,12 +28,12 @@ afterAll(async () => {
 });
 
 describe('the official client of a facilitator', () => {
-  it('reads what is supported', async () => {
+  it('reads the supported kinds', async () => {
     const { kinds } = await client.getSupported();
     expect(kinds.map(({ x402Version }) => x402Version)).toEqual([2, 1]);
   });
 
-  it('verifies and settles in version 2, and is told of a duplicate', async () => {
+  it('verifies and settles in version 2, and reads the refusal of a duplicate', async () => {
     const { paymentPayload, paymentRequirements } = selling.version2(await selling.transaction());
     const network = NETWORK.caip2 as `${string}:${string}`;
     const requirements = { ...paymentRequirements, network };
@@ -52,7 +52,7 @@ describe('the official client of a facilitator', () => {
 });
 
 describe('the schemas of the official client of version 1', () => {
-  it('read its answers', async () => {
+  it('parse the answers of the facilitator', async () => {
     const headers = { authorization: 'Bearer secret' };
     const body = selling.version1(await selling.transaction());
     const verified = await post(app, 'verify', body, headers);

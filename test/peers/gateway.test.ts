@@ -32,7 +32,7 @@ describe('the gateway sells to', () => {
 
   it.each([
     ['a client of the interface', buyAsExample],
-    ['a client of the interface that sends its transaction itself', buyAsSubmitter],
+    ['a client of the interface that submits its transaction itself', buyAsSubmitter],
   ] as const)('%s', async (_what, buyAs) => {
     const buyer = await shop.buyer();
     const before = shop.asked.length;
@@ -63,7 +63,7 @@ describe('the gateway sells to', () => {
     }
   });
 
-  it('nobody what is free', async () => {
+  it('no client where the route is free', async () => {
     const response = await fetch(`${shop.url}/about`);
     expect(response.status).toBe(200);
   });

@@ -50,7 +50,7 @@ function terms() {
   };
 }
 
-/** A resource that asks for payment and settles what it gets through the official facilitator. */
+/** A resource that requests payment and settles each payment through the official facilitator. */
 async function sell(requirements: PaymentRequirements): Promise<Server> {
   const payer = await createKeyPairSignerFromBytes(bench.payer.secretKey);
   const scheme = new FacilitatorScheme(toFacilitatorSvmSigner(payer, { defaultRpcUrl: rpcUrl }));
@@ -77,7 +77,7 @@ async function legacySigner(keypair: Keypair): Promise<Signer> {
 }
 
 describe('the official x402 clients', () => {
-  it('of version 2 pay a resource in tokens, and its facilitator settles on this chain', async () => {
+  it('of version 2 pay a resource in tokens, and their facilitator settles on this chain', async () => {
     const requirements: PaymentRequirements = {
       ...terms(),
       network: SOLANA_DEVNET_CAIP2,

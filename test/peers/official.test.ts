@@ -50,7 +50,7 @@ async function received(): Promise<bigint> {
   return (await getAccount(bench.connection, account, 'confirmed')).amount;
 }
 
-/** Buys once, and expects that the seller has served and received the price. */
+/** Buys once, and expects that the seller served and received the price. */
 async function buyOnce(buy: Buy, seller: HttpServer): Promise<Purchase> {
   const before = await received();
   const purchase = await buy(`${seller.url}${PRICED.path}`);

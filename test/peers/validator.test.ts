@@ -58,7 +58,7 @@ function purchases(): void {
     return { rpcUrl: rpcUrl(), secretKey, asset: sales().asset };
   }
 
-  /** Signatures of what has paid the seller, by the finalized blocks, newest first. */
+  /** Signatures of the transactions that paid the seller, by the finalized blocks, newest first. */
   async function landed(): Promise<readonly string[]> {
     const account = deriveAta(sales().seller, sales().asset, TOKEN_PROGRAM);
     const options = { commitment: 'finalized' };
@@ -69,7 +69,7 @@ function purchases(): void {
     return listed.filter(({ err }) => err === null).map(({ signature }) => signature);
   }
 
-  /** Buys once, and expects that the price is paid once by what its answer names, and the payment is served. */
+  /** Buys once, and expects that the transaction named in the answer pays the price once, and that the payment is served. */
   async function buyOnce(buy: Buy, url: string, body: string, seller: string): Promise<void> {
     const before = await landed();
     const { response, settlement } = await buy(url);

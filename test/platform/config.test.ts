@@ -9,7 +9,7 @@ const CHAIN = {
 };
 
 describe('readConfig', () => {
-  test('gives defaults for what is not set, and takes an empty value as not set', () => {
+  test('applies defaults to unset settings, and treats an empty value as unset', () => {
     const config = readConfig({ SLUICE_HTTP_PORT: '', PATH: '/bin' }, 'tool');
     expect(config).toMatchObject({
       temporalAddress: '127.0.0.1:7233',
@@ -19,7 +19,7 @@ describe('readConfig', () => {
     expect(config.databaseUrl).toBeUndefined();
   });
 
-  test('reads what a chain worker needs', () => {
+  test('reads the settings of a chain worker', () => {
     const config = readConfig(
       {
         ...CHAIN,
@@ -36,7 +36,7 @@ describe('readConfig', () => {
     expect(readConfig(CHAIN, 'chain').rpcRequestsPerSecond).toBeUndefined();
   });
 
-  test('reads what assets are worth', () => {
+  test('reads the worth of assets', () => {
     const worth = { SLUICE_X402_ASSET_LAMPORTS: ` ${MINT}=7000000, ${CHAIN.SLUICE_HOT_WALLET}=1` };
     const { x402AssetLamports, x402MaxFeePercent } = readConfig(worth, 'tool');
     expect([...x402AssetLamports]).toEqual([
@@ -47,7 +47,7 @@ describe('readConfig', () => {
     expect(readConfig({}, 'tool').x402AssetLamports.size).toBe(0);
   });
 
-  test('reads the bounds of the signer from its own settings', () => {
+  test('reads the limits of the signer from its own settings', () => {
     const env = {
       SLUICE_SIGNER_KEY_FILE: 'key.json',
       SLUICE_PRIORITY_CAP_MICRO_LAMPORTS: '7000',
@@ -155,7 +155,7 @@ describe('readConfig', () => {
     );
   });
 
-  test('who signs has one key, from wherever it comes', () => {
+  test('gives each signing process one key, from any source', () => {
     expect(readConfig({ SLUICE_SIGNER_KEY_FILE: 'key.json' }, 'signer').keypair).toBe('key.json');
     const key = JSON.stringify(Array(64).fill(7));
     expect(readConfig({ SLUICE_SIGNER_KEY: key }, 'signer').keypair).toBe(key);

@@ -6,7 +6,7 @@ function recorder(): { lines: Record<string, unknown>[]; destination: { write(li
   return { lines, destination: { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) } };
 }
 
-test('secrets are blotted out wherever their name shows them', () => {
+test('the logger redacts secrets by their names', () => {
   const { lines, destination } = recorder();
   const logger = createLogger({ level: 'info', name: 'test', destination });
   logger.info(
@@ -22,7 +22,7 @@ test('secrets are blotted out wherever their name shows them', () => {
   });
 });
 
-test('the Temporal SDK logs through it, level by level', () => {
+test('the Temporal SDK logs through our logger, level by level', () => {
   const { lines, destination } = recorder();
   const logger = temporalLogger(createLogger({ level: 'info', name: 'test', destination }));
   logger.debug('not this');

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createRegistry, serveMetrics } from '../../src/platform/metrics.ts';
 
-test('the page has the metrics of the process, and is the only one', async () => {
+test('the metrics server has one page, with the metrics of the process', async () => {
   const server = await serveMetrics(createRegistry(), '127.0.0.1:0');
   const { port } = server.address() as AddressInfo;
   try {

@@ -5,7 +5,7 @@ afterEach(() => {
   for (const name of ['SIGINT', 'SIGTERM']) process.removeAllListeners(name);
 });
 
-test('closes in reverse order, each once, even when one fails', async () => {
+test('the shutdown closes services in reverse order, each once, even when one fails', async () => {
   const closed: string[] = [];
   const failures: string[] = [];
   const closers = new Closers();
@@ -21,14 +21,14 @@ test('closes in reverse order, each once, even when one fails', async () => {
   expect(failures).toEqual(['closing worker failed']);
 });
 
-test('the first SIGTERM aborts and names itself', async () => {
+test('the first SIGTERM aborts the signal, with its name as the reason', async () => {
   const signal = shutdownSignal();
   process.kill(process.pid, 'SIGTERM');
   await aborted(signal);
   expect(signal.reason).toBe('SIGTERM');
 });
 
-test('any number may wait for it, and Node.js warns nobody of a leak', async () => {
+test('any number of callers may wait for the shutdown, without a leak warning of Node.js', async () => {
   const warned = vi.fn();
   process.on('warning', warned);
   const signal = shutdownSignal();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build as bundle, type Plugin, stop } from 'esbuild';
 
-/** What tests start, in the tree of the repository. */
+/** The programs that tests start, in the tree of the repository. */
 const PROGRAMS = [
   'src/cli',
   'devkit/main',
@@ -22,7 +22,7 @@ const PROGRAMS = [
   'test/support/slow-signer',
 ];
 
-/** What starts threads, or reads files that are beside its own. */
+/** Packages that start threads, or read files beside their own. */
 const OUTSIDE = [
   '@temporalio/*',
   '@bokuweb/zstd-wasm',
@@ -34,11 +34,11 @@ const OUTSIDE = [
   'tsx',
 ];
 
-/** Names that CommonJS packages use and that an ES module lacks. */
+/** Names that CommonJS packages use and that an ES module does not have. */
 const NAMES_OF_COMMONJS = `import { createRequire as requireOf } from 'node:module';
 const require = requireOf(import.meta.url), { filename: __filename, dirname: __dirname } = import.meta;`;
 
-/** A bundled module still finds the files beside which it was compiled. */
+/** A bundled module still finds the files next to its compiled file. */
 const whereTheyWere: Plugin = {
   name: 'where they were',
   setup(build) {
@@ -50,7 +50,7 @@ const whereTheyWere: Plugin = {
   },
 };
 
-/** Makes a bundle of each compiled program in `directory`, in its place: one that loads a thousand files starts in twice the time. */
+/** Replaces each compiled program in `directory` by a bundle: a program of a thousand files takes twice the time to start. */
 export async function bundlePrograms(directory: string): Promise<void> {
   await bundle({
     entryPoints: PROGRAMS.map((program) => join(directory, `${program}.js`)),
@@ -65,6 +65,6 @@ export async function bundlePrograms(directory: string): Promise<void> {
     plugins: [whereTheyWere],
     banner: { js: NAMES_OF_COMMONJS },
   });
-  // Its process would stay, with what it read, until the tests have ended.
+  // Its process and the files that it read would stay in memory until the tests have ended.
   await stop();
 }

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import type { Ended, Surroundings } from './cli.ts';
 
-/** Settles when the commands before have ended. */
+/** Settles when all earlier commands have ended. */
 let before: Promise<unknown> = Promise.resolve();
 
 /**
@@ -34,7 +34,7 @@ async function call(args: readonly string[], { cwd, env }: Surroundings): Promis
   }
 }
 
-/** Loads the command when its environment is set: whether there are colours is decided at the first load. */
+/** Loads the command after its environment is set: its first load decides on colours. */
 async function run(args: readonly string[]): Promise<void> {
   const [{ runCommand }, { sluiceProgram }] = await Promise.all([
     import('../../src/cli/program.ts'),
@@ -43,7 +43,7 @@ async function run(args: readonly string[]): Promise<void> {
   await runCommand(sluiceProgram(), args);
 }
 
-/** Keeps what is written to a stream of this process, instead of writing it. */
+/** Collects writes to a stream of this process, in place of writing them. */
 function capture(stream: NodeJS.WriteStream) {
   let text = '';
   const write = vi.spyOn(stream, 'write').mockImplementation((chunk) => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 
-/** Makes the slots of a chain that stands still by itself: while it is paused no blockhash grows older. */
+/** Makes the slots of a chain without automatic slots: while it is paused no blockhash ages. */
 export class ChainClock {
   readonly #url: string;
   readonly #slotMs: number;
@@ -20,7 +20,7 @@ export class ChainClock {
     this.#running.catch(() => undefined);
   }
 
-  /** Resolves when the last slot is made; rejects where the chain refused one. */
+  /** Resolves when the last slot is made; rejects where the chain refuses a slot. */
   async pause(): Promise<void> {
     this.#paused = true;
     await this.#running;

@@ -2,23 +2,23 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { COMPILED } from './compiled.ts';
 
-/** How a command ended, and all that it said. */
+/** How a command ended, and its output. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A command under way. */
+/** A running command. */
 export interface Running {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
-  /** What it has said until now. */
+  /** Its output until now. */
   stdout(): string;
   stderr(): string;
 }
 
-/** Where a command runs, and the settings that it has beside PATH. */
+/** The working directory of a command, and its settings besides PATH. */
 export interface Surroundings {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
@@ -50,12 +50,12 @@ function start(source: URL, args: readonly string[], { cwd, env = {} }: Surround
   return { child, ended, stdout: () => stdout, stderr: () => stderr };
 }
 
-/** {@link startSluice} to its end. */
+/** Runs {@link startSluice} to its end. */
 export function runSluice(args: readonly string[], surroundings?: Surroundings): Promise<Ended> {
   return startSluice(args, surroundings).ended;
 }
 
-/** Any program of Sluice, named by the URL of its source, to its end. */
+/** Runs any program of Sluice, named by the URL of its source, to its end. */
 export function runProgram(
   source: URL,
   args: readonly string[],
@@ -64,7 +64,7 @@ export function runProgram(
   return start(source, args, surroundings).ended;
 }
 
-/** The JSON object with which a command that prints JSON ends. */
+/** The JSON object at the end of the output of a command that prints JSON. */
 export function lastWord({ stdout }: Pick<Ended, 'stdout'>): unknown {
   return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
 }

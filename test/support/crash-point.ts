@@ -4,15 +4,15 @@ import { intercept, isAt } from './intercept.ts';
 import { lastWords } from './process-end-lines.ts';
 
 /**
- * Where this process ends itself by SIGKILL: CRASH_AT is a point as {@link isAt} takes it; CRASH_ID and CRASH_WALLET are the id and the
- * destination of the withdrawal that the call must be for.
+ * Where this process kills itself with SIGKILL: CRASH_AT is a point as {@link isAt} takes it; CRASH_ID and CRASH_WALLET are the id and
+ * the destination of the withdrawal that the call must be for.
  */
 const point = process.env['CRASH_AT'] ?? '';
 const victim = process.env['CRASH_ID'] ?? '';
 const victimWallet = Buffer.from(base58.decode(process.env['CRASH_WALLET'] ?? ''));
 const STDERR = 2;
 
-/** The service, deadly at the crash point if that is one of its calls. */
+/** The service, which kills the process at the crash point if that is one of its calls. */
 export function deadly<T extends object>(service: T, name: string): T {
   return intercept(service, name, (side, call, args) => {
     if (isAt(point, side, call, args) && args.some(concernsVictim)) die();

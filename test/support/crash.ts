@@ -9,13 +9,13 @@ import { COMPILED } from './compiled.ts';
 import { lastWords } from './process-end-lines.ts';
 import { testEnvironment } from './stack.ts';
 
-/** A process that will end itself at one step of one withdrawal. */
+/** A process that kills itself at one step of one withdrawal. */
 export interface Crashing {
-  /** Resolves when it has ended there; rejects where it ended anywhere else, or not at all. */
+  /** Resolves when it has ended at that step; rejects where it ended anywhere else, or not at all. */
   crashed(): Promise<void>;
 }
 
-/** An API that will end itself, and where it listens. */
+/** An API that kills itself, and its URL. */
 export interface CrashingApi extends Crashing {
   readonly url: string;
 }
@@ -76,7 +76,7 @@ export async function startCrashingApi(
   };
 }
 
-/** The payment of x402 that a process dies of: its id, and bytes of its message that no other payment has, in base58. */
+/** The x402 payment at which a process kills itself: its id, and base58 bytes of its message that no other payment has. */
 interface Victim {
   readonly id: string;
   readonly destination: string;

@@ -4,7 +4,7 @@ import { readConfigOrExit } from '../../src/platform/config.ts';
 import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { deadly } from './crash-point.ts';
 
-/** The real API with deadly rooms: `withdrawals`, `settlements` and `attempts` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
+/** The real API whose services can kill it: `withdrawals`, `settlements` and `attempts` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
 const { databaseUrl, temporalAddress, temporalNamespace, ...settings } = readConfigOrExit(process.env, 'api');
 const ledger = await openLedger(databaseUrl);
 const { client } = await connectTemporal({ address: temporalAddress, namespace: temporalNamespace });

@@ -8,7 +8,7 @@ import { Chain } from '../../src/solana/chain.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { deadly } from './crash-point.ts';
 
-/** The real gateway with deadly rooms: `payments` and `obligations` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
+/** The real gateway whose services can kill it: `payments` and `obligations` of the ledger, `workflow` of the Temporal client. It ends only at its crash point. */
 const config = readConfigOrExit(process.env, 'api');
 const { temporalAddress: address, temporalNamespace: namespace, rpcUrls = [], x402Routes = '' } = config;
 const ledger = await openLedger(config.databaseUrl);

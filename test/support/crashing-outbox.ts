@@ -6,7 +6,7 @@ import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { lastWords } from './process-end-lines.ts';
 
-/** Hands the outbox over, and ends itself by SIGKILL at CRASH_AT: before the workflow was started, or before that is marked. */
+/** Hands the outbox over, and kills itself with SIGKILL at CRASH_AT: before the workflow is started, or before the start is marked. */
 const { databaseUrl, temporalAddress, temporalNamespace } = readConfigOrExit(process.env, 'api');
 const at = process.env['CRASH_AT'] ?? '';
 const ledger = await openLedger(databaseUrl);

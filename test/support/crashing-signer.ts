@@ -5,7 +5,7 @@ import { signerWorker } from '../../src/platform/roles/signer.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
 import { deadly } from './crash-point.ts';
 
-/** The real signer with a deadly key: `signer.sign`. */
+/** The real signer, whose key can kill it at `signer.sign`. */
 const config = readConfigOrExit(process.env, 'signer');
 const staff = async (connection: NativeConnection) => [
   await signerWorker(config, connection, (signer) => deadly(signer, 'signer')),

@@ -4,7 +4,7 @@ import { stepFails } from './process-end-lines.ts';
 /** By the id of a withdrawal: the points, as {@link isAt} takes them, at which a call for it throws, each as often as it is named. */
 const points = new Map(Object.entries<string[]>(JSON.parse(process.env['STEPS_FAIL'] ?? '{}')));
 
-/** The service, of which those calls throw. Temporal runs their steps again. */
+/** The service, whose calls throw at those points. Temporal runs their steps again. */
 export function failing<T extends object>(service: T, name: string): T {
   return intercept(service, name, (side, call, args) => {
     const id = args.map(idOf).find((one) => one !== undefined) ?? '';
@@ -17,7 +17,7 @@ export function failing<T extends object>(service: T, name: string): T {
   });
 }
 
-/** A withdrawal's id, or that in its terms or its attempt. */
+/** The id of a withdrawal, of its terms or of its attempt. */
 function idOf(arg: unknown): string | undefined {
   const values = typeof arg === 'object' && arg !== null ? Object.values(arg) : [arg];
   return values.find((value): value is string => typeof value === 'string' && points.has(value));

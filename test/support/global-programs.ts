@@ -9,12 +9,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 let directory: string | undefined;
 
-/** Compiles every program that tests start, once: from its source each process would take seconds to compile itself and the workflows. */
+/** Compiles every program that tests start, once: from its source each process would compile itself and the workflows for seconds. */
 export async function setup(): Promise<void> {
   const place = join(ROOT, '.sluice');
   mkdirSync(place, { recursive: true });
   directory = mkdtempSync(join(place, 'programs-'));
-  // Also where a person ends the run before its time.
+  // Also where a person ends the run early.
   process.once('exit', teardown);
   const build = [
     'scripts/build.mjs',

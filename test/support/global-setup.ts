@@ -16,7 +16,7 @@ declare module 'vitest' {
 
 /**
  * Serves one PostgreSQL, one Temporal, one migrated template database and one bundle of the workflows to all test files.
- * Each starts at its first request. All later requests get the same one.
+ * Each starts at its first request. All later requests get the same service.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const logDir = mkdtempSync(join(tmpdir(), 'sluice-test-logs-'));

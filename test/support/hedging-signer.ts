@@ -6,7 +6,7 @@ import type { Signer } from '../../src/signing/signer.ts';
 const { Point, utils } = ed25519;
 const ORDER = Point.Fn.ORDER;
 
-/** A signer that draws its randomness anew, as a hardware module or several parties may: every answer is another valid signature. */
+/** A signer with fresh randomness, as a hardware module or several parties may use: every answer is another valid signature. */
 export function hedgingSigner(key: Keypair): Signer {
   const { scalar, pointBytes } = utils.getExtendedPublicKey(key.secretKey.slice(0, 32));
   const sign = async (message: Uint8Array): Promise<Uint8Array> => {

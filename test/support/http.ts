@@ -6,7 +6,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-/** Answers one request; where it fails, the connection ends without an answer, as that of a dead server does. */
+/** Answers one request; a failure closes the connection without an answer, as a dead server does. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 export async function startHttp(answer: Answer): Promise<HttpServer> {
@@ -25,7 +25,7 @@ export async function startHttp(answer: Answer): Promise<HttpServer> {
   };
 }
 
-/** Throws where the client ends the request early. */
+/** Throws if the client ends the request early. */
 export async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);

@@ -1,7 +1,7 @@
-/** Told before each call of a service, and after each that has succeeded; what it throws, the caller gets. */
+/** Runs before each call of a service, and after each successful call; the caller gets its errors. */
 export type Reached = (side: 'before' | 'after', call: string, args: readonly unknown[]) => void;
 
-/** The service, every call of which is told as `name.method`. */
+/** The service, with every call reported as `name.method`. */
 export function intercept<T extends object>(service: T, name: string, reached: Reached): T {
   return new Proxy(service, {
     get(target, key) {
@@ -21,7 +21,7 @@ export function intercept<T extends object>(service: T, name: string, reached: R
   });
 }
 
-/** Whether such a call is at this point, as in "before attempts.prepare" or, with an argument that it must have, "after settlements.note confirmed". */
+/** Whether a call is at this point, such as "before attempts.prepare" or, with a required argument, "after settlements.note confirmed". */
 export function isAt(point: string, ...[side, call, args]: Parameters<Reached>): boolean {
   const [itsSide, itsCall, word] = point.split(' ');
   return itsSide === side && itsCall === call && (word === undefined || args.includes(word));

@@ -1,5 +1,5 @@
-// Preloaded by NODE_OPTIONS: at the end of the process the file that LOADED_PACKAGES names gets the packages it has loaded.
-// The packages that a test asks for are CommonJS, which an import keeps in this cache as well.
+// Preloaded by NODE_OPTIONS: at its end the process writes the packages that it loaded to the file that LOADED_PACKAGES names.
+// The packages that the test looks for are CommonJS; an import also puts them into this cache.
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 

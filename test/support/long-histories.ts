@@ -3,12 +3,12 @@ import { landingReport } from '../../src/workflows/messages.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 
 const LONG = 40;
-/** Dynamic config of a Temporal server: a run of 40 events is to continue as new. One that is paid at its first attempt has fewer. */
+/** Dynamic config of a Temporal server: a run of 40 events is to continue as new. A run that is paid at its first attempt has fewer. */
 export const LONG_FROM_40 = { 'limit.historyCount.suggestContinueAsNew': String(LONG) };
 
 /**
- * Sends a run the reports of a landing that changes again and again, until the next run has its workflow id. Returns the id of the run
- * that has ended.
+ * Sends a run the reports of a landing that changes again and again, until the next run has its workflow id. Returns the id of the
+ * ended run.
  */
 export async function flapUntilContinued(client: Client, workflowId: string): Promise<string> {
   const run = client.workflow.getHandle(workflowId);

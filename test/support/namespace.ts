@@ -4,11 +4,11 @@ import type { Connection } from '@temporalio/client';
 import { registerSearchAttributes } from '../../src/platform/temporal/client.ts';
 import { temporalAt, testTemporal } from './temporal.ts';
 
-/** Where one test, or the tests of one file, have all workflows and schedules. */
+/** The namespace of all workflows and schedules of one test, or of the tests of one file. */
 export interface TestNamespace {
   readonly address: string;
   readonly namespace: string;
-  /** The settings of a process that works there. */
+  /** The settings of a process in this namespace. */
   readonly env: { readonly TEMPORAL_ADDRESS: string; readonly TEMPORAL_NAMESPACE: string };
 }
 
@@ -20,7 +20,7 @@ export async function freshNamespace(name = 'test'): Promise<TestNamespace> {
   });
 }
 
-/** {@link freshNamespace} that knows no search attribute of ours. */
+/** {@link freshNamespace} without our search attributes. */
 export async function bareNamespace(name = 'bare'): Promise<TestNamespace> {
   return connected(name, (connection, namespace) => untilDone(() => count(connection, namespace, '')));
 }
@@ -44,7 +44,7 @@ function count(connection: Connection, namespace: string, query: string): Promis
   return connection.workflowService.countWorkflowExecutions({ namespace, query });
 }
 
-/** The server learns of a new namespace by polling its own database, and answers with errors before that. */
+/** The server learns of a new namespace by polling its own database, and answers with errors until then. */
 async function untilDone(work: () => Promise<unknown>): Promise<void> {
   const until = performance.now() + 60_000;
   for (;;) {

@@ -1,4 +1,4 @@
-// Loaded with --import into a program: bigint-buffer finds no bindings, as where npm runs no scripts of packages.
+// Loaded with --import into a program: bigint-buffer finds no bindings, as where npm runs no install scripts.
 import Module from 'node:module';
 
 const extensions = /** @type {Record<string, (module: unknown, file: string) => void>} */ (

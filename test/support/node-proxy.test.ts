@@ -20,7 +20,7 @@ async function proxyTo(target: string) {
   return { proxy, ask };
 }
 
-test('a proxy hands on an answer that is not JSON, with its status and its headers', async () => {
+test('the node proxy passes on an answer that is not JSON, with its status and its headers', async () => {
   const { controls, ask } = await nodeBehindProxy();
   controls.setFault(0, '*', { kind: 'http', status: 429, retryAfterSeconds: 9 });
   const limited = await ask();
@@ -32,14 +32,14 @@ test('a proxy hands on an answer that is not JSON, with its status and its heade
   expect([away.status, await away.text()]).toEqual([503, 'Service unavailable']);
 });
 
-test('a proxy edits an answer that is JSON', async () => {
+test('the node proxy edits an answer that is JSON', async () => {
   const { proxy, ask } = await nodeBehindProxy();
   expect(await (await ask()).json()).toMatchObject({ id: 7, result: 'ok' });
   proxy.edit = (method, _params, answer) => ({ ...answer, result: method });
   expect(await (await ask()).json()).toMatchObject({ id: 7, result: 'getHealth' });
 });
 
-test('a proxy ends the connection where its node ends it, and where no node is', async () => {
+test('the node proxy closes the connection where its node closes it, and where no node listens', async () => {
   const { controls, ask } = await nodeBehindProxy();
   controls.setFault(0, '*', { kind: 'drop' });
   await expect(ask()).rejects.toThrow('fetch failed');
@@ -47,7 +47,7 @@ test('a proxy ends the connection where its node ends it, and where no node is',
   await expect(askNobody()).rejects.toThrow('fetch failed');
 });
 
-test('a proxy is as silent as its node, and closes all the same', async () => {
+test('the node proxy sends no answer while its node sends none, and still closes', async () => {
   const { controls, ask } = await nodeBehindProxy();
   controls.setFault(0, '*', { kind: 'no-answer' });
   await expect(ask(AbortSignal.timeout(100))).rejects.toThrow('aborted due to timeout');

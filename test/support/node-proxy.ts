@@ -8,12 +8,12 @@ export interface Asked {
   readonly id: Json;
   readonly method: string;
   readonly params: Json;
-  /** The answer of the node; not of one that is unavailable. */
+  /** The answer of the node; undefined while the node is unavailable. */
   readonly forward: () => Promise<NodeAnswer>;
   readonly response: ServerResponse;
 }
 
-/** What a node answered: `json` is undefined where the body is not JSON, as of a node that limits the rate. */
+/** The answer of a node: `json` is undefined where the body is not JSON, as of a node that limits the rate. */
 export interface NodeAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -21,7 +21,7 @@ export interface NodeAnswer {
   readonly json: Json;
 }
 
-/** Headers of the connection to the node, and of the encoding of the body, which fetch decodes. */
+/** Headers of the connection to the node, and of the content encoding, which fetch decodes. */
 const OF_THE_CONNECTION = [
   'connection',
   'keep-alive',
@@ -30,7 +30,7 @@ const OF_THE_CONNECTION = [
   'content-length',
 ];
 
-/** A proxy in front of the node at `target`. Where `answer` fails, or the node is unavailable, it ends the connection like a dead node. */
+/** A proxy in front of the node at `target`. It closes the connection, like a dead node, if `answer` fails or the node is unavailable. */
 export function startNodeProxy(target: string, answer: (asked: Asked) => Promise<void>): Promise<HttpServer> {
   return startHttp(async (request, response) => {
     const gone = new AbortController();
@@ -41,7 +41,7 @@ export function startNodeProxy(target: string, answer: (asked: Asked) => Promise
   });
 }
 
-/** Hands on the answer of a node: its status, its headers and its bytes. */
+/** Passes on the answer of a node: its status, its headers and its bytes. */
 export function handOn({ status, headers, body }: NodeAnswer, response: ServerResponse): void {
   response.statusCode = status;
   for (const [name, value] of headers) if (!OF_THE_CONNECTION.includes(name)) response.setHeader(name, value);

@@ -3,8 +3,8 @@ import { onTestFinished } from 'vitest';
 import type { LocalPostgres } from '../../devkit/localstack/postgres.ts';
 
 /**
- * Stops the server and all its processes, as `docker pause` does: connections stay open and nobody answers. Ends with a call, and with the
- * test at the latest.
+ * Stops the server and all its processes, as `docker pause` does: connections stay open without an answer. Ends with a call, and with
+ * the test at the latest.
  */
 export function standStill({ process: server }: Pick<LocalPostgres, 'process'>): () => void {
   const pid = server?.pid;
@@ -14,7 +14,7 @@ export function standStill({ process: server }: Pick<LocalPostgres, 'process'>):
     for (const one of all.splice(0)) signal(one, 'SIGCONT');
   };
   onTestFinished(goOn);
-  // The parent first: from then on it begets none.
+  // The parent first: a stopped parent forks no children.
   process.kill(pid, 'SIGSTOP');
   all.push(...childrenOf(pid));
   for (const one of all) signal(one, 'SIGSTOP');

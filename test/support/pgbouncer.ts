@@ -6,7 +6,7 @@ import { freePort } from '../../devkit/localstack/ports.ts';
 import { postgresBinaries } from '../../devkit/localstack/postgres-binaries.ts';
 import { ManagedProcess } from '../../devkit/localstack/process.ts';
 
-/** The program, or null. Debian installs it where the PATH of a user other than root does not look. */
+/** The program, or null. Debian installs it outside the PATH of a user other than root. */
 export const PGBOUNCER =
   [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
     .map((dir) => join(dir, 'pgbouncer'))
@@ -14,7 +14,7 @@ export const PGBOUNCER =
 
 /** A PgBouncer in transaction mode in front of the server of a database. */
 export interface Pooler {
-  /** The same database through the pooler. */
+  /** The same database through PgBouncer. */
   readonly url: string;
   stop(): Promise<void>;
 }

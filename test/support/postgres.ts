@@ -37,7 +37,7 @@ async function create(server: string, template: string): Promise<TestDatabase> {
 
 const copyOf = (database: string) => `TEMPLATE ${database}`;
 
-/** The same database for connections whose statements may take no longer than this. */
+/** The same database for connections with this statement timeout. */
 export function withStatementTimeout(databaseUrl: string, timeoutMs: number): string {
   const url = new URL(databaseUrl);
   url.searchParams.set('statement_timeout', String(timeoutMs));

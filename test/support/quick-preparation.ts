@@ -8,7 +8,7 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { QUICK_PRICES, quickChain } from './quick-chain.ts';
 
-/** The preparation of a worker that has just started: it has simulated nothing yet. */
+/** The preparation of a worker that has just started and has simulated nothing yet. */
 export function quickPreparation(
   ledger: Ledger,
   { pool, address: hotWallet }: { readonly pool: NodePool; readonly address: string },

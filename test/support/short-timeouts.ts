@@ -1,6 +1,6 @@
 import type { TIMEOUTS as PRODUCTION } from '../../src/domain/timeouts.ts';
 
-/** The time-outs of the programs that tests start: a killed worker is replaced soon, and a busy machine still meets them. */
+/** The timeouts of the programs that tests start: a killed worker is replaced soon, and a busy machine still meets them. */
 export const TIMEOUTS: { readonly [Name in keyof typeof PRODUCTION]: number } = {
   workflowTaskMs: 4_000,
   stickyQueueMs: 2_000,

@@ -6,7 +6,7 @@ import { signerWorker } from '../../src/platform/roles/signer.ts';
 import { shutdownSignal } from '../../src/platform/shutdown.ts';
 import type { Signer } from '../../src/signing/signer.ts';
 
-/** The real signer with a key that lets everybody wait for SLOW_MS. */
+/** The real signer with a key that answers after SLOW_MS. */
 const config = readConfigOrExit(process.env, 'signer');
 const delay = Number(process.env['SLOW_MS']);
 const slowly = (signer: Signer): Signer => ({

@@ -3,7 +3,7 @@ import type { Reporter, TestModule } from 'vitest/node';
 
 const SHOWN = 5;
 
-/** Prints how many files have ended, now and then, and at the end the files that took longest. */
+/** Prints the number of ended files from time to time, and at the end the slowest files. */
 export class SlowestFiles implements Reporter {
   #files = 0;
   #ended = 0;

@@ -3,7 +3,7 @@ import { testEnvironment } from './stack.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("a developer's services and settings do not reach the stacks of the tests; where tools are found does", () => {
+test("a developer's services and settings do not reach the stacks of the tests; the search paths of tools do", () => {
   const services = {
     DATABASE_URL: 'd',
     TEMPORAL_ADDRESS: 'a',

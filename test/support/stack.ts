@@ -19,16 +19,16 @@ export interface TestStack {
   close(): Promise<void>;
 }
 
-/** A blockhash lives 30 s of such slots: on a busy machine an attempt lands before it dies. Tests make deaths by many blocks at once. */
+/** A blockhash is valid for 30 s of such slots: on a busy machine an attempt lands before it expires. Tests expire it by many blocks at once. */
 export const SLOT_MS = 200;
 
-/** Which servers a stack uses: a database and a namespace on those of all test files, or servers of its own, which a test may stop. */
+/** The servers of a stack: a database and a namespace on those of all test files, or its own servers, which a test may stop. */
 export type StackServers = 'shared' | 'own';
 
 /**
  * Real processes: Temporal, PostgreSQL, a chain of two nodes with short slots, signer, worker and API. With `slotMs` 0 the chain
- * stands still until a {@link ChainClock} runs. `settings` are those of all processes. With `sales` there
- * is an x402 gateway with its worker, too. A `validator` of PATH has slots of its own.
+ * makes no slots until a {@link ChainClock} runs. `settings` are those of all processes. With `sales` the stack
+ * also has an x402 gateway with its worker. A `validator` of PATH has slots of its own.
  */
 export async function testStack(
   slotMs = SLOT_MS,
@@ -57,7 +57,7 @@ export async function testStack(
   });
   const sluice = new SluiceClient({ baseUrl: stack.apiUrl, apiKey: stack.apiKey });
   const close = async (): Promise<void> => {
-    // What is thrown away needs no orderly end.
+    // A stack whose data is deleted needs no orderly end.
     const { api, worker, signer, chain, x402 } = stack;
     await Promise.all([api.kill(), worker.kill(), signer.kill(), x402?.kill(), chain?.kill()]);
     await stack.close();
@@ -67,7 +67,7 @@ export async function testStack(
   return { stack, sluice, close };
 }
 
-/** Where tools are found must reach the tests; a developer's own settings, and the services that they name, must not. */
+/** The search paths of tools must reach the tests; a developer's own settings and services must not. */
 export function testEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => TOOLS.has(name) || !/^(SLUICE_.*|TEMPORAL_.*|DATABASE_URL)$/.test(name),

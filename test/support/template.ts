@@ -10,7 +10,7 @@ export interface TemplateDatabase {
 
 /**
  * Creates a migrated database on the server of `url`, and closes it for connections. CREATE DATABASE fails if a session uses its template:
- * in this one, no session can start.
+ * this template accepts no session.
  */
 export async function createTemplate(url: string): Promise<TemplateDatabase> {
   const name = `template_${randomBytes(8).toString('hex')}`;

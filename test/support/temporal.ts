@@ -10,8 +10,8 @@ export async function testTemporal(): Promise<{ address: string; namespace: stri
 }
 
 /**
- * One connection for all that this process asks of that server; it is never closed. Each connection has an `AsyncLocalStorage`, and Node
- * 20 looks at every one that was ever used whenever a promise is made: a connection for each test took a fifth of the time of all tests.
+ * One connection to that server for the whole process; it is never closed. Each connection has an `AsyncLocalStorage`, and Node 20
+ * visits every used storage whenever a promise is made: a connection for each test took a fifth of the time of all tests.
  */
 export function temporalAt(address: string): Connection {
   const connection = connections.get(address) ?? Connection.lazy({ address });
@@ -19,7 +19,7 @@ export function temporalAt(address: string): Connection {
   return connection;
 }
 
-/** What an operator or any other caller has of a namespace there. */
+/** The Temporal clients of an operator or any other caller in a namespace. */
 export function temporalClient({ address, namespace }: { address: string; namespace: string }): Client {
   return new Client({ connection: temporalAt(address), namespace });
 }

@@ -6,7 +6,7 @@ export class Terminal {
   #scripts = 0;
   #stdout = '';
   #stderr = '';
-  /** Looks for the end of the present script. */
+  /** Searches for the end of the current script. */
   #check: (isClosed: boolean) => void = () => undefined;
 
   constructor(cwd: string, env: NodeJS.ProcessEnv) {
@@ -20,7 +20,7 @@ export class Terminal {
     this.#shell.stdin.write('set -e\n');
   }
 
-  /** Everything that was printed to stderr. */
+  /** Everything on stderr until now. */
   get stderr(): string {
     return this.#stderr;
   }

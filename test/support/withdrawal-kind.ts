@@ -3,7 +3,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 
-/** Withdrawals for tests that only land them: to compose one throws. */
+/** Withdrawals for tests that only land them: composing throws. */
 export function landedWithdrawals(ledger: Ledger): Kinds {
   const kind = withdrawalKind({
     ledger,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { sharedService } from './services.ts';
 
-/** What a worker of Temporal takes as its `workflowBundle`. */
+/** The `workflowBundle` option of a Temporal worker. */
 export interface WorkflowBundleFile {
   readonly codePath: string;
 }

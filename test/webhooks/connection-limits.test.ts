@@ -4,17 +4,17 @@ import { ConnectionLimiter, mayTake } from '../../src/webhooks/connection-limits
 
 const TOTAL = 100;
 
-/** Takes all that the endpoint may have; answers how many that were. */
+/** Takes all places that the endpoint may have; returns their number. */
 function fill(places: ConnectionLimiter, endpoint: string): number {
   for (let held = 0; ; held += 1) if (places.take(endpoint).kind === 'full') return held;
 }
 
-describe('the places of a process', () => {
-  it('are shared out so that one that hangs has a third, and ten a twelfth each', () => {
+describe('the connection limiter of a process', () => {
+  it('gives a single hanging endpoint a third of the places, and each of ten hanging endpoints a twelfth', () => {
     expect(fill(new ConnectionLimiter(TOTAL), 'a')).toBe(33);
     const ten = new ConnectionLimiter(TOTAL);
     const names = Array.from({ length: 10 }, (_, n) => `slow-${n}`);
-    // All of them want one more, in turn, for as long as any has one.
+    // All of them take one more place, in turn, until the limiter refuses every one.
     const held = new Map(names.map((name) => [name, 0]));
     for (let isOver = false; !isOver; ) {
       isOver = true;
@@ -28,7 +28,7 @@ describe('the places of a process', () => {
     expect(ten.take('another').kind).toBe('taken');
   });
 
-  it('leave one to whoever holds none, whatever the others do', () => {
+  it('keeps one place for an endpoint without a place', () => {
     const some = fc.array(fc.tuple(fc.nat(30), fc.boolean()), { maxLength: 400 });
     fc.assert(
       fc.property(fc.integer({ min: 10, max: 60 }), some, (total, steps) => {
@@ -54,7 +54,7 @@ describe('the places of a process', () => {
     );
   });
 
-  it('are free again for all once those that had them have left, and left only once', () => {
+  it('frees a place when its owner releases it, and only once', () => {
     const places = new ConnectionLimiter(TOTAL);
     const turns = Array.from({ length: 33 }, () => places.take('a'));
     expect(places.take('a').kind).toBe('full');
@@ -64,8 +64,8 @@ describe('the places of a process', () => {
   });
 });
 
-describe('a try that finds no place', () => {
-  /** What becomes of so many events of one endpoint that each take so long, by a clock of its own; null: it never answers. */
+describe('a delivery attempt without a free place', () => {
+  /** Delivers so many events of one endpoint that each take so long, by a simulated clock; null: the endpoint never answers. */
   function played(events: number, tookMs: number | null, untilMs: number) {
     let now = 0;
     const places = new ConnectionLimiter(TOTAL, () => now);
@@ -94,7 +94,7 @@ describe('a try that finds no place', () => {
     return { asked, done, endedAt };
   }
 
-  it('comes back when there is one: a crowd is through in little more than the time that it takes', () => {
+  it('is repeated when a place is free: many events end in little more than the sum of their times', () => {
     for (const tookMs of [20, 100, 1_000]) {
       const { done, asked, endedAt } = played(5_000, tookMs, 3_600_000);
       expect(done).toBe(5_000);
@@ -103,10 +103,10 @@ describe('a try that finds no place', () => {
     }
   });
 
-  it('does not ask all the time where nobody ever leaves', () => {
+  it('is repeated rarely while no place becomes free', () => {
     const { asked, done } = played(5_000, null, 3_600_000);
     expect(done).toBe(0);
-    // Once in five minutes, or somewhat more often: an hour has twelve of these.
+    // Once in five minutes, or somewhat more often: an hour has twelve such attempts.
     expect(asked).toBeLessThan(25 * 5_000);
     expect(asked).toBeGreaterThan(10 * 5_000);
   });

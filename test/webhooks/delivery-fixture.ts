@@ -29,11 +29,11 @@ interface Endpoint {
   readonly receiver: Receiver;
 }
 
-/** The API and both workers of webhooks, and for each test an endpoint of its own. */
+/** The API and both webhook workers, and for each test an endpoint of its own. */
 export class DeliveryRoom {
-  /** What happens once, right after the run has seen that nothing waits any more, and before it has ended. */
+  /** Runs once, right after the run has found no waiting event, and before the run ends. */
   atTheEnd: (() => Promise<unknown>) | null = null;
-  /** What fails before a try has read anything. */
+  /** The failure of a delivery attempt before it reads anything. */
   failsBefore: () => void = () => undefined;
   #workers: Workers | undefined;
   #endpoint: Endpoint | undefined;
@@ -106,7 +106,7 @@ export class DeliveryRoom {
         .execute((trx) => writeEvent(trx, { type: `deposit.${kind}`, entity, data: { entity } }));
   }
 
-  /** One round of the outbox; answers how many lines it had. */
+  /** One round of the outbox; returns its number of rows. */
   round(): Promise<number> {
     const { ledger, temporal } = this.service;
     return handOver(ledger.deliveries, (line) => startWebhookDelivery(temporal, line, PATIENCE));
@@ -117,7 +117,7 @@ export class DeliveryRoom {
     return this.service.temporal.workflow.getHandle(id);
   }
 
-  /** Hands over what waits, and resolves when the runs have told it. */
+  /** Hands waiting events over, and resolves when the runs have delivered them. */
   async tell(...entities: readonly string[]): Promise<void> {
     await this.round();
     await Promise.all(entities.map((entity) => this.runOf(entity).result()));

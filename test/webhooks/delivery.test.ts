@@ -13,7 +13,7 @@ import { answering } from './receiver.ts';
 
 const room = useDeliveryRoom();
 
-/** Resolves once a workflow task began after the run was signalled, so that it knows. */
+/** Resolves once a workflow task started after the signal, so that the run has read the signal. */
 async function signalIsInHistory(entity: string): Promise<void> {
   for (;;) {
     const { events } = await room.runOf(entity).fetchHistory();
@@ -29,7 +29,7 @@ async function signalIsInHistory(entity: string): Promise<void> {
   }
 }
 
-/** What the Web UI shows of a run. */
+/** The details of a run in the Web UI. */
 async function detailsOf(entity: string): Promise<string | undefined> {
   const shown = await room.runOf(entity).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   return shown.currentDetails;
@@ -41,8 +41,8 @@ const givenUp = (kind: string, tries: string, reason: string): string =>
 const told = (...kinds: readonly string[]): readonly WebhookEventType[] =>
   kinds.map((kind) => `deposit.${kind}` as WebhookEventType);
 
-describe('an event is delivered', () => {
-  it('signed as Standard Webhooks are, by every secret that is valid, with one id at each try', async () => {
+describe('a webhook event is delivered', () => {
+  it('with a signature of Standard Webhooks by every valid secret, and with one id in every attempt', async () => {
     const { secret: second } = await room.service.ledger.webhooks.rotate(room.endpoint, 24);
     room.receiver.behave((response, _received, n) => response.writeHead(n === 1 ? 503 : 200).end());
     await room.happens('deposit/signed', 'final');
@@ -60,7 +60,7 @@ describe('an event is delivered', () => {
     expect(await room.statesOf('deposit/signed')).toEqual(['delivered']);
   });
 
-  it('again where the receiver only names another place', async () => {
+  it('again where the receiver only redirects', async () => {
     const elsewhere = { location: `http://127.0.0.1:${room.receiver.port}/elsewhere` };
     room.receiver.behave((response, _received, n) =>
       response.writeHead(n === 1 ? 302 : 200, elsewhere).end(),
@@ -71,7 +71,7 @@ describe('an event is delivered', () => {
     expect(await room.statesOf('deposit/moved')).toEqual(['delivered']);
   });
 
-  it('after the earlier ones of its thing, however often they fail, and not after those of another', async () => {
+  it('after the earlier events of its subject, however often they fail, and independently of other subjects', async () => {
     room.receiver.behave((response, { body }) => {
       const fails = body.includes('deposit/slow') && room.receiver.received.length < 4;
       response.writeHead(fails ? 500 : 204).end();
@@ -88,7 +88,7 @@ describe('an event is delivered', () => {
     expect(await room.statesOf('deposit/slow')).toEqual(['delivered', 'delivered']);
   });
 
-  it('by the run that is there, also where it came while that run waited for the receiver', async () => {
+  it('by the existing run, even if the event arrives while that run waits for the receiver', async () => {
     let release: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) => {
       room.receiver.behave((response, _received, n) => {
@@ -109,7 +109,7 @@ describe('an event is delivered', () => {
     expect(room.receiver.types()).toEqual(told('pending', 'final'));
   });
 
-  it('by the run that was told of it after it had seen the last one', async () => {
+  it('by the existing run, even if the signal arrives after the run has read its last event', async () => {
     const line = { endpoint: room.endpoint, entity: 'deposit/end' };
     room.atTheEnd = async () => {
       await room.happens(line.entity, 'final');
@@ -117,7 +117,7 @@ describe('an event is delivered', () => {
       await signalIsInHistory(line.entity);
     };
     await room.happens(line.entity, 'pending');
-    // While its first look goes on, a run with so short a task begins another one, which brings it the signal.
+    // During the first read, a run with such a short task timeout starts another task, which delivers the signal.
     await room.service.temporal.workflow.start('webhookDelivery', {
       workflowId: webhookWorkflowId(line),
       taskQueue: WORKFLOW_TASK_QUEUE,
@@ -140,8 +140,8 @@ describe('an event is delivered', () => {
   });
 });
 
-describe('an event that no try delivers', () => {
-  it('is a dead letter, lets the next one pass, and is delivered when it is replayed', async () => {
+describe('a webhook event that no attempt delivers', () => {
+  it('becomes a dead letter, lets the next event pass, and is delivered by a replay', async () => {
     room.receiver.behave((response, { body }) =>
       response.writeHead(body.includes('deposit.pending') ? 500 : 204).end(),
     );
@@ -170,7 +170,7 @@ describe('an event that no try delivers', () => {
     expect(room.receiver.types().at(-1)).toBe('deposit.pending');
   });
 
-  it('because the receiver is gone, is not tried again, nor is any other', async () => {
+  it('because the receiver is gone is not retried, and disables the endpoint', async () => {
     room.receiver.behave(answering(410));
     await room.happens('deposit/gone', 'pending', 'final');
     await room.tell('deposit/gone');
@@ -190,7 +190,7 @@ describe('an event that no try delivers', () => {
     });
   });
 
-  it('because its address is private, reaches nobody', async () => {
+  it('because its address is private reaches no receiver', async () => {
     const strict = createWebhookActivities({
       ledger: room.service.ledger,
       sender: new WebhookSender(),

@@ -8,7 +8,7 @@ import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
 import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
 import { startReceiver } from './receiver.ts';
 
-it('the deposit of a webhook is that of the API, with the sequence of the event', async () => {
+it('the deposit of a webhook equals that of the API, with the sequence of the event', async () => {
   const service = await openService();
   const receiver = await startReceiver();
   const sender = new WebhookSender({ allowPrivate: true });

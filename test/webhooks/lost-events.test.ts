@@ -9,10 +9,10 @@ import { answering } from './receiver.ts';
 
 const room = useDeliveryRoom();
 
-describe('no event is lost', () => {
-  it.each(['before start', 'before mark'])('by a worker that is killed %s', async (at) => {
+describe('a webhook event is not lost', () => {
+  it.each(['before start', 'before mark'])('with a worker that is killed %s', async (at) => {
     const entity = `deposit/killed ${at}`;
-    // What has begun must not be told before the round has found it unmarked.
+    // A started run must not deliver before the round has found the event unmarked.
     let answer: () => void = () => undefined;
     const round = new Promise<void>((resolve) => (answer = resolve));
     room.receiver.behave(async (response) => {
@@ -28,7 +28,7 @@ describe('no event is lost', () => {
     expect(await room.round()).toBe(0);
   });
 
-  it('with its run', async () => {
+  it('with its terminated run', async () => {
     const asked = new Promise<void>((resolve) => room.receiver.behave(() => resolve()));
     await room.happens('deposit/lost', 'final');
     await room.round();
@@ -44,8 +44,8 @@ describe('no event is lost', () => {
   });
 });
 
-describe("a fault of our own is not the receiver's", () => {
-  it('where our database is silent between two tries: neither is counted, and the run goes on', async () => {
+describe('a fault of our own that is not counted against the receiver', () => {
+  it('is a silent database between two attempts: neither is counted, and the run continues', async () => {
     let silent = 4;
     room.failsBefore = () => {
       if (silent === 0) return;
@@ -60,7 +60,7 @@ describe("a fault of our own is not the receiver's", () => {
   });
 });
 
-/** What the process says that hands the outbox over and dies there. */
+/** The output of the process that hands the outbox over and kills itself. */
 async function killedOutbox(at: string): Promise<string> {
   const program = nodeProgram(new URL('../support/crashing-outbox.ts', import.meta.url), [], COMPILED);
   const child = spawn(program.command, program.args, {

@@ -41,7 +41,7 @@ const OTHERS = [
   ['nothing', ''],
 ] as const;
 
-/** Every block of IANA's IPv4 and IPv6 Special-Purpose Address Registries (2024-10), whether it says of it that it is globally reachable or not. */
+/** Every block of IANA's IPv4 and IPv6 Special-Purpose Address Registries (2024-10), globally reachable or not. */
 const SPECIAL_BLOCKS = `
   0.0.0.0/8 0.0.0.0/32 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.0.0/29 192.0.0.8/32
   192.0.0.9/32 192.0.0.10/32 192.0.0.170/32 192.0.0.171/32 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.88.99.2/32
@@ -53,7 +53,7 @@ const SPECIAL_BLOCKS = `
   .trim()
   .split(/\s+/);
 
-/** Where clouds tell a machine about itself, and give it keys. */
+/** Addresses at which clouds give a machine its metadata and keys. */
 const OF_CLOUDS = [
   ['AWS, Google, Azure, Oracle and most others', '169.254.169.254'],
   ['AWS containers', '169.254.170.2'],
@@ -80,29 +80,29 @@ function endsOf(block: string): readonly [string, string] {
   return [address.toString(), ipaddr.fromByteArray(last).toString()];
 }
 
-describe('an address of the public Internet', () => {
-  it.each(PUBLIC)('%s is one', (address) => expect(isPublicAddress(address)).toBe(true));
-  it.each(OTHERS)('%s %s is none', (_kind, address) => expect(isPublicAddress(address)).toBe(false));
-  it.each(OF_CLOUDS)('that of %s, %s, is none', (_cloud, address) =>
+describe('the check for public addresses', () => {
+  it.each(PUBLIC)('accepts %s', (address) => expect(isPublicAddress(address)).toBe(true));
+  it.each(OTHERS)('refuses %s %s', (_kind, address) => expect(isPublicAddress(address)).toBe(false));
+  it.each(OF_CLOUDS)('refuses the metadata address of %s, %s', (_cloud, address) =>
     expect(isPublicAddress(address)).toBe(false),
   );
 
-  it.each(SPECIAL_BLOCKS)('none of %s is one', (block) => {
+  it.each(SPECIAL_BLOCKS)('refuses all of %s', (block) => {
     for (const address of endsOf(block))
       expect([address, isPublicAddress(address)]).toEqual([address, false]);
   });
 
-  it('each is one right beside Azure', () => {
+  it('accepts the addresses before and after that of Azure', () => {
     for (const address of ['168.63.129.15', '168.63.129.17']) expect(isPublicAddress(address)).toBe(true);
   });
 });
 
-describe('the URL of a webhook', () => {
+describe('the check for webhook URLs', () => {
   it.each([
     'https://exchange.example/hooks?a=b',
     'https://93.184.216.34/',
     'https://[2606:4700:4700::1111]/',
-  ])('%s is taken', (url) => expect(faultOfUrl(url, false)).toBeNull());
+  ])('accepts %s', (url) => expect(faultOfUrl(url, false)).toBeNull());
 
   it.each([
     ['https', 'http://exchange.example/'],
@@ -117,9 +117,9 @@ describe('the URL of a webhook', () => {
     ['::ffff:7f00:1', 'https://[::ffff:127.0.0.1]/'],
     ['169.254.169.254', 'https://169.254.169.254/latest/meta-data'],
     ['168.63.129.16', 'https://168.63.129.16:32526/vmSettings'],
-  ])('for %s, %s is refused', (named, url) => expect(faultOfUrl(url, false)).toContain(named));
+  ])('refuses, for %s, %s', (named, url) => expect(faultOfUrl(url, false)).toContain(named));
 
-  it('may be private and plain where that is allowed, but nothing else', () => {
+  it('accepts private and plain URLs where the setting allows them, and nothing else', () => {
     expect(faultOfUrl('http://127.0.0.1:9/', true)).toBeNull();
     expect(faultOfUrl('http://me:secret@127.0.0.1/', true)).not.toBeNull();
     expect(faultOfUrl('file:///etc/passwd', true)).toBe('must be an http or https URL');

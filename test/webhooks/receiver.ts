@@ -5,13 +5,13 @@ export interface Received {
   readonly body: string;
 }
 
-/** What a receiver does with a request that has come whole: the `n`-th, from 1. */
+/** What a receiver does with a complete request: the `n`-th, from 1. */
 export type Behaviour = (response: ServerResponse, received: Received, n: number) => unknown;
 
 export interface Receiver {
   readonly port: number;
   readonly received: readonly Received[];
-  /** Every event that came, in the order of the requests. */
+  /** Every received event, in the order of the requests. */
   types(): readonly string[];
   behave(behaviour: Behaviour): void;
   close(): Promise<void>;

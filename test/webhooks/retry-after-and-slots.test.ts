@@ -36,22 +36,22 @@ async function waiting(): Promise<DeliveryKey> {
   return key;
 }
 
-describe('what a receiver asks for by Retry-After', () => {
+describe('the Retry-After header of a receiver', () => {
   it.each([
     ['0', 5_000],
     ['4', 5_000],
     ['7', 7_000],
     ['99999', 3_600_000],
     ['Wed, 21 Oct 2026 07:28:00 GMT', 5_000],
-  ])('is obeyed where it is later than our own next try: %s', async (asked, nextRetryDelay) => {
+  ])('applies where it is later than our own next attempt: %s', async (asked, nextRetryDelay) => {
     receiver.behave((response) => response.writeHead(503, { 'retry-after': asked }).end());
     const tried = activities.deliver(await waiting(), PATIENCE);
     await expect(tried).rejects.toMatchObject({ type: 'WebhookNotDelivered', nextRetryDelay });
   });
 });
 
-describe('a try that finds no place', () => {
-  it('reaches nobody, is none of the tries of its event, and comes back later', async () => {
+describe('a delivery attempt without a free place', () => {
+  it('sends nothing, is not counted as an attempt, and is repeated later', async () => {
     let answer: () => void = () => undefined;
     const arrived = new Promise<void>((resolve) =>
       receiver.behave((response) => {

@@ -32,8 +32,8 @@ afterEach(async () => {
   await receiver.close();
 });
 
-describe("a fault of our own is not one of the receiver's tries", () => {
-  /** The event of this thing, and what a try of it with other means comes to. */
+describe('a fault of our own that is not counted as an attempt', () => {
+  /** The event of this subject, and the result of an attempt with other parts. */
   async function waits(entity: string) {
     const event = { type: 'deposit.final', entity, data: { entity } } as const;
     await use.ledger.db.transaction().execute((trx) => writeEvent(trx, event));
@@ -65,7 +65,7 @@ describe("a fault of our own is not one of the receiver's tries", () => {
       .map(({ message }) => message);
   }
 
-  it('where its secret cannot be opened: it is alarmed, and delivered once it can be', async () => {
+  it('is an unreadable secret: it raises an alert, and the event is delivered after the repair', async () => {
     const [key, other] = [randomBytes(32), randomBytes(32)];
     const { db } = use.ledger;
     await sql`update webhook_endpoint set secret = ${sealOf([key]).seal(secret, endpoint)}`.execute(db);
@@ -80,7 +80,7 @@ describe("a fault of our own is not one of the receiver's tries", () => {
     expect(await alarmed()).toEqual([]);
   });
 
-  it.each(['EAI_AGAIN', 'ENETUNREACH'])('where our resolver or network fails: %s', async (code) => {
+  it.each(['EAI_AGAIN', 'ENETUNREACH'])('is a failure of our resolver or network: %s', async (code) => {
     const { db } = use.ledger;
     await sql`update webhook_endpoint set url = ${`http://${code}.example:${receiver.port}/`}`.execute(db);
     const tryWith = await waits(`deposit/${code}`);
@@ -98,7 +98,7 @@ describe("a fault of our own is not one of the receiver's tries", () => {
     expect(await alarmed()).toEqual([]);
   });
 
-  it('where a 401 comes with a clock far from ours; with the same clock it is the receiver that refuses', async () => {
+  it('is a 401 with a clock far from ours; with the same clock the 401 counts', async () => {
     const tryWith = await waits('deposit/clock');
     const refuses = (at: number) =>
       receiver.behave((response) => response.writeHead(401, { date: new Date(at).toUTCString() }).end());

@@ -29,8 +29,8 @@ const addresses =
     return [{ address, family: 4 }];
   };
 
-describe('a webhook is sent', () => {
-  it('with its headers and body, and its status is the answer', async () => {
+describe('the webhook sender', () => {
+  it('sends headers and body, and returns the status of the answer', async () => {
     const { port, received } = await receiver(answering(202));
     const answer = await sender().post(
       `http://127.0.0.1:${port}/a?b=c`,
@@ -43,7 +43,7 @@ describe('a webhook is sent', () => {
     ]);
   });
 
-  it('and not on to where a redirect points', async () => {
+  it('does not follow a redirect', async () => {
     const target = await receiver();
     const { port } = await receiver((response) =>
       response.writeHead(307, { location: `http://127.0.0.1:${target.port}/` }).end(),
@@ -52,13 +52,13 @@ describe('a webhook is sent', () => {
     expect(target.received).toEqual([]);
   });
 
-  it('and a receiver may ask for patience', async () => {
+  it('reads Retry-After', async () => {
     const { port } = await receiver((response) => response.writeHead(429, { 'retry-after': '7' }).end());
     const answer = await sender().post(`http://127.0.0.1:${port}/`, {}, '{}');
     expect(answer).toMatchObject({ status: 429, retryAfterMs: 7_000 });
   });
 
-  it('and an answer is not read on: one of 3 MB, one without an end', async () => {
+  it('stops reading an answer of 3 MB and an endless answer', async () => {
     const { port } = await receiver((response, _received, n) => {
       if (n === 1) return response.writeHead(200).end(Buffer.alloc(3 * 1024 * 1024));
       const fill = (): void => {
@@ -72,7 +72,7 @@ describe('a webhook is sent', () => {
       expect(await patient.post(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({ status: 200 });
   });
 
-  it('and a receiver that drips its headers, or says nothing, has its time and no more', async () => {
+  it('gives a receiver with slow headers, or without an answer, a limited time', async () => {
     const { port } = await receiver((response, _received, n) => {
       if (n > 1) return;
       response.socket?.write('HTTP/1.1 200 OK\r\nx-slow: ');
@@ -86,14 +86,14 @@ describe('a webhook is sent', () => {
       );
   });
 
-  it('and a receiver that never ends its answer has answered', async () => {
+  it('takes a status without the end of its body as an answer', async () => {
     const { port } = await receiver((response) => void response.writeHead(200).write('.'));
-    // Its body is waited for to the end of this time, its head must come within.
+    // The sender waits this long for the body; the head must arrive within it.
     const patient = sender({ timeoutMs: 2_000 });
     expect(await patient.post(`http://127.0.0.1:${port}/`, {}, '{}')).toMatchObject({ status: 200 });
   });
 
-  it('and a receiver that is not there is named', async () => {
+  it('names an unreachable receiver', async () => {
     await expect(sender().post(`http://127.0.0.1:${await freePort()}/`, {}, '{}')).rejects.toThrow(
       /^connect ECONNREFUSED$/,
     );
@@ -104,22 +104,22 @@ describe('a webhook that cannot be sent', () => {
   const failed = (code: string) => Object.assign(new Error(code), { code });
 
   it.each([
-    ['the resolver knows nothing now', failed('EAI_AGAIN'), true],
-    ['the name is not there', failed('ENOTFOUND'), false],
-    ['no network at any address', new AggregateError([failed('ENETUNREACH'), failed('ENETDOWN')]), true],
+    ['the resolver fails temporarily', failed('EAI_AGAIN'), true],
+    ['the name does not exist', failed('ENOTFOUND'), false],
+    ['every address is unreachable', new AggregateError([failed('ENETUNREACH'), failed('ENETDOWN')]), true],
     [
-      'no network at one address, none listens at the other',
+      'one address is unreachable, the other refuses connections',
       new AggregateError([failed('ENETUNREACH'), failed('ECONNREFUSED')]),
       false,
     ],
-  ])('says whether that is our own fault: %s', async (_, error, isOurs) => {
+  ])('reports whether the fault is our own: %s', async (_, error, isOurs) => {
     const post = sender({ resolve: () => Promise.reject(error) }).post('http://exchange.example/', {}, '{}');
     const fault: unknown = await post.catch((caught: unknown) => caught);
     expect(fault).toBeInstanceOf(Error);
     expect(fault instanceof OwnFault).toBe(isOurs);
   });
 
-  it('waits for no resolver that is silent, and calls that our own fault', async () => {
+  it('does not wait for a silent resolver, and reports that as our own fault', async () => {
     const silent = sender({ resolve: () => new Promise(() => undefined), timeoutMs: 3_000 });
     await expect(silent.post('http://exchange.example/', {}, '{}')).rejects.toThrow(
       new OwnFault('no DNS resolver returned an address of exchange.example within 2000 ms'),
@@ -127,8 +127,8 @@ describe('a webhook that cannot be sent', () => {
   });
 });
 
-describe('the resolver', () => {
-  it('is asked once for a name at a time, so that one that is silent of it has threads left for others', async () => {
+describe('the DNS resolver', () => {
+  it('gets one request for a name at a time, so that a silent name leaves threads for others', async () => {
     const { port } = await receiver();
     const asked: string[] = [];
     let tell: () => void = () => undefined;
@@ -160,7 +160,7 @@ describe('a webhook reaches no private address', () => {
     'fe80::1',
     '::ffff:10.0.0.1',
     '100.64.0.1',
-  ])('that a public name has: %s', async (address) => {
+  ])('behind a public name: %s', async (address) => {
     const resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address, family: address.includes(':') ? 6 : 4 },
@@ -171,7 +171,7 @@ describe('a webhook reaches no private address', () => {
     );
   });
 
-  it('that stands in the URL itself', async () => {
+  it('in the URL itself', async () => {
     const { port, received } = await receiver();
     const strict = sender({ allowPrivate: false });
     for (const host of [
@@ -192,7 +192,7 @@ describe('a webhook reaches no private address', () => {
     expect(received).toEqual([]);
   });
 
-  it('that the name means a moment later: the address that was judged is the one that is reached', async () => {
+  it('that a name changes to: the sender connects to the checked address', async () => {
     const judged = await receiver();
     const rebound = await startReceiver(answering(204), '127.0.0.2');
     open.push(rebound);
@@ -211,7 +211,7 @@ describe('a webhook reaches no private address', () => {
     expect([judged.received.length, rebound.received.length]).toEqual([1, 0]);
   });
 
-  it('nor anything where a name has no address', async () => {
+  it('where a name has no address', async () => {
     await expect(
       sender({ resolve: async () => [] }).post('http://exchange.example/', {}, '{}'),
     ).rejects.toThrow('exchange.example has no address');

@@ -11,7 +11,7 @@ import { openService, type Service } from '../http/service.ts';
 import { testWorkflows } from '../support/workflows.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-/** A worker makes 100 tries at once, each of which may last 15 s. More things wait for the endpoint that hangs, with thousands of events. */
+/** A worker makes 100 attempts at once, each of at most 15 s. More subjects wait for the hanging endpoint, with thousands of events. */
 const THINGS = 250;
 const EVENTS_OF_EACH = 8;
 const OTHERS = 20;
@@ -24,7 +24,7 @@ let running: Promise<unknown>;
 let workers: readonly Worker[];
 const closers = new Closers();
 
-/** Requests that the hanging endpoint has and does not answer, and the most that it ever had. */
+/** Unanswered requests at the hanging endpoint, and their maximum. */
 const open = { now: 0, most: 0 };
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await sleep(50);
 }
 
-it('an endpoint that lets everybody wait holds up itself and no other, however much waits for it', async () => {
+it('an endpoint that delays every answer delays itself and no other, however many events wait for it', async () => {
   const { webhooks, deliveries } = service.ledger;
   const slow = await webhooks.put(`http://127.0.0.1:${hanging.port}/`, ['withdrawal.*']);
   const other = await webhooks.put(`http://127.0.0.1:${quick.port}/`, ['deposit.*']);
@@ -105,9 +105,9 @@ it('an endpoint that lets everybody wait holds up itself and no other, however m
       'deposit.pending',
       'deposit.final',
     ]);
-  // A request that was given up may be seen to end after the next one has come.
+  // The end of an abandoned request may become visible after the next request has arrived.
   expect(open.most).toBeLessThanOrEqual(66);
-  // The last answer is on record a moment after it was given.
+  // The last answer is stored a moment after it was sent.
   while ((await deliveries.backlogs()).has(other.row.id)) await sleep(50);
   const standings = await deliveries.backlogs();
   expect(standings.get(slow.row.id)).toMatchObject({ waiting: THINGS * EVENTS_OF_EACH, dead: 0 });

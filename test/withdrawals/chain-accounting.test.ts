@@ -19,8 +19,8 @@ function finalize(): void {
   for (let slot = 0; slot < 6; slot += 1) bench.localnet.controls.produceSlot();
 }
 
-describe('the judge of what left a wallet', () => {
-  it('counts a payment for which another one paid the fee', async () => {
+describe('the accounting of what left a wallet', () => {
+  it('counts a payment whose fee another wallet paid', async () => {
     const [sponsor, receiver] = [Keypair.generate(), someone()];
     await bench.land(sponsor.publicKey, LAMPORTS_PER_SOL);
     const recent = await bench.connection.getLatestBlockhash('processed');
@@ -37,7 +37,7 @@ describe('the judge of what left a wallet', () => {
     expect(signed.at(-1)).toMatchObject({ signature, feeLamports: 0n, changeLamports: -3_000_000n });
   });
 
-  it('counts a failed transaction at its fee, as no payment', async () => {
+  it('counts a failed transaction with its fee, and not as a payment', async () => {
     const receiver = someone();
     const signed = await bench.sign(
       SystemProgram.transfer({ fromPubkey: bench.payer.publicKey, toPubkey: receiver, lamports: 10n ** 15n }),

@@ -35,7 +35,7 @@ async function post(apiUrl: string, terms: WithdrawalTerms): Promise<number> {
   return status;
 }
 
-/** What any Temporal client may do, past the API. */
+/** Starts a withdrawal with a Temporal client, without the API. */
 function execute(terms: WithdrawalTerms): Promise<unknown> {
   return use.temporal.workflow.execute('withdrawal', {
     workflowId: withdrawalWorkflowId(terms.id),
@@ -55,7 +55,7 @@ async function expectPaidOnce({ id, destination }: WithdrawalTerms): Promise<voi
   ]);
 }
 
-/** One more API process on the same record. */
+/** A second API process on the same database. */
 async function secondApi(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const { stack } = use;
   const port = await freePort();
@@ -73,9 +73,9 @@ async function secondApi(): Promise<{ readonly url: string; stop(): Promise<void
   return { url, stop: () => api.stop() };
 }
 
-describe('the same id from two API processes at once', () => {
+describe('a withdrawal id in concurrent requests to two API processes', () => {
   it(
-    'is one withdrawal, new to one request, and paid once',
+    'is one withdrawal, new to one request, and is paid once',
     async () => {
       const terms = newTerms('two-apis');
       const other = { ...newTerms('two-apis-conflict'), amount: '4000000' };
@@ -98,9 +98,9 @@ describe('the same id from two API processes at once', () => {
   );
 });
 
-describe('an id used again when Temporal has forgotten it', () => {
+describe('a withdrawal id used again when Temporal has deleted its workflow', () => {
   it(
-    'is answered from the record by every way in, and never paid again',
+    'is answered from the database by every entry point, and is never paid again',
     async () => {
       const terms = newTerms('past-retention');
       await use.sluice.withdraw(terms);
@@ -131,9 +131,9 @@ describe('an id used again when Temporal has forgotten it', () => {
   );
 });
 
-describe('two workers on one withdrawal', () => {
+describe('a withdrawal with two workers', () => {
   it(
-    'of which one sleeps through the death of its attempt and wakes, pay it once (private-channels #165 and #200)',
+    'is paid once where one worker is suspended while its attempt dies, and resumes later (private-channels #165 and #200)',
     async () => {
       const terms = newTerms('two-workers');
       await use.chain.swallowSends();
@@ -163,7 +163,7 @@ async function attempts({ id }: WithdrawalTerms) {
   return (await use.sluice.get(id)).attempts;
 }
 
-/** To the whole group of a process, which goes on existing. */
+/** Sends a signal to the whole group of a process, which continues to exist. */
 function signal({ pid }: ManagedProcess, name: NodeJS.Signals): void {
   if (pid === undefined) throw new Error('it does not run');
   process.kill(-pid, name);

@@ -8,7 +8,7 @@ import { useStack } from './use-stack.ts';
 
 const use = useStack();
 
-/** Each asks for the withdrawal in its own way and returns when it has ended. */
+/** Each requests the withdrawal in its own way and returns when it has ended. */
 const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>>> = {
   HTTP: async (terms) => {
     const { apiUrl, apiKey } = use.stack;
@@ -43,17 +43,17 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
     }),
 };
 
-/** What no two withdrawals have in common is left out. */
+/** The fields that two withdrawals share. */
 function common({ attempts, ...withdrawal }: Withdrawal): unknown {
   const { id: _id, destination: _to, workflowId: _run, links: _links, ...rest } = withdrawal;
   const { createdAt: _created, updatedAt: _updated, ...same } = rest;
   return { ...same, attempts: attempts.map(({ n, state, error }) => ({ n, state, error })) };
 }
 
-/** What a list of workflows in Temporal's Web UI can be searched by. */
+/** The search attributes of a workflow list in Temporal's Web UI. */
 async function searchAttributes(id: string): Promise<Readonly<Record<string, unknown>>> {
   const handle = use.temporal.workflow.getHandle(withdrawalWorkflowId(id));
-  // The record is first to know its end: the run shows it a workflow task later.
+  // The database has the end first: the run shows it a workflow task later.
   await handle.result();
   const { typedSearchAttributes } = await handle.describe();
   const ours = typedSearchAttributes.getAll().filter(({ key }) => key.name.startsWith('sluice'));
@@ -61,7 +61,7 @@ async function searchAttributes(id: string): Promise<Readonly<Record<string, unk
 }
 
 describe('a withdrawal', () => {
-  it.each(Object.keys(WAYS))('asked for by %s is paid once and shows the same everywhere', async (way) => {
+  it.each(Object.keys(WAYS))('requested through %s is paid once and is the same everywhere', async (way) => {
     const id = `by-${way.replaceAll(' ', '-')}`;
     const destination = newWallet();
     const terms = {
@@ -98,7 +98,7 @@ describe('a withdrawal', () => {
     });
   });
 
-  it('asked for in all four ways at once is one', async () => {
+  it('requested through all four interfaces at once is one withdrawal', async () => {
     const destination = newWallet();
     const terms = {
       id: 'all-ways',

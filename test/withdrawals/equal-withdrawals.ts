@@ -4,7 +4,7 @@ import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { newWallet, type TestStack } from '../support/stack.ts';
 import { ChainHand } from './outcomes-support.ts';
 
-/** Asks for all at once; true where every one is finalized. */
+/** Requests all withdrawals at once; true where every withdrawal is finalized. */
 export async function payAll(
   { sluice }: Pick<TestStack, 'sluice'>,
   terms: readonly WithdrawalTerms[],
@@ -28,7 +28,7 @@ export async function expectEqualOnesPaid(
   const tokens = { asset: hand.mint('mint'), amount: '5', acceptEmptyWallet: true };
   const all = [
     ...Array.from({ length: count }, (_, index) => ({ id: `equal-${index}`, ...equal })),
-    // Rents must add up as well: each of these makes a token account.
+    // The rents must add up as well: each of these withdrawals creates a token account.
     ...Array.from({ length: 5 }, (_, index) => ({
       id: `token-${index}`,
       ...tokens,

@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(async () => running?.close());
 
-describe('a withdrawal', () => {
-  it('of 200 equal ones is 200 transactions and 200 transfers, to the lamport', async () => {
+describe('a batch of withdrawals', () => {
+  it('with equal terms, 200 of them, is 200 transactions and 200 transfers, to the lamport', async () => {
     await expectEqualOnesPaid(running, 200);
   }, 480_000);
 });

@@ -10,7 +10,7 @@ import { useStack } from './use-stack.ts';
 
 const use = useStack();
 
-/** The id and history of a payment whose first attempt landed, and no step of which took too long: on a busy machine one of a few. */
+/** The id and history of a payment whose first attempt landed and whose steps met their deadlines: on a busy machine some do not. */
 async function paidAtOnce(): Promise<{ workflowId: string; history: History }> {
   for (let n = 0; ; n += 1) {
     const id = `alone-${n}`;
@@ -24,7 +24,7 @@ async function paidAtOnce(): Promise<{ workflowId: string; history: History }> {
 }
 
 describe('a withdrawal', () => {
-  it('of 40 equal ones is 40 transactions and 40 transfers, to the lamport', async () => {
+  it('with 39 equal ones is 40 transactions and 40 transfers, to the lamport', async () => {
     await expectEqualOnesPaid(use, 40);
   }, 240_000);
 
@@ -49,7 +49,7 @@ describe('a withdrawal', () => {
   });
 });
 
-/** What the Web UI says of each step, in order. */
+/** The summary of each step in the Web UI, in order. */
 function summariesOf({ events }: History): unknown[] {
   return (events ?? []).flatMap(
     ({ activityTaskScheduledEventAttributes, markerRecordedEventAttributes, userMetadata }) =>

@@ -6,7 +6,7 @@ const OTHERS = '## What others got wrong';
 const ROW = /^\| (?!-|fault |program )(.+) \|$/gm;
 const PROOF = /\[([^\]]+)\]\(([^)]+)\) (.+)/;
 
-/** A test that a row names: its file, as the page calls and links it, and its title or the beginning of that. */
+/** A test that a row names: its file, as the page names and links it, and its title or the start of the title. */
 interface Proof {
   readonly name: string;
   readonly path: string;
@@ -14,7 +14,7 @@ interface Proof {
 }
 
 interface Row {
-  /** What stands first: the fault, or who had it. */
+  /** The first cell: the fault, or the program that had it. */
   readonly subject: string;
   readonly proofs: readonly Proof[];
 }
@@ -33,18 +33,18 @@ function proofOf(cell: string): Proof {
 
 const page = readFileSync(PAGE, 'utf8');
 
-it('each fault on the page of faults has a test that is there under that title', () => {
+it('each fault on the page of faults names an existing test by its title', () => {
   const rows = rowsOf(page);
   expect(rows.length).toBeGreaterThan(0);
   for (const { name, path, title } of rows.flatMap(({ proofs }) => proofs)) {
-    // A suite that several files run has no `.test` in its name.
+    // The file of a suite that several test files run has no `.test` in its name.
     expect([`../test/${name}.test.ts`, `../test/${name}.ts`], title).toContain(path);
     expect(title, path).not.toBe('');
     expect(readFileSync(new URL(path, PAGE), 'utf8').includes(title), `${name} has "${title}"`).toBe(true);
   }
 });
 
-it('each defect of others has a test that is named after whoever had it', () => {
+it('each defect of another program has a test whose title names the program', () => {
   const rows = rowsOf(page.slice(page.indexOf(OTHERS)));
   expect(rows.length).toBeGreaterThan(0);
   const nameless = rows.flatMap(({ subject, proofs }) =>

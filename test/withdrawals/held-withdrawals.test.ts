@@ -13,8 +13,8 @@ async function shown(id: string, isShown: boolean): Promise<void> {
   await until(async () => (await listed(use.stack, HELD)).includes(withdrawalWorkflowId(id)) === isShown);
 }
 
-describe('a withdrawal of which nothing can be told', () => {
-  it('is listed as held while a node does not tell its height, no longer when it does, and goes on by itself', async () => {
+describe('a withdrawal whose state no quorum of nodes can prove', () => {
+  it('is listed as held while a node does not return its height, and continues by itself when the node does', async () => {
     const terms = sol('expired');
     await use.chain.swallowSends();
     await use.sluice.withdraw(terms);
@@ -47,7 +47,7 @@ describe('a withdrawal of which nothing can be told', () => {
     expect(await use.chain.paymentsTo(terms.destination)).toHaveLength(1);
   }, 180_000);
 
-  it('is held with the nodes named while no second one shows what the first reports as finalized', async () => {
+  it('is held with the nodes named while no second node returns what the first reports as finalized', async () => {
     const terms = sol('unseconded');
     await use.chain.disturb('getTransaction', { kind: 'null' });
     await use.sluice.withdraw(terms);
@@ -65,10 +65,10 @@ describe('a withdrawal of which nothing can be told', () => {
 });
 
 describe('a message that the signer refuses', () => {
-  // A round of its own could start a run with the true message before the record is tampered with.
+  // A scheduled round could start a run with the true message before the row is changed.
   beforeAll(() => use.temporal.schedule.getHandle('orphans').pause());
 
-  it('is listed as held with its reason, and paid once the record is what it was', async () => {
+  it('is listed as held with its reason, and is paid once the row is restored', async () => {
     const terms = sol('tampered');
     await preparedOnly(terms);
     const write = 'update attempt set message = $2 where settlement_id = $1';
@@ -92,7 +92,7 @@ describe('a message that the signer refuses', () => {
     expect(await use.chain.paymentsTo(terms.destination)).toHaveLength(1);
   }, 120_000);
 
-  it('for good dies without a signature, and the next attempt pays', async () => {
+  it('permanently expires without a signature, and the next attempt pays', async () => {
     const terms = sol('refused');
     await preparedOnly(terms);
     await query(use.stack, 'update attempt set fee_lamports = 1 where settlement_id = $1', [terms.id]);
@@ -115,7 +115,7 @@ describe('a message that the signer refuses', () => {
   }, 180_000);
 });
 
-/** A withdrawal whose attempt is on record, and that neither signer nor run has any more. */
+/** A withdrawal with a stored attempt, and without signer and run. */
 async function preparedOnly(terms: WithdrawalTerms): Promise<void> {
   await use.stack.signer.kill('SIGKILL');
   await use.sluice.withdraw(terms);

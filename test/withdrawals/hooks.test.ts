@@ -37,10 +37,10 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-/** The hook's own address for the wallet that it reads out of the destination's token account. */
+/** The hook's own address for the wallet, which the hook reads from the destination's token account. */
 const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32) };
 
-/** Pays 1,000 base units, or holds them, and reads past Sluice what the wallet has of them. */
+/** Pays or holds 1,000 base units, and reads the wallet's balance directly from the chain. */
 async function pay(
   id: string,
   mint: string,
@@ -60,7 +60,7 @@ async function pay(
 
 const url = (): string => localnet.rpcUrls[0] ?? '';
 
-/** A program that was run by the transaction, as the chain logged it. */
+/** A program that the transaction ran, according to the log of the chain. */
 async function ran(program: string, signature: string): Promise<boolean> {
   const options = { commitment: 'finalized', maxSupportedTransactionVersion: 0 };
   const { meta } = await rpc<{ meta: { logMessages: string[] } }>(url(), 'getTransaction', [
@@ -71,7 +71,7 @@ async function ran(program: string, signature: string): Promise<boolean> {
 }
 
 describe('a token whose mint names a transfer hook', () => {
-  it('is paid with the accounts that the hook demands, through all processes', async () => {
+  it('is paid with the accounts that the hook demands, by the complete stack', async () => {
     const program = plantHookProgram(localnet, 1);
     const mint = await hookedMint(localnet, program);
     plantHookList(localnet, mint, program, hookList([PDA_OF_RECEIVER]));
@@ -81,13 +81,13 @@ describe('a token whose mint names a transfer hook', () => {
     expect(await ran(program, paid.attempts.at(-1)?.signature ?? '')).toBe(true);
   });
 
-  it('is paid as any other where it names no program', async () => {
+  it('is paid like any other token where the mint names no program', async () => {
     const { paid, received } = await pay('unhooked', await hookedMint(localnet, SYSTEM_PROGRAM));
     expect(paid).toMatchObject({ status: 'finalized' });
     expect(received).toBe('1000');
   });
 
-  it('is held where the hook refuses the transfer, with nothing reserved, and can be cancelled', async () => {
+  it('is held where the hook refuses the transfer, reserves nothing, and can be cancelled', async () => {
     const program = plantHookProgram(localnet, 2);
     const mint = await hookedMint(localnet, program);
     plantHookList(localnet, mint, program, hookList([PDA_OF_RECEIVER]));

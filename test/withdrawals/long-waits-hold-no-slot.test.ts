@@ -10,7 +10,7 @@ async function openAlerts(): Promise<readonly string[]> {
   return (await query<{ kind: string }>(use.stack, text)).map(({ kind }) => kind);
 }
 
-/** Whether a round that starts now comes to its end. */
+/** Whether a round that starts now ends. */
 async function rounds(schedule: 'orphans' | 'nodeWatch' | 'walletWatch'): Promise<void> {
   const handle = use.temporal.schedule.getHandle(schedule);
   const count = async () => (await handle.describe()).info.numActionsTaken;
@@ -26,7 +26,7 @@ async function rounds(schedule: 'orphans' | 'nodeWatch' | 'walletWatch'): Promis
     .result();
 }
 
-it('payments that wait for days hold up no other step', async () => {
+it('payments that wait for days block no other step', async () => {
   const { sluice, chain } = use;
   await chain.swallowSends();
   await chain.disturb('getSignatureStatuses', { kind: 'http', status: 503 });

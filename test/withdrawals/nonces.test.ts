@@ -14,7 +14,7 @@ let stack: Stack;
 let sluice: SluiceClient;
 let hand: ChainHand;
 
-/** More than most signers need, and than Sluice once waited for one. */
+/** Longer than most signers need, and longer than the former timeout of Sluice. */
 const SLOWER_THAN_MOST_MS = 40_000;
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => hand?.heal());
 afterAll(async () => running?.close());
 
-/** What an operator types, and what it answers. */
+/** An operator's command, and its output. */
 async function nonces(...args: readonly string[]): Promise<{ json: unknown; code: number | null }> {
   const env = {
     DATABASE_URL: stack.databaseUrl,
@@ -43,10 +43,10 @@ function sol(id: string): WithdrawalTerms {
   return { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
 }
 
-describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
+describe('a withdrawal under SLUICE_LIFETIME=nonce', () => {
   const first = sol('first');
 
-  it('wait visibly without an account, and are paid when an operator has made one', async () => {
+  it('waits visibly without a nonce account, and is paid when an operator has created one', async () => {
     await sluice.withdraw(first);
     expect(await reaches(sluice, first.id, 'held')).toMatchObject({ reason: { code: 'no_free_nonce' } });
     expect((await nonces('create', '--count', '0')).code).toBe(2);
@@ -62,7 +62,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     expect(await hand.paymentsTo(first.destination)).toMatchObject([{ received: 2_000_000n }]);
   });
 
-  it('are killed by an advance while no send arrives, and then paid exactly once by a second attempt', async () => {
+  it('expires by an advance of its nonce while no send arrives, and a second attempt pays it exactly once', async () => {
     const terms = sol('killed');
     await hand.swallowSends();
     await sluice.withdraw(terms);
@@ -84,7 +84,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   });
 
-  it('get an account although the making of it was terminated', async () => {
+  it('gets a nonce account although the run that created it was terminated', async () => {
     await hand.swallowSends();
     const creating = nonces('create', '--count', '1');
     let address: string | undefined;
@@ -101,7 +101,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     await until(async () => (await query(stack, free)).length === 1);
   });
 
-  it('are paid once by a signer that takes longer than most', async () => {
+  it('is paid once by a signer that is slower than most', async () => {
     await stack.signer.stop();
     const slow = await startSlowSigner(stack, SLOWER_THAN_MOST_MS);
     const terms = sol('patient');
@@ -117,7 +117,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
     expect(await hand.paymentsTo(terms.destination)).toHaveLength(1);
   });
 
-  it('leave no alert behind', async () => {
+  it('leaves no open alert', async () => {
     expect((await nonces('list')).json).toMatchObject({
       nonceAccounts: [{ authority: stack.hotWallet }, { authority: stack.hotWallet }],
     });
@@ -128,7 +128,7 @@ describe('withdrawals under SLUICE_LIFETIME=nonce', () => {
   });
 });
 
-/** The API explains the making of the account by its proof on record; the search attributes of Temporal find it. */
+/** The API explains how the account was created by its stored proof; the search attributes of Temporal find it. */
 async function explainsAccount(address: string): Promise<void> {
   const id = `nonce-create/${address}`;
   const explained = await sluice.settlements.explain(id);
@@ -155,7 +155,7 @@ const SIGNED_ADVANCE = `select message, signature from attempt join settlement o
 const SIGNED_CREATION = `select subject_id as address from attempt join settlement on id = settlement_id
   where settlement.kind = 'nonce-create' and state = 'signed'`;
 
-/** Ends the faults and sends these bytes in one request to one node, so that nothing that waits to be sent again comes first. */
+/** Ends the faults and sends these bytes in one request to one node, so that no pending resend arrives first. */
 async function healAndSendFirst(raw: string): Promise<void> {
   const calls = [
     { method: 'localnet_clearFaults', params: [] },

@@ -10,12 +10,12 @@ import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
 const use = useStack(STANDING_STILL, {}, 'own');
 const clock = useClock(use);
 
-/** Starts the round of the schedule that would come within a minute. */
+/** Starts the round of the schedule that runs every minute. */
 async function nextRound(): Promise<void> {
   await use.temporal.schedule.getHandle('orphans').trigger();
 }
 
-/** What an operator's reset to the first event does. */
+/** Does the same as an operator's reset to the first event. */
 async function resetToStart(id: string): Promise<void> {
   const { workflow, workflowService } = use.temporal;
   const workflowId = withdrawalWorkflowId(id);
@@ -29,7 +29,7 @@ async function resetToStart(id: string): Promise<void> {
   });
 }
 
-/** A withdrawal whose bytes are signed and stored, and are swallowed by every node. */
+/** A withdrawal whose bytes are signed and stored, while every node drops them. */
 async function onItsWay(id: string): Promise<string> {
   const destination = newWallet();
   await use.chain.swallowSends();
@@ -44,15 +44,15 @@ async function onItsWay(id: string): Promise<string> {
   return destination;
 }
 
-describe('a withdrawal whose run an operator', () => {
-  it('terminated goes on by the schedule, with the same bytes, and is paid once', async () => {
+describe('a withdrawal whose run an operator has', () => {
+  it('terminated is continued by the schedule, with the same bytes, and is paid once', async () => {
     const destination = await onItsWay('terminated');
-    // Its attempt must not die before the run goes on.
+    // Its attempt must not expire before the run continues.
     await clock.pause();
     const [before] = (await use.sluice.get('terminated')).attempts;
     const run = use.temporal.workflow.getHandle(withdrawalWorkflowId('terminated'));
     await run.terminate('by hand');
-    // Rounds until the visibility store knows of the end.
+    // Repeats the round until the visibility store has the end of the run.
     await until(async () => {
       await nextRound();
       await sleep(1_000);
@@ -67,7 +67,7 @@ describe('a withdrawal whose run an operator', () => {
     expect(await use.chain.paymentsTo(destination)).toHaveLength(1);
   });
 
-  it('reset to its beginning goes on and is paid once', async () => {
+  it('reset to its beginning continues and is paid once', async () => {
     const destination = await onItsWay('reset');
     await resetToStart('reset');
     await use.chain.heal();
@@ -75,7 +75,7 @@ describe('a withdrawal whose run an operator', () => {
     expect(await use.chain.paymentsTo(destination)).toHaveLength(1);
   });
 
-  it('reset after it was paid is not paid again', async () => {
+  it('reset after its payment is not paid again', async () => {
     const destination = await onItsWay('reset-when-paid');
     await use.chain.heal();
     const run = use.temporal.workflow.getHandle(withdrawalWorkflowId('reset-when-paid'));
@@ -87,7 +87,7 @@ describe('a withdrawal whose run an operator', () => {
 });
 
 describe('a pause of all withdrawals', () => {
-  it('holds what is new, lands what lives, and ends for all by itself', async () => {
+  it('holds new withdrawals, lands live attempts, and ends for all withdrawals by itself', async () => {
     const living = await onItsWay('lives-through-a-pause');
     const note = { actor: 'the test', reason: 'to see it' };
     await query(use.stack, `insert into pause (cause, reason, actor) values ('operator', $1, $2)`, [
@@ -122,8 +122,8 @@ describe('a pause of all withdrawals', () => {
   });
 });
 
-describe('a whole Temporal database lost', () => {
-  it('is got over: every unfinished withdrawal goes on and is paid once', async () => {
+describe('the loss of a whole Temporal database', () => {
+  it('leaves every unfinished withdrawal to continue and to be paid once', async () => {
     const { stack, sluice } = use;
     await use.chain.swallowSends();
     const ids = Array.from({ length: 5 }, (_, index) => `temporal-lost-${index}`);

@@ -8,15 +8,15 @@ import { newWallet } from '../support/stack.ts';
 import { expectDeadThenLanded, historyText, logsOf, query, reaches, sol, until } from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';
 
-/** What a chain is to the tests of {@link outcomesAnywhere}. */
+/** The operations of a chain for {@link outcomesAnywhere}. */
 export interface AnyChain {
-  /** Nodes that must agree on a death. */
+  /** Number of nodes that must agree on a dead attempt. */
   readonly quorum: number;
-  /** For a test in which an attempt dies, or money comes. */
+  /** Timeout of a test in which an attempt expires, or funds arrive. */
   readonly patienceMs: number;
 }
 
-/** The outcomes that need nothing of a chain but that sends can be swallowed, and that blockhashes expire: on localnet, and on a validator. */
+/** Outcomes for which a chain only has to drop sends and expire blockhashes: on localnet, and on a validator. */
 export function outcomesAnywhere(use: UsedStack, chain: AnyChain): void {
   customerOutcomes(use);
   refusedDestinations(use);
@@ -27,7 +27,7 @@ export function outcomesAnywhere(use: UsedStack, chain: AnyChain): void {
 
 function customerOutcomes(use: UsedStack): void {
   describe('the customer', () => {
-    it('is asked about an empty wallet, and paid after a confirmation', async () => {
+    it('is asked about an empty wallet, and is paid after a confirmation', async () => {
       const terms = sol('empty', { acceptEmptyWallet: false });
       await use.sluice.withdraw(terms);
       const waiting = await reaches(use.sluice, terms.id, 'awaiting_confirmation');
@@ -52,7 +52,7 @@ function customerOutcomes(use: UsedStack): void {
       await expect(use.sluice.cancel('paid')).rejects.toMatchObject({ code: 'NotCancellable', status: 409 });
     });
 
-    it('gets the same withdrawal for the same terms, and a conflict for others', async () => {
+    it('gets the same withdrawal for the same terms, and a conflict for other terms', async () => {
       const terms = sol('repeated');
       const first = await payBy(use, terms);
       expect(await use.sluice.withdraw(terms)).toMatchObject({
@@ -96,7 +96,7 @@ function refusedDestinations(use: UsedStack): void {
     });
 
     it.each(['0OIl'.repeat(10), 'abc'])(
-      'is no address at all, and uses up no id: %s',
+      'is not an address at all, and uses no id: %s',
       async (destination) => {
         const terms = sol(`malformed-${destination}`, { destination });
         await expect(use.sluice.withdraw(terms)).rejects.toMatchObject({
@@ -111,14 +111,14 @@ function refusedDestinations(use: UsedStack): void {
 
 function refusedAssets(use: UsedStack): void {
   describe('an asset or an amount that cannot be paid', () => {
-    it('is less than an account must hold on this chain', async () => {
+    it('is below the minimum balance of an account on this chain', async () => {
       expect(await payBy(use, sol('dust', { amount: '890879' }))).toMatchObject({
         status: 'rejected',
         reason: { code: 'amount_below_minimum' },
       });
     });
 
-    it('is a token whose address holds no mint', async () => {
+    it('is a token whose address is not a mint', async () => {
       expect(await payBy(use, sol('no-mint', { asset: newWallet() }))).toMatchObject({
         status: 'rejected',
         reason: { code: 'asset_rejected' },
@@ -128,8 +128,8 @@ function refusedAssets(use: UsedStack): void {
 }
 
 function tokenOutcomes(use: UsedStack): void {
-  describe('a token', () => {
-    it('gets its account made, its rent reserved until it has landed, and its memo written', async () => {
+  describe('a token withdrawal', () => {
+    it('creates the token account, reserves its rent until it has landed, and writes its memo', async () => {
       const mint = use.chain.mint('mint');
       const terms = sol('token', { asset: mint, amount: '12500000', memo: 'invoice ✓ 17' });
       await use.chain.swallowSends();
@@ -158,7 +158,7 @@ function tokenOutcomes(use: UsedStack): void {
       ]);
     });
 
-    it('with a transfer fee shows what arrived, as the chain does', async () => {
+    it('with a transfer fee shows the received amount, as the chain does', async () => {
       const terms = sol('fee-token', { asset: use.chain.mint('feeMint'), amount: '1000001' });
       const { amountReceived } = await payBy(use, terms);
       const [payment] = await use.chain.paymentsTo(terms.destination);
@@ -169,9 +169,9 @@ function tokenOutcomes(use: UsedStack): void {
 }
 
 function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): void {
-  describe('a transaction on its way', () => {
+  describe('a withdrawal with a pending transaction', () => {
     it(
-      'that never arrives is proved dead, and a later attempt alone pays',
+      'that never arrives is paid by a later attempt alone, after proof that the first is dead',
       async () => {
         const terms = sol('dead');
         await use.chain.swallowSends();
@@ -197,7 +197,7 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
     );
 
     it(
-      'waits for funds, and goes on by itself when they are there',
+      'waits for funds, and continues by itself when they arrive',
       async () => {
         const held = BigInt(await use.chain.lamports(use.stack.hotWallet));
         const terms = sol('short', { amount: String(held + 1_000_000_000n) });
@@ -213,10 +213,10 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: AnyChain): v
   });
 }
 
-/** The last tests of a file: nothing is left of all those before. */
+/** The last tests of a file: no test before them leaves anything open. */
 export function nothingIsLeft(use: UsedStack): void {
-  describe('when everything has ended', () => {
-    it('nothing is reserved any more', async () => {
+  describe('the stack, after the end of all withdrawals,', () => {
+    it('has no reservation left', async () => {
       const [row] = await query<{ sum: string }>(
         use.stack,
         `select coalesce(sum(amount), 0)::text as sum from reservation where state = 'open'`,
@@ -224,7 +224,7 @@ export function nothingIsLeft(use: UsedStack): void {
       expect(row?.sum).toBe('0');
     });
 
-    it('no key is in any history or log', async () => {
+    it('has no key in any history or log', async () => {
       const secret = use.chain.hotKey().secretKey;
       const spellings = [secret, secret.slice(0, 32)].flatMap((bytes) => [
         base58.encode(bytes),
@@ -253,7 +253,7 @@ async function payBy(use: UsedStack, terms: WithdrawalTerms) {
   return use.sluice.waitForFinal(terms.id, { pollMs: 100 });
 }
 
-/** An address that no key can have: the first derived one of a program. */
+/** An address that no key can have: the first derived address of a program. */
 function offCurve(seed: string): string {
   const [address] = PublicKey.findProgramAddressSync([Buffer.from(seed)], TOKEN_PROGRAM_ID);
   return address.toBase58();

@@ -29,7 +29,7 @@ export function sol(id: string, changes: Partial<WithdrawalTerms> = {}): Withdra
   return { ...terms, ...changes };
 }
 
-/** What a test does to the chain under a running stack, and what it reads of it past Sluice. */
+/** The changes that a test makes to the chain of a running stack, and its direct reads of the chain. */
 export class ChainHand {
   readonly #stack: Stack;
 
@@ -41,20 +41,20 @@ export class ChainHand {
     return this.#stack.rpcUrls[0] ?? '';
   }
 
-  /** The address of a mint that the chain made at its start. */
+  /** The address of a mint that the chain created at its start. */
   mint(name: 'mint' | 'feeMint'): string {
     const mint = mintsOf(this.#stack.chainInfo)[name];
     if (mint === undefined) throw new Error(`the chain has no ${name}`);
     return mint;
   }
 
-  /** The hot wallet's own key, which only the signer should have: for what a thief or a mistake could do. */
+  /** The hot wallet's own key, which only the signer should have: for the actions of a thief or a mistake. */
   hotKey(): Keypair {
     const bytes: number[] = JSON.parse(readFileSync(this.#stack.signerKeyFile, 'utf8'));
     return Keypair.fromSecretKey(Uint8Array.from(bytes));
   }
 
-  /** Gives lamports, and waits until that is final. */
+  /** Sends lamports, and waits until the transfer is final. */
   async airdrop(address: string, lamports: number): Promise<void> {
     const before = await this.lamports(address);
     await rpc(this.url, 'requestAirdrop', [address, lamports]);
@@ -66,7 +66,7 @@ export class ChainHand {
     return (await rpc<{ value: number }>(this.url, 'getBalance', params)).value;
   }
 
-  /** Ends all faults and sends in one request to one node, so that nothing that waits to be sent again comes first. */
+  /** Ends all faults and sends in one request to one node, so that no pending resend arrives first. */
   async healAndSend(signer: Keypair, instructions: TransactionInstruction[]): Promise<void> {
     const { value } = await rpc<{ value: { blockhash: string } }>(this.url, 'getLatestBlockhash', []);
     const message = new TransactionMessage({
@@ -90,19 +90,19 @@ export class ChainHand {
     if (!response.ok || text.includes('"error"')) throw new Error(`the chain refused: ${text}`);
   }
 
-  /** Every node takes bytes for sending and loses them, until {@link heal}. */
+  /** Every node accepts transactions and drops them, until {@link heal}. */
   async swallowSends(): Promise<void> {
     const lie = { kind: 'result', result: '1'.repeat(64) } as const;
     await this.disturb('sendTransaction', lie);
   }
 
-  /** A fault of one method on some nodes, else on all, until {@link heal}. */
+  /** A fault of one method on some or all nodes, until {@link heal}. */
   async disturb(method: string, fault: Fault, nodes?: readonly number[]): Promise<void> {
     for (const node of nodes ?? this.#stack.rpcUrls.keys())
       await rpc(this.url, 'localnet_setFault', [node, method, fault]);
   }
 
-  /** Makes so many blocks at once that every blockhash of before has expired, finally: each living attempt of this chain ends. */
+  /** Makes so many blocks at once that every earlier blockhash has expired, finally: each live attempt of this chain ends. */
   async expireBlockhashes(): Promise<void> {
     await rpc(this.url, 'localnet_produceSlots', [BLOCKHASH_LIFE + FINALITY]);
   }
@@ -111,7 +111,7 @@ export class ChainHand {
     await rpc(this.url, 'localnet_clearFaults', []);
   }
 
-  /** What reached a wallet from the hot wallet, by the finalized blocks. */
+  /** The amount that a wallet received from the hot wallet, by the finalized blocks. */
   async paymentsTo(wallet: string): Promise<readonly ChainPayment[]> {
     const payments = await paymentsOnChain(this.url, this.#stack.hotWallet);
     return payments.filter((payment) => payment.wallet === wallet);
@@ -128,14 +128,14 @@ export class ChainHand {
   }
 }
 
-/** What a blockhash lives, and some blocks more. */
+/** The validity of a blockhash in blocks, and some blocks more. */
 const BLOCKHASH_LIFE = 170;
 /** More blocks than the chain of a stack has above its finalized one. */
 const FINALITY = 16;
 
 /**
- * {@link readBooks} of a stack without a living attempt: the chain is at the height after which none could land at once. Afterwards no
- * process holds an expired blockhash for its next attempt.
+ * {@link readBooks} of a stack without a live attempt: it first makes blocks until no earlier attempt could land. Afterwards no
+ * process has an expired blockhash for its next attempt.
  */
 export async function settledBooks(stack: Stack): Promise<Books> {
   await new ChainHand(stack).expireBlockhashes();
@@ -179,7 +179,7 @@ export async function reaches(
 
 /**
  * Expects that the last attempt landed and every earlier one, at least one, died. Workers share a blockhash for three seconds, in which
- * {@link ChainHand.expireBlockhashes} makes 150 blocks: an attempt after the first can carry an expired blockhash and die, too.
+ * {@link ChainHand.expireBlockhashes} makes 150 blocks: an attempt after the first can also carry an expired blockhash and die.
  */
 export function expectDeadThenLanded({ attempts }: Pick<Withdrawal, 'attempts'>): void {
   const dead = Array.from({ length: Math.max(1, attempts.length - 1) }, () => 'dead');
@@ -212,8 +212,8 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
 }
 
 /**
- * Waits until this worker has the landing of a withdrawal and has told Temporal so since. Polls that a worker left open when it
- * fell asleep may get the landing first, each for one heartbeat timeout.
+ * Waits until this worker has the landing of a withdrawal and has reported it to Temporal. Polls that a suspended worker left open may
+ * get the landing first, each for one heartbeat timeout.
  */
 export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
   const run = withdrawalRun(stack, id);
@@ -236,14 +236,14 @@ const TAKEOVER_MS = 150_000;
 /** PENDING_ACTIVITY_STATE_STARTED of Temporal's API. */
 const STARTED = 2;
 
-// Payloads are bytes in objects of any depth; nothing of them may be overlooked.
+// Payloads are bytes in objects of any depth; the search must miss none of them.
 function textOf(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
   if (typeof value !== 'object' || value === null) return String(value);
   return Object.values(value).map(textOf).join('\n');
 }
 
-/** Everything that the processes of the stack wrote, by file name. */
+/** The complete output of the processes of the stack, by file name. */
 export function logsOf(stack: Stack): readonly (readonly [name: string, text: string])[] {
   return readdirSync(stack.logDir).map((name) => [name, readFileSync(join(stack.logDir, name), 'utf8')]);
 }

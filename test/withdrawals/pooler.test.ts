@@ -23,7 +23,7 @@ describe.skipIf(PGBOUNCER === null)(`through PgBouncer in transaction mode${SKIP
     await database?.drop();
   });
 
-  it('processes that start at once migrate in turns, and a migration that fails leaves no lock behind', async () => {
+  it('processes that start at once migrate one after the other, and a failed migration leaves no lock', async () => {
     const direct = connect(database.url);
     await Promise.all([migrate(pooler.url), migrate(pooler.url), migrate(pooler.url)]);
     expect(await isMigrated(direct)).toBe(true);
@@ -37,7 +37,7 @@ describe.skipIf(PGBOUNCER === null)(`through PgBouncer in transaction mode${SKIP
     await direct.destroy();
   });
 
-  it('a transaction has limits of its own, and leaves none to the next one on its connection', async () => {
+  it('a transaction has its own limits, and leaves none to the next transaction on its connection', async () => {
     const limit = sql<{ limit: string }>`select current_setting('statement_timeout') as limit`;
     const brief = connect(withStatementTimeout(pooler.url, 500));
     const slow = brief.transaction().execute(async (trx) => {
@@ -50,7 +50,7 @@ describe.skipIf(PGBOUNCER === null)(`through PgBouncer in transaction mode${SKIP
     await brief.destroy();
   });
 
-  it('all watched wallets are read by one query', async () => {
+  it('one query reads all watched wallets', async () => {
     const ledger = await openLedger(pooler.url);
     const entries = Array.from({ length: 3 }, newAddress).map((address) => ({
       address,

@@ -49,8 +49,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-describe('preparing attempts', () => {
-  it('makes different messages of equal withdrawals with one blockhash, and promises amount and fee of each', async () => {
+describe('the preparation of attempts', () => {
+  it('makes different messages of equal withdrawals with one blockhash, and stores amount and fee of each', async () => {
     const destination = Keypair.generate().publicKey.toBase58();
     const ids = Array.from({ length: SEVERAL }, (_, index) => `equal-${index}`);
     const terms = { asset: 'SOL', amount: AMOUNT.toString(), destination, acceptEmptyWallet: true };

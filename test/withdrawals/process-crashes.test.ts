@@ -45,7 +45,7 @@ async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
 
 describe('a withdrawal whose signer is killed', () => {
   it(
-    'before or after it has signed, its answer lost, is paid exactly once',
+    'before or after it signs, with its answer lost, is paid exactly once',
     async () => {
       const { stack, sluice } = running;
       await stack.signer.kill('SIGKILL');
@@ -75,7 +75,7 @@ describe('a withdrawal whose API is killed', () => {
     ['before workflow.start', 'requested'],
     ['after workflow.start', 'finalized'],
   ])(
-    '%s answers nobody, and is paid exactly once when it is asked for again',
+    '%s gets no answer, and is paid exactly once after a repeated request',
     async (at, status) => {
       const { stack, sluice } = running;
       const terms = newTerms(at.replace(' ', '-'));
@@ -96,7 +96,7 @@ describe('a withdrawal whose API is killed', () => {
   );
 
   it(
-    'is cancelled once, where the API dies after the run took the cancel, and asked again gives the same answer',
+    'is cancelled once, where the API dies after the run accepted the cancel, and a repeated request gets the same answer',
     async () => {
       const { stack, sluice } = running;
       const terms = { ...newTerms('cancel-unheard'), acceptEmptyWallet: false };
@@ -127,7 +127,7 @@ describe('a withdrawal whose API is killed', () => {
       try {
         await client.query('begin; lock table withdrawal in share mode');
         const refused = post(stack.apiUrl, terms);
-        // As the limit of a statement would, some seconds later.
+        // As a statement timeout would, some seconds later.
         const cancel =
           'select pg_cancel_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';
         const { rows } = await client.query<{ own: number }>('select pg_backend_pid() as own');

@@ -8,12 +8,12 @@ const use = useStack();
 
 const databaseName = () => new URL(use.stack.databaseUrl).pathname.slice(1);
 
-/** Executes statements on the server of the record, from outside of its database. */
+/** Executes statements on the server of the database, through another database. */
 async function outside(...statements: readonly string[]): Promise<void> {
   for (const statement of statements) await onServer(urlOf(use.stack.databaseUrl, 'postgres'), statement);
 }
 
-/** A whole copy of the database as it is now; whoever is connected is cut off. */
+/** A complete copy of the current database; all sessions are closed. */
 function backUp(): Promise<void> {
   return outside(
     `alter database ${databaseName()} allow_connections false`,
@@ -23,7 +23,7 @@ function backUp(): Promise<void> {
   );
 }
 
-/** Puts the copy in the place of the database. */
+/** Replaces the database by the copy. */
 function restore(): Promise<void> {
   return outside(
     `alter database ${databaseName()}_backup allow_connections true`,
@@ -55,12 +55,12 @@ async function nextRound(schedule: 'orphans' | 'walletWatch'): Promise<void> {
   await use.temporal.schedule.getHandle(schedule).trigger();
 }
 
-describe('a record restored from before the last attempts', () => {
+describe('a database restored from a backup before the last attempts', () => {
   const paidSince = newWallet();
   const onItsWay = newWallet();
   const later = newWallet();
 
-  it('stops all preparations, and nothing is paid twice', async () => {
+  it('stops all preparations, and no withdrawal is paid twice', async () => {
     const { sluice } = use;
     await pay('before', newWallet());
     expect((await sluice.waitForFinal('before')).status).toBe('finalized');
@@ -78,7 +78,7 @@ describe('a record restored from before the last attempts', () => {
     await restore();
     await use.chain.heal();
 
-    // The restored record knows of no attempt; its wallet looks like any other that may be paid.
+    // The restored database has no attempt; its wallet looks like any other wallet.
     expect(await reaches(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({ attempts: [] });
     await nextRound('orphans');
     await pay('later', later);
@@ -102,14 +102,14 @@ describe('a record restored from before the last attempts', () => {
     expect(await use.chain.paymentsTo(later)).toEqual([]);
   }, 240_000);
 
-  it('stays stopped after a resume until every lost attempt has landed or can never land', async () => {
+  it('stays stopped after a resume until every lost attempt has landed or has expired', async () => {
     const { sluice } = use;
     await resume();
     const stopped = await reaches(sluice, 'later', 'held');
     expect(stopped.attempts).toEqual([]);
     await use.chain.expireBlockhashes();
     await until(async () => !(await openAlerts()).some(([kind]) => kind === 'record_restored'), 200_000);
-    // What the wallet signed before the restore and landed since may have paused everything once more.
+    // A transaction that the wallet signed before the restore and that landed since may have paused all withdrawals again.
     await resume();
     expect((await sluice.waitForFinal('later')).status).toBe('finalized');
     expect(await use.chain.paymentsTo(later)).toHaveLength(1);
@@ -128,8 +128,8 @@ describe('a record restored from before the last attempts', () => {
   }, 300_000);
 });
 
-describe('an attempt on record as dead that the chain shows', () => {
-  it('pauses everything, and its withdrawal is never paid again, resumed or not', async () => {
+describe('an attempt that the database has as dead and the chain has as landed', () => {
+  it('pauses all withdrawals, and its withdrawal is never paid again, resumed or not', async () => {
     const { sluice } = use;
     const destination = newWallet();
     await pay('dead-but-landed', destination);

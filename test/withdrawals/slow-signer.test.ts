@@ -9,11 +9,11 @@ const use = useStack();
 const ATTEMPTS_OF_EACH = `select count(attempt.n)::integer as n
   from withdrawal left join attempt on attempt.settlement_id = withdrawal.id
   where withdrawal.id = any($1) group by withdrawal.id`;
-// One may be held first because no node has told a blockhash in time.
+// A withdrawal may be held first because no node has returned a blockhash in time.
 const WAITS_FOR_THE_SIGNER = `select 1 from settlement
   where id = any($1) and status = 'held' and reason_message like '%wait to be signed and sent%'`;
 
-it('a signer slower than the life of the blockhash leads to a proof of death and a new attempt: one payment', async () => {
+it('a signer slower than the validity of the blockhash leads to a proof of death and a new attempt: one payment', async () => {
   const { sluice, stack, chain } = use;
   const destination = newWallet();
   const terms = { id: 'slow-signer', asset: 'SOL', amount: '2000000', destination, acceptEmptyWallet: true };
@@ -36,25 +36,25 @@ it('a signer slower than the life of the blockhash leads to a proof of death and
   );
 }, 240_000);
 
-it('what a slow signer cannot serve in time is not prepared: the crowd behind it is paid by one attempt each', async () => {
+it('a worker prepares no attempt that a slow signer cannot sign in time: the waiting withdrawals are paid by one attempt each', async () => {
   const { sluice, stack, chain } = use;
   const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
   const ids = Array.from({ length: 3 * USUAL_UNSENT }, (_, index) => `crowd-${index}`);
-  // One query each, as so many requests to the API would keep the machine busy.
+  // One query each: so many requests to the API would keep the machine busy.
   const attempts = () => query<{ n: number }>(stack, ATTEMPTS_OF_EACH, [ids]);
   const waits = async () => (await query(stack, WAITS_FOR_THE_SIGNER, [ids])).length > 0;
   await stack.signer.stop();
   await Promise.all(ids.map((id) => sluice.withdraw({ id, ...terms, destination: newWallet() })));
   await until(waits);
   const prepared = (await attempts()).filter(({ n }) => n > 0);
-  // Two workers that look at the same moment may each take the last places.
+  // Two workers that check at the same moment may each take the last places.
   expect(prepared.length).toBeGreaterThan(0);
   expect(prepared.length).toBeLessThan(2 * USUAL_UNSENT);
 
   await chain.expireBlockhashes();
   await stack.signer.start();
   for (const id of ids) expect((await sluice.waitForFinal(id)).status).toBe('finalized');
-  // What was prepared for a signer that was away has died, and nothing more. All would have died, had all been prepared.
+  // Only the attempts prepared for the stopped signer have died. All attempts would have died, had all been prepared.
   const again = (await attempts()).filter(({ n }) => n > 1);
   expect(again.length).toBeGreaterThan(0);
   expect(again.length).toBeLessThan(2 * USUAL_UNSENT);

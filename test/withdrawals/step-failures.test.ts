@@ -8,7 +8,7 @@ import { useStack } from './use-stack.ts';
 
 const use = useStack();
 
-/** Both sides of every call by which a payment that meets no other trouble changes the record. */
+/** Both sides of every call by which an undisturbed payment changes the database. */
 const POINTS = [
   'withdrawals.reserve',
   'attempts.prepare',
@@ -17,10 +17,10 @@ const POINTS = [
   'attempts.settle',
 ].flatMap((call) => [`before ${call}`, `after ${call}`]);
 
-/** On a busy machine a payment may be final before it was seen as confirmed. */
+/** On a busy machine a payment may be final before a status shows it as confirmed. */
 const isAlwaysReached = (point: string): boolean => !point.endsWith('confirmed');
 
-/** Each point alone, all of them, and lists by chance, where a point may fail several times. */
+/** Each point alone, all of them, and random lists, in which a point may fail several times. */
 const LISTS: readonly (readonly string[])[] = [
   ...POINTS.map((point) => [point]),
   POINTS,
@@ -30,7 +30,7 @@ const LISTS: readonly (readonly string[])[] = [
   }),
 ];
 
-it('a withdrawal of which any steps fail, before or after their effect, is paid exactly once', async () => {
+it('a withdrawal with failures in any of its steps, before or after their effect, is paid exactly once', async () => {
   const { stack, sluice, chain } = use;
   await stack.worker.kill('SIGKILL');
   const all = LISTS.map((points, index) => ({ points, terms: sol(`fails-${index}`) }));

@@ -24,7 +24,7 @@ import { useStack } from './use-stack.ts';
 const use = useStack();
 afterEach(() => use.chain.heal());
 
-it('two transfers to one new token account: the second pays no rent, and the books are those of the chain', async () => {
+it('the second of two transfers to one new token account pays no rent, and the books equal the chain', async () => {
   const asset = use.chain.mint('mint');
   const destination = newWallet();
   const twins = ['twin-1', 'twin-2'].map((id) => ({
@@ -48,7 +48,7 @@ it('two transfers to one new token account: the second pays no rent, and the boo
   }
 });
 
-it('a token account that its owner closes before the payment lands is made anew, and the next attempt pays', async () => {
+it('a token account that its owner closes before the payment lands is created again, and the next attempt pays', async () => {
   const { stack, sluice, chain } = use;
   const asset = chain.mint('mint');
   const owner = Keypair.generate();
@@ -85,7 +85,7 @@ it('a token account that its owner closes before the payment lands is made anew,
   expect(await chain.paymentsTo(destination)).toMatchObject(received);
 }, 120_000);
 
-it('a mint that its issuer pauses after the signature, and resumes, is paid by a next attempt', async () => {
+it('a payment whose mint its issuer pauses after the signature, and resumes, is paid by a later attempt', async () => {
   const { stack, sluice, chain } = use;
   const issuer = Keypair.generate();
   await chain.airdrop(issuer.publicKey.toBase58(), 1_000_000_000);
@@ -106,7 +106,7 @@ it('a mint that its issuer pauses after the signature, and resumes, is paid by a
   expect(record).toEqual(spent);
 }, 120_000);
 
-it('a token account of the hot wallet that is frozen after the signature five times holds the payment for an operator', async () => {
+it('a payment whose hot wallet token account is frozen after the signature five times is held for an operator', async () => {
   const { stack, sluice, chain } = use;
   const id = 'keeps-failing';
   const asset = chain.mint('mint');
@@ -125,7 +125,7 @@ it('a token account of the hot wallet that is frozen after the signature five ti
   await query(stack, COPIES, [id]);
   await failsFrozen(5);
   await chain.heal();
-  // As long as finalized blocks show the freeze, that is the reason.
+  // While finalized blocks show the freeze, that is the reason.
   await until(async () => (await sluice.get(id)).reason?.code === 'payment_keeps_failing');
   const held = await sluice.get(id);
   expect(held.status).toBe('held');
@@ -147,7 +147,7 @@ it('a token account of the hot wallet that is frozen after the signature five ti
   expect(await chain.paymentsTo(destination)).toMatchObject([{ asset, received: 1_000n }]);
 }, 180_000);
 
-it("a frozen token account of the hot wallet holds every customer's withdrawal with one alert, and a thaw has them paid", async () => {
+it('a frozen token account of the hot wallet holds all withdrawals of the token with one alert, and a thaw lets them continue', async () => {
   const { stack, sluice, chain } = use;
   const asset = chain.mint('mint');
   const open = () => query(stack, 'select kind, subject from alert where closed_at is null');
@@ -165,7 +165,7 @@ it("a frozen token account of the hot wallet holds every customer's withdrawal w
   expect(await open()).toEqual([]);
 }, 120_000);
 
-it('a stranger who funds the token accounts of receivers before they exist stops no withdrawal', async () => {
+it('a third party who funds the token accounts of receivers before they exist stops no withdrawal', async () => {
   const { sluice, chain } = use;
   const asset = chain.mint('mint');
   const rent = 2_039_280;
@@ -182,7 +182,7 @@ it('a stranger who funds the token accounts of receivers before they exist stops
   for (const id of ids) expect(await sluice.waitForFinal(id)).toMatchObject({ status: 'finalized' });
 }, 120_000);
 
-/** Three more failures, as if the first had happened four times; their waits are over. */
+/** Three more failures, as if the first had happened four times; their delays are over. */
 const COPIES = `insert into attempt (settlement_id, n, kind, signers, message_hash, message, blockhash, blockhash_slot,
     blockhash_height, last_valid_block_height, compute_unit_limit, compute_unit_price_micro_lamports, fee_lamports,
     rent_lamports, state, signatures, slot, error, proof, ended_at)
@@ -197,7 +197,7 @@ async function failsOnce(id: string, n: number): Promise<Withdrawal> {
   return use.sluice.get(id);
 }
 
-/** The issuer freezes or thaws the hot wallet's account of the chain's mint; that is final. */
+/** The issuer freezes or thaws the hot wallet's account of the chain's mint; the change is final. */
 async function freezeHot(frozen: boolean): Promise<void> {
   const { chain } = use;
   const asset = chain.mint('mint');

@@ -5,13 +5,13 @@ import { SLOT_MS, type StackServers, type TestStack, testStack } from '../suppor
 import { temporalClient } from '../support/temporal.ts';
 import { ChainHand } from './outcomes-support.ts';
 
-/** What the tests of one file do to a running stack, and what they read of it. */
+/** The actions of the tests of one file on a running stack, and their reads. */
 export interface UsedStack extends Pick<TestStack, 'stack' | 'sluice'> {
   readonly chain: ChainHand;
   readonly temporal: Client;
 }
 
-/** For {@link useStack}: its chain stands still but for what a {@link useClock} makes. */
+/** For {@link useStack}: its chain makes no slots except those of a {@link useClock}. */
 export const STANDING_STILL = 0;
 
 /** A running stack for the tests of one file. `settings` are those of all processes. */
@@ -37,7 +37,7 @@ export function useStack(slotMs?: number, settings?: NodeJS.ProcessEnv, servers?
   };
 }
 
-/** The time of a chain that stands still by itself: it goes on at the beginning of each test, until it is paused. */
+/** The clock of a chain without automatic slots: it runs from the start of each test until it is paused. */
 export function useClock(use: UsedStack): Pick<ChainClock, 'run' | 'pause'> {
   let clock: ChainClock | undefined;
   beforeAll(() => {

@@ -14,7 +14,7 @@ import { temporalClient } from '../support/temporal.ts';
 import { ChainHand, until } from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';
 
-/** A real validator behind a proxy on loopback, and the stack that knows nothing but the proxy. */
+/** A real validator behind a proxy on loopback, and a stack that is connected only to the proxy. */
 interface Running {
   readonly test: TestStack;
   readonly chain: ValidatorHand;
@@ -24,7 +24,7 @@ interface Running {
 const EXPIRY_MS = 300_000;
 const BLOCKHASH_LIFE = 150;
 
-/** The proxy swallows sends; all else is as the validator does it, at its own time. */
+/** The proxy drops sends; everything else is the validator's behaviour, at its own speed. */
 class ValidatorHand extends ChainHand {
   readonly #mints: Readonly<Record<string, string>>;
   readonly #proxy: SwallowingProxy;
@@ -47,7 +47,7 @@ class ValidatorHand extends ChainHand {
     this.#proxy.swallows = false;
   }
 
-  /** Waits until every blockhash of before has expired, finally. */
+  /** Waits until every earlier blockhash has expired, finally. */
   override async expireBlockhashes(): Promise<void> {
     const height = (commitment: string) => rpc<number>(this.url, 'getBlockHeight', [{ commitment }]);
     const last = (await height('processed')) + BLOCKHASH_LIFE;
@@ -55,7 +55,7 @@ class ValidatorHand extends ChainHand {
   }
 }
 
-/** A node that takes bytes for sending and loses them while it `swallows`. */
+/** A node that accepts transactions and drops them while it `swallows`. */
 class SwallowingProxy {
   swallows = false;
   #server: HttpServer | undefined;

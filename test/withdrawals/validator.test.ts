@@ -11,4 +11,4 @@ if (hasValidator()) {
   afterEach(() => use.chain.heal());
   outcomesAnywhere(use, { quorum: 1, patienceMs: 480_000 });
   nothingIsLeft(use);
-} else it.skip('needs solana-test-validator on PATH', () => undefined);
+} else it.skip('the suite needs solana-test-validator on PATH', () => undefined);

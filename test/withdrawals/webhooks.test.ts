@@ -23,7 +23,7 @@ afterAll(async () => {
   await receiver?.close();
 });
 
-test('a receiver hears how a payment goes, in order, signed, with the signature that the chain shows', async () => {
+test('a webhook receiver gets the course of a payment, in order, signed, with the signature of the transaction on chain', async () => {
   const { webhooks } = running.sluice;
   const { secret } = await webhooks.put(`http://127.0.0.1:${receiver.port}/`, ['withdrawal.*']);
   const wish = { asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true };

@@ -9,8 +9,8 @@ import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.
 import { ChainHand, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
 
 /**
- * Where the workers of one withdrawal are killed, one after the other: on both sides of the send, and where the record has what Temporal
- * does not know. In `step-failures.test.ts` these and other calls throw, in all orders.
+ * Where the workers of one withdrawal are killed, one after the other: on both sides of the send, and where the database has what
+ * Temporal does not have. In `step-failures.test.ts` these and other calls throw, in all orders.
  */
 const CRASHES: readonly (readonly string[])[] = [
   ['after withdrawals.reserve', 'before attempts.prepare'],
@@ -45,7 +45,7 @@ function newTerms(id: string): WithdrawalTerms {
   return { id, asset: 'SOL', amount: String(amount), destination: newWallet(), acceptEmptyWallet: true };
 }
 
-/** Lets a worker do the withdrawal up to this point, where it kills itself. */
+/** Runs a worker with the withdrawal up to this point, where it kills itself. */
 async function crash(at: string, terms: WithdrawalTerms): Promise<void> {
   const worker = await startCrashingWorker(running.stack, at, terms);
   await running.sluice.withdraw(terms);
@@ -56,7 +56,7 @@ async function endOf({ id }: WithdrawalTerms): Promise<Withdrawal> {
   return running.sluice.waitForFinal(id, { pollMs: 500 });
 }
 
-/** By the blocks one payment of the right amount; by the record one attempt that landed, all others proved dead. */
+/** In the blocks: one payment of the right amount; in the database: one landed attempt, and all others proved dead. */
 async function expectPaidOnce(all: readonly WithdrawalTerms[]): Promise<void> {
   const ends = await Promise.all(all.map(endOf));
   expect(ends.filter(({ status }) => status !== 'finalized')).toEqual([]);
@@ -85,7 +85,7 @@ describe('a withdrawal whose worker is killed', () => {
     await expectPaidOnce(all);
   }, 600_000);
 
-  it('with its bytes on record and not sent goes on with the same bytes (OpenZeppelin relayer, the-web3 sol-wallet)', async () => {
+  it('with its bytes stored and not sent continues with the same bytes (OpenZeppelin relayer, the-web3 sol-wallet)', async () => {
     await running.stack.worker.kill('SIGKILL');
     const terms = newTerms('resumed');
     await crash('before chain.send', terms);
@@ -102,8 +102,8 @@ describe('a withdrawal whose worker is killed', () => {
   }, 240_000);
 });
 
-describe('a landing', () => {
-  it('that no second node shows is not final, until one does', async () => {
+describe('a landed transaction', () => {
+  it('that no second node returns is not final, until a second node returns it', async () => {
     const { stack, sluice } = running;
     await stack.worker.start();
     for (const node of stack.rpcUrls.keys())

@@ -45,7 +45,7 @@ describe('the schedule nodeWatch', () => {
 });
 
 describe('a chain worker', () => {
-  it('pays no wallet that paid before, no nonce account of ours, and no deposit address', async () => {
+  it('pays no former hot wallet, no nonce account of ours, and no deposit address', async () => {
     const [former, nonce, deposit] = [newWallet(), newWallet(), newWallet()];
     await query(use.stack, `insert into wallet_history values ('${former}', 1, 1)`);
     await query(
@@ -62,7 +62,7 @@ describe('a chain worker', () => {
     }
   }, 120_000);
 
-  it('has bound the record to the cluster of its nodes', async () => {
+  it('binds the database to the cluster of its nodes', async () => {
     const pool = await openNodePool(use.stack.rpcUrls);
     await pool.close();
     const rows = await query<{ genesis_hash: string }>(use.stack, 'select genesis_hash from cluster');
@@ -70,13 +70,13 @@ describe('a chain worker', () => {
     expect(() => checkClusterName('localnet', pool.genesisHash)).not.toThrow();
   });
 
-  it('ends with one line where the settings name another cluster than its nodes are of', async () => {
+  it('ends with one line where the settings name another cluster than that of its nodes', async () => {
     const ended = await startedWorker({ SLUICE_CLUSTER: 'mainnet-beta' });
     expect(ended.code).toBe(1);
     expect(fatal(ended)).toEqual([expect.stringMatching(/nodes belong to cluster .*mainnet-beta/)]);
   }, 120_000);
 
-  it('ends with one line where the record belongs to another, which the API tells, too', async () => {
+  it('ends with one line where the database belongs to another cluster; the API reports it, too', async () => {
     const terms = { id: 'elsewhere', asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
     await use.chain.swallowSends();
     await use.sluice.withdraw({ ...terms, destination: newWallet() });
@@ -90,7 +90,7 @@ describe('a chain worker', () => {
   }, 180_000);
 });
 
-/** The last words of a process that ends itself. */
+/** The last line of a process that ends itself. */
 function fatal({ stdout, stderr }: Ended): readonly string[] {
   const lines = `${stdout}${stderr}`.trimEnd().split('\n');
   return lines.filter((line) => line.includes('the worker ends'));

@@ -14,7 +14,7 @@ const PRELOADED = `--import=${new URL('../support/loaded-packages.mjs', import.m
 
 vi.setConfig({ testTimeout: 180_000 });
 
-/** The surroundings of one process that runs from its source, and what it had loaded when it ended. */
+/** The environment of one process that runs from its source, and the packages that it loaded until its end. */
 function traced(settings: NodeJS.ProcessEnv) {
   const logDir = mkdtempSync(join(tmpdir(), 'sluice-loaded-'));
   onTestFinished(() => rmSync(logDir, { recursive: true }));
@@ -23,7 +23,7 @@ function traced(settings: NodeJS.ProcessEnv) {
   return { logDir, env, packages: () => JSON.parse(readFileSync(LOADED_PACKAGES, 'utf8')) as string[] };
 }
 
-test('the process with the keys loads no database client and no HTTP server', async () => {
+test('the signer process loads no database client and no HTTP server', async () => {
   const { address, namespace, env: temporal } = await freshNamespace('signer');
   const { packages, logDir, env } = traced(temporal);
   const keys = { SLUICE_SIGNER_KEY_FILE: keypairFile(join(logDir, 'hot.json')).path };
@@ -35,7 +35,7 @@ test('the process with the keys loads no database client and no HTTP server', as
   for (const name of ['pg', 'fastify', 'litesvm']) expect(packages()).not.toContain(name);
 });
 
-test('the same trace of the API names both', async () => {
+test('the same trace of the API contains both', async () => {
   const [database, { env: temporal }] = await Promise.all([freshDatabase(), freshNamespace('api')]);
   onTestFinished(() => database.drop());
   const port = String(await freePort());

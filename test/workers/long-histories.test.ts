@@ -58,7 +58,7 @@ function runOf(workflowId: string): WorkflowHandle {
   return temporalClient(server).workflow.getHandle(workflowId);
 }
 
-/** {@link flapUntilContinued}; the first run, whose result is that of the last. */
+/** {@link flapUntilContinued}; the first run, whose result is that of the last run. */
 async function flap(workflowId: string): Promise<WorkflowHandle> {
   const client = temporalClient(server);
   const runId = await flapUntilContinued(client, workflowId);
@@ -67,8 +67,8 @@ async function flap(workflowId: string): Promise<WorkflowHandle> {
   return client.workflow.getHandle(workflowId, undefined, { firstExecutionRunId: runId });
 }
 
-describe('a run whose history is long continues as new', () => {
-  it('of a payment that is on its way, which is paid once and looks the same to operators', async () => {
+describe('a run with a long history continues as new', () => {
+  it('for a pending payment, which is paid once and is the same to operators', async () => {
     const terms = sol('flapping');
     const id = withdrawalWorkflowId(terms.id);
     await chain.swallowSends();
@@ -89,7 +89,7 @@ describe('a run whose history is long continues as new', () => {
     expect(await chain.paymentsTo(terms.destination)).toHaveLength(1);
   }, 120_000);
 
-  it('of a withdrawal that waits for its customer, whose answer is taken meanwhile', async () => {
+  it('for a withdrawal that waits for its customer, whose answer is accepted meanwhile', async () => {
     const terms = sol('asking', { acceptEmptyWallet: false });
     await running.sluice.withdraw(terms);
     await reaches(running.sluice, terms.id, 'awaiting_confirmation');
@@ -103,7 +103,7 @@ describe('a run whose history is long continues as new', () => {
     expect(await chain.paymentsTo(terms.destination)).toHaveLength(1);
   }, 120_000);
 
-  it('of another settlement, whose starter gets its end', async () => {
+  it('for another settlement, whose starter gets its result', async () => {
     const { hotWallet } = running.stack;
     const { address } = await ledger.nonces.register(hotWallet, (n) => nonceAddress(hotWallet, nonceSeed(n)));
     const id = settlementId(NONCE_CREATE, address);
@@ -115,7 +115,7 @@ describe('a run whose history is long continues as new', () => {
     expect(await end).toMatchObject({ status: 'finalized' });
   }, 120_000);
 
-  it('of the payment of a buyer: the gateway is answered, and the buyer is served when he asks again', async () => {
+  it('for the payment of a buyer: the gateway gets an answer, and the buyer is served when he asks again', async () => {
     const { sales } = running.stack;
     if (sales === null) throw new Error('the stack sells');
     const url = `${sales.gatewayUrl}/item`;

@@ -34,7 +34,7 @@ async function gauges(): Promise<Readonly<Record<string, number>>> {
   );
 }
 
-it('each probe shows the nodes on the endpoint of the worker, and only the present version and cause at 1', async () => {
+it('each probe updates the node gauges on the endpoint of the worker, with only the current version and cause at 1', async () => {
   localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
   localnet.controls.setFault(0, 'getTransaction', { kind: 'error', code: -32011, message: 'off' });
   localnet.controls.setFault(0, '*', { kind: 'history-from', slot: PRUNED_UP_TO });

@@ -16,12 +16,12 @@ import { resultOf, type ScriptedNode, startScriptedNode } from '../solana/rpc-sc
 import { COMPILED } from '../support/compiled.ts';
 import { testEnvironment } from '../support/stack.ts';
 
-/** Requests that a node may be asked in a second. */
+/** Requests per second that a node may get. */
 const LIMIT = 4;
-/** Timers of three turns, each of which may be over a little early. */
+/** Timers of three intervals, each of which may end a little early. */
 const EARLY_MS = 20;
 
-/** What is not a number. */
+/** Values that are not numbers. */
 const ANSWERS: Readonly<Record<string, unknown>> = {
   getGenesisHash: newAddress(),
   getEpochInfo: { epoch: 1, absoluteSlot: 9, blockHeight: 8 },
@@ -29,7 +29,7 @@ const ANSWERS: Readonly<Record<string, unknown>> = {
 
 let service: Service;
 let node: ScriptedNode;
-/** When each question came to the node. */
+/** The time at which each request reached the node. */
 let arrivals: { readonly method: string; readonly at: number }[] = [];
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ function settings(): NodeJS.ProcessEnv {
   };
 }
 
-/** The chain as a worker is wired to it. The worker is not made: its rooms are enough. */
+/** The chain as a worker is wired to it, without the worker. */
 function chainOf(connection: NativeConnection, closers: Closers): Promise<Chain> {
   const config = readConfig({ ...settings(), SLUICE_HOT_WALLET: newAddress() }, 'chain');
   return new Promise((resolve, reject) => {
@@ -71,7 +71,7 @@ function chainOf(connection: NativeConnection, closers: Closers): Promise<Chain>
 }
 
 /**
- * Each of these, all sent after `began`, has waited for its turn. A slow machine makes them later, and never one of them too early.
+ * Each of these requests, all sent after `began`, waited for its interval. A slow machine delays them, and never sends one too early.
  */
 function expectTurns(asked: typeof arrivals, began: number): void {
   expect(asked.length).toBeGreaterThan(2 * LIMIT);
@@ -81,7 +81,7 @@ function expectTurns(asked: typeof arrivals, began: number): void {
     );
 }
 
-/** Does this, then closes what it has opened. */
+/** Runs the callback, then closes what it opened. */
 async function withClosers(work: (closers: Closers) => Promise<void>): Promise<void> {
   const closers = new Closers();
   try {
@@ -92,7 +92,7 @@ async function withClosers(work: (closers: Closers) => Promise<void>): Promise<v
 }
 
 it(
-  'a chain worker asks a node no more often than is set',
+  'a chain worker sends a node no more requests than the configured rate',
   () =>
     withClosers(async (closers) => {
       const connection = await NativeConnection.connect({ address: service.address });
@@ -108,7 +108,7 @@ it(
 );
 
 it(
-  'the API asks a node no more often than is set',
+  'the API sends a node no more requests than the configured rate',
   () =>
     withClosers(async (closers) => {
       const logDir = mkdtempSync(join(tmpdir(), 'sluice-rate-'));

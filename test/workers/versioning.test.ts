@@ -21,11 +21,11 @@ const UNVERSIONED = 'none';
 const OF_RUNS = [WORKFLOW_TASK_QUEUE, LANDING_TASK_QUEUE, WATCH_TASK_QUEUE];
 const TASK = { kind: 'any', key: 'hot', message: 'AA==', terms: {} };
 const ATTEMPT = { n: 1, message: 'AA==', signature: null, maxFeeLamports: '0', maxRentLamports: '0' };
-/** The queues of workflows, of their activities, of landings and of the scan. */
+/** The task queues of workflows, of their activities, of landings and of the scan. */
 const QUEUES = 4;
 const { CommandType } = proto.temporal.api.enums.v1;
 
-/** What a test opens once; a step waits for it. */
+/** A gate that a test opens once; a step waits for it. */
 class Gate {
   open: () => void = () => undefined;
   readonly opened = new Promise<void>((resolve) => {
@@ -131,7 +131,7 @@ describe('workers of two versions', () => {
       args: [{ id }],
     });
 
-  it('a settlement ends on its version, all other runs go to the current one, and one signer serves both', async () => {
+  it('finish a settlement on its version, move all other runs to the current version, and share one signer', async () => {
     await start('signer', [SIGNER_TASK_QUEUE]);
     await start(UNVERSIONED, OF_RUNS);
     const before = await settle('before');
@@ -194,7 +194,7 @@ describe('worker --verify', () => {
     return firstExecutionRunId;
   }
 
-  it('names each open run that does not replay, and ends with code 1', async () => {
+  it('names each open run that does not replay, and exits with code 1', async () => {
     const place = await bareNamespace('verify');
     const runs = { walletWatch: '', ofNoCode: '' };
     for (const type of ['walletWatch', 'ofNoCode'] as const) runs[type] = await runOfOtherCode(place, type);
@@ -208,7 +208,7 @@ describe('worker --verify', () => {
     expect(ended).toMatchObject({ code: 1, stderr: '' });
   }, 120_000);
 
-  it('ends with code 2 for an option that it does not know', async () => {
+  it('exits with code 2 for an unknown option', async () => {
     const ended = await runProgram(WORKER, ['--check'], {});
     expect(ended).toMatchObject({
       code: 2,

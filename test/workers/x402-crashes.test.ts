@@ -14,12 +14,12 @@ import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
 
-/** A blockhash lives 75 s of such slots: a payment does not expire while four workers die. */
+/** A blockhash is valid for 75 s of such slots: a payment does not expire while four workers die. */
 const SLOT_MS = 500;
 let upstream: HttpServer;
 let running: TestStack;
 let ledger: Ledger;
-/** What the upstream was asked for, by target, with the key that it was asked with. */
+/** The requests at the upstream, by target, with their idempotency key. */
 const asked = new Map<string, string[]>();
 let serial = 0;
 
@@ -45,7 +45,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** A payment that nobody has shown yet, for a request of its own. */
+/** A payment that no request has carried yet, for a request of its own. */
 async function newPayment() {
   serial += 1;
   const target = `/item?n=${serial}`;
@@ -58,14 +58,14 @@ async function newPayment() {
   const message = readSigned(Buffer.from(transaction, 'base64'))?.message ?? new Uint8Array();
   const id = paymentId(NETWORKS.localnet.caip2, messageHashOf(message));
   const headers = customer.shows(accepted, transaction);
-  // All payments are of one buyer: the memo is what only the bytes of this one contain.
+  // All payments are of one buyer: the memo is unique to the bytes of this payment.
   const victim = { id, destination: base58.encode(Buffer.from(memo)) };
   return { id, target, headers, victim, gatewayUrl: sales.gatewayUrl };
 }
 
 type Payment = Awaited<ReturnType<typeof newPayment>>;
 
-/** A conforming buyer shows the same payment until he is answered; a lease of the dead ends, as time would end it. */
+/** A conforming buyer sends the same payment until he gets an answer; the lease of a dead process is ended, as time would end it. */
 async function untilServed({ id, target, headers, gatewayUrl }: Payment): Promise<void> {
   await vi.waitFor(async () => {
     await ledger.db
@@ -79,7 +79,7 @@ async function untilServed({ id, target, headers, gatewayUrl }: Payment): Promis
   }, 90_000);
 }
 
-/** One transfer on the chain, one attempt on record, and the upstream asked under one key. */
+/** One transfer on the chain, one stored attempt, and upstream requests under one key. */
 async function expectBoughtOnce({ id, target }: Payment): Promise<void> {
   const attempts = await ledger.attempts.of(id);
   expect(attempts.map(({ n }) => n)).toEqual([1]);
@@ -114,7 +114,7 @@ describe.each(Object.entries(WORKER_CRASHES))(
   (_, points) => {
     const payments = new Map<string, Payment>();
 
-    // One worker after the other dies of a payment of its own, while it also continues those of the workers before it.
+    // One worker after the other dies at a payment of its own, and also continues those of the workers before it.
     beforeAll(async () => {
       const { stack } = running;
       await stack.x402?.kill('SIGKILL');

@@ -13,9 +13,9 @@ import { startWorkers } from './workers.ts';
 let service: Service;
 let stop: () => Promise<void>;
 
-/** Reads nothing: it fails for good, or goes on until it is cancelled. */
+/** Reads nothing: it fails permanently, or continues until it is cancelled. */
 async function backfill({ reason }: RescanOrder): Promise<never> {
-  if (reason === 'to fail') throw ApplicationFailure.nonRetryable('no node shows them', 'InvalidRequest');
+  if (reason === 'to fail') throw ApplicationFailure.nonRetryable('no node returns them', 'InvalidRequest');
   for (;;) {
     heartbeat();
     await setTimeout(50);
@@ -36,10 +36,10 @@ afterAll(async () => {
 });
 
 it.each([
-  ['to fail', 'no node shows them'],
+  ['to fail', 'no node returns them'],
   ['to be cancelled', 'its run was cancelled'],
 ])(
-  'a backfill whose run ends before all is read is on record as given up, with the reason: %s',
+  'a backfill whose run ends before it has read all slots is stored as given up, with the reason: %s',
   async (reason, trouble) => {
     const ask = {
       headers: { authorization },

@@ -18,16 +18,16 @@ const REFUSED = 'refused';
 
 let service: Service;
 let stop: () => Promise<void>;
-/** What the steps of the scan answer, and what they were asked, in order. */
+/** The results of the steps of the scan, and their calls, in order. */
 let plans: CatchUpPlan[];
 let unreadable: string | null;
 let staged: string[];
 let asked: string[];
 let ran = 0;
-/** The id of the run that this test is about. */
+/** The id of the run of this test. */
 let scanId: string;
 
-/** False for a step of a run that an earlier test ended: it was on its way then, and comes in late. */
+/** False for a step of a run that an earlier test ended: the step was in flight then, and arrives late. */
 function isOfThisTest(): boolean {
   const run = activityInfo().workflowExecution?.workflowId;
   return run === scanId || run?.startsWith('scan-') !== true;
@@ -37,7 +37,7 @@ function note(step: string): void {
   if (isOfThisTest()) asked.push(step);
 }
 
-/** What the rooms below would do, by these answers: the order of the steps is what is tested. */
+/** The activities with these results: the test checks the order of the steps. */
 const steps = {
   planCatchUp: async (): Promise<CatchUpPlan> => (isOfThisTest() ? plans.shift() : undefined) ?? NEAR,
   async scanRange({ to }: CatchUpRange): Promise<RangeEnd> {
@@ -64,7 +64,7 @@ const steps = {
   },
   recordPause: async ({ reason }: OperatorNote) => {
     if (reason === REFUSED) throw ApplicationFailure.nonRetryable('the record does not take it');
-    // The first is slow: what came later must wait for it.
+    // The first activity is slow: later signals must wait for it.
     if (reason === 'one') await setTimeout(300);
     note(`pause ${reason}`);
   },
@@ -92,7 +92,7 @@ beforeEach(() => {
 const options = (workflowId: string) => ({ workflowId, taskQueue: WORKFLOW_TASK_QUEUE });
 const ranges = ['10', '20', '30'].map((to) => ({ after: { slot: '1', blockhash: 'x', height: '1' }, to }));
 
-describe('the run of the scan', () => {
+describe('the workflow of the scan', () => {
   afterEach(() => service.temporal.workflow.getHandle(scanId).terminate());
 
   async function scansUntil(step: string, count: number): Promise<readonly string[]> {
@@ -101,7 +101,7 @@ describe('the run of the scan', () => {
     return asked;
   }
 
-  it('puts pauses on record in the order in which they were signalled', async () => {
+  it('stores pauses in the order of their signals', async () => {
     await scansUntil('tail', 1);
     const run = service.temporal.workflow.getHandle(scanId);
     await run.signal(pauseScan, { actor: 'ops', reason: 'one' });
@@ -112,7 +112,7 @@ describe('the run of the scan', () => {
     expect(orders).toEqual(['pause one', 'resume two', 'pause three']);
   });
 
-  it('obeys every order, whatever was signalled before it', async () => {
+  it('obeys every signal, whatever came before it', async () => {
     await scansUntil('tail', 1);
     const run = service.temporal.workflow.getHandle(scanId);
     await run.signal('pauseScan');
@@ -127,7 +127,7 @@ describe('the run of the scan', () => {
     expect(orders).toEqual([unsaid, unsaid, unsaid, 'pause a real one', 'resume two']);
   });
 
-  it('begins a rescan that is signalled, once, and one that is none keeps no other from its turn', async () => {
+  it('starts a signalled rescan once, and an invalid rescan delays no other', async () => {
     await scansUntil('tail', 1);
     const run = service.temporal.workflow.getHandle(scanId);
     for (const none of [null, { from: '2', to: '1' }, { from: 1, to: 2 }, { from: '1', to: '1e9' }])
@@ -146,7 +146,7 @@ describe('the run of the scan', () => {
     await rescan.terminate();
   });
 
-  it('joins ranges as they end, and plans anew', async () => {
+  it('joins ranges as they end, and plans again', async () => {
     plans = [{ behind: true, ranges, reason: null }];
     const all = await scansUntil('tail', 1);
     expect(all.filter((one) => one.startsWith('read'))).toHaveLength(3);
@@ -154,7 +154,7 @@ describe('the run of the scan', () => {
     expect(all.filter((one) => one.startsWith('join'))).toHaveLength(4);
   });
 
-  it('leaves a range that cannot be read to the tail, and does not end for it', async () => {
+  it('leaves an unreadable range to the tail, and does not end because of it', async () => {
     plans = [{ behind: true, ranges, reason: null }];
     unreadable = '20';
     const all = await scansUntil('tail', 1);
@@ -165,8 +165,8 @@ describe('the run of the scan', () => {
   });
 });
 
-describe('the round of orphans', () => {
-  it('starts audits, and frees what was refused, where runs cannot be listed', async () => {
+describe('the schedule of orphans', () => {
+  it('starts audits, and releases refused attempts, where runs cannot be listed', async () => {
     const round = service.temporal.workflow.execute('orphans', options('orphans-round'));
     await expect(round).rejects.toThrow();
     expect(asked.toSorted()).toEqual(['audits', 'bury']);

@@ -11,8 +11,8 @@ const TERMS = {
 };
 const REASON = { code: 'nodes_silent', message: 'no node answers' };
 
-describe('the card of the Web UI', () => {
-  it('begins with the state and the signature, which its frame shows without scrolling', () => {
+describe('the details in the Web UI', () => {
+  it('start with the state and the signature, which the frame shows without scrolling', () => {
     const view = { status: 'held', reason: REASON, signature: '5Sig', attempts: 2 } as const;
     const lines = progressCard(WITHDRAWAL, purposeOf(TERMS), view).split('  \n');
     expect(lines[0]).toBe('**held**, attempt 2: `5Sig`');
@@ -22,7 +22,7 @@ describe('the card of the Web UI', () => {
     ]);
   });
 
-  it('has no line for a signature or a reason that is not there', () => {
+  it('have no line for a missing signature or reason', () => {
     const view = { status: 'requested', reason: null, signature: null, attempts: 0 } as const;
     const lines = progressCard(WITHDRAWAL, purposeOf(TERMS), view).split('  \n');
     expect(lines).toHaveLength(3);
@@ -30,10 +30,10 @@ describe('the card of the Web UI', () => {
   });
 });
 
-describe('the card of a backfill', () => {
+describe('the details of a backfill', () => {
   const report = { ...NOTHING_AUDITED, transactions: 3 };
 
-  it('says what the audit of an address came to', () => {
+  it('show the result of the audit of an address', () => {
     expect(backfillCard(report)).toBe('3 transactions read: chain and database agree');
     expect(backfillCard({ ...report, found: 2 })).toBe(
       '3 transactions read: 2 differences found and repaired',
@@ -45,7 +45,7 @@ describe('the card of a backfill', () => {
     ]);
   });
 
-  it('says what was found in blocks, and which slots are not read', () => {
+  it('show the deposits found in blocks, and the slots that are not read', () => {
     const read = { blocks: 2, found: 1, unread: [{ from: '7', to: '8' }] };
     expect(backfillCard(read).split('  \n')).toEqual([
       '2 blocks read again: 1 missing deposit found and recorded; see alerts `deposit_missed`',

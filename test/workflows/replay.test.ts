@@ -21,7 +21,7 @@ async function replay(file: string, history: ReturnType<typeof saved>): Promise<
   await Worker.runReplayHistory({ workflowBundle }, history, `withdrawal/${file.replace('.bin', '')}`);
 }
 
-/** Saved by `test/histories/record.ts`: runs that are open in production must replay with the code of today. */
+/** Saved by `test/histories/record.ts`: runs that are open in production must replay with the current code. */
 describe('a saved history', () => {
   it('exists for each kind of run', () => {
     expect(files).toEqual([
@@ -51,7 +51,7 @@ describe('a saved history', () => {
   });
 
   it.each(OF_SETTLEMENTS)(
-    '%s replays as one that was long before workers continued such runs as new',
+    '%s replays as a history that was long before workers continued such runs as new',
     async (file) => {
       const history = saved(file);
       for (const { workflowTaskStartedEventAttributes: started } of history.events)

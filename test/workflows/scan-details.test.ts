@@ -12,8 +12,8 @@ const POSITION = {
 const STILL = { since: '2026-01-01T00:00:00.000Z', reason: 'to see' };
 const linesOf = (status: ScanStatus) => scanCard(status).split('  \n');
 
-describe('the card of the scan in the Web UI', () => {
-  it('begins with the state, and says how far it is', () => {
+describe('the details of the scan in the Web UI', () => {
+  it('start with the state, and show the progress', () => {
     expect(linesOf({ ...POSITION, state: 'tail' })).toEqual([
       '**tail**',
       'at slot 100, 12 behind, 2.4 blocks/s',
@@ -21,7 +21,7 @@ describe('the card of the scan in the Web UI', () => {
     ]);
   });
 
-  it('says who paused it, since when and why', () => {
+  it('show the actor, the time and the reason of a pause', () => {
     const paused = { ...POSITION, ...STILL, blocksPerSecond: null, state: 'paused', actor: 'ops' } as const;
     expect(linesOf(paused).slice(0, 2)).toEqual([
       '**paused** by ops since 2026-01-01T00:00:00.000Z: to see',
@@ -29,7 +29,7 @@ describe('the card of the scan in the Web UI', () => {
     ]);
   });
 
-  it('says what is not known, before the first block', () => {
+  it('show unknown values before the first block', () => {
     const status = { ...POSITION, cursor: null, tip: null, lag: null, blocksPerSecond: null, at: null };
     expect(linesOf({ ...status, state: 'starting' })).toEqual(['**starting**', 'before its first block']);
   });
@@ -48,6 +48,6 @@ it.each([
     { ...SOME, complete: false },
     '7 wallets with 9 accounts compared: chain and database agree  \nthe scan is behind: the next round continues',
   ],
-])('the card of a reconciliation says what it has come to %#', (report, card) => {
+])('the details of a reconciliation show its result %#', (report, card) => {
   expect(reconciliationCard(report)).toBe(card);
 });

@@ -7,7 +7,7 @@ const [HOT, PAYER] = ['hot', 'fee-payer/0'].map((key) => ({ kind: 'k', key, mess
   SigningTask,
 ];
 
-/** What comes of it where `silent` signs nothing, and what was stored by then. */
+/** The error where `silent` signs nothing, and the signatures stored until then. */
 async function signed(signature: string | null, tasks: readonly SigningTask[], silent = '') {
   const stored: string[] = [];
   const answer = await signAll(signature, tasks, {
@@ -17,8 +17,8 @@ async function signed(signature: string | null, tasks: readonly SigningTask[], s
   return { answer, stored };
 }
 
-describe('signatures of keys of ours', () => {
-  it("are stored but for the last, which is the fee payer's", async () => {
+describe('the signatures of our own keys', () => {
+  it("are stored except for the last, which is the fee payer's", async () => {
     expect(await signed(null, [HOT, PAYER])).toEqual({ answer: 'by fee-payer/0', stored: ['by hot'] });
   });
 
@@ -27,7 +27,7 @@ describe('signatures of keys of ours', () => {
     expect(await signed('theirs', [])).toEqual({ answer: 'theirs', stored: [] });
   });
 
-  it('are not asked for after one that will not come', async () => {
+  it('are not requested after a missing signature', async () => {
     expect(await signed(null, [HOT, PAYER], 'hot')).toEqual({ answer: null, stored: [] });
     expect(await signed('theirs', [HOT], 'hot')).toEqual({ answer: null, stored: [] });
   });

@@ -49,7 +49,7 @@ afterAll(async () => {
 
 const options = (workflowId: string) => ({ workflowId, taskQueue: WORKFLOW_TASK_QUEUE });
 
-it('audits and rescans, however many take hours, leave the scan and the watch of the wallet their places', async () => {
+it('audits and rescans that take hours leave the task slots of the scan and of the wallet watch free', async () => {
   const slots = { from: '1', to: '2' };
   const orders: readonly BackfillOrder[] = [
     ...['a', 'b', 'c', 'd'].map((address) => {

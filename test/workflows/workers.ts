@@ -6,7 +6,7 @@ import { testWorkflows } from '../support/workflows.ts';
 
 type Queue = Pick<WorkerOptions, 'taskQueue' | 'maxConcurrentActivityTaskExecutions'>;
 
-/** A worker with all workflows on one queue, and one for each of the others, with the same activities. The answer stops them. */
+/** A worker with all workflows on one queue, and one for each other queue, with the same activities. The returned function stops them. */
 export async function startWorkers(
   { address, namespace }: Pick<Service, 'address' | 'namespace'>,
   activities: object,

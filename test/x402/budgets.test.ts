@@ -26,7 +26,7 @@ async function history(route: string, all: number, failed: number, payer?: strin
 }
 
 describe('a payment at our cost', () => {
-  it('is refused where its fee payer, or its buyer, has cost enough in an hour', async () => {
+  it('is refused where its fee payer, or its buyer, has exceeded the hourly budget', async () => {
     const [feePayer, payer] = [hex(), hex()];
     expect(await budgets().refusal(by(feePayer, payer), 'r')).toBeNull();
     await use.ledger.payments.open(newPayment({ feePayer, payer }));
@@ -51,7 +51,7 @@ describe('a payment at our cost', () => {
     expect(refusal !== null).toBe(isRefused);
   });
 
-  it('is not refused for however many failed payments of one buyer, which count once and by the newest', async () => {
+  it('is not refused because of many failed payments of one buyer, which count once and by the newest', async () => {
     const [route, payer] = [hex(), hex()];
     const isOpen = async () => (await budgets().refusal(by(hex(), hex()), route)) === null;
     await history(route, 6, 0);
@@ -66,8 +66,8 @@ describe('a payment at our cost', () => {
   });
 });
 
-describe('a fee payer that is nearly empty', () => {
-  it('has an alert from the second look on, until it has SOL again', async () => {
+describe('a fee payer with a low balance', () => {
+  it('has an alert from the second check on, until it is funded', async () => {
     const wallet = hex();
     let lamports = 10n;
     const chain = {

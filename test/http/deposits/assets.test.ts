@@ -53,12 +53,12 @@ const nonTransferable = () =>
     ],
   });
 
-test('SOL is there by itself, with what the chain demands of an account', async () => {
+test('SOL is listed by default, with the minimum balance that the chain demands of an account', async () => {
   expect((await desk.call('GET', '/v1/assets')).body).toEqual({ assets: [SOL] });
   expect((await get('SOL')).body).toEqual(SOL);
 });
 
-test('SOL takes no smaller minimum than the chain’s, and keeps what it was given', async () => {
+test('SOL accepts no minimum below that of the chain, and keeps the minimum that it has', async () => {
   const { status, body } = await put('SOL', { minimumDeposit: '890879' });
   expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'minimumDeposit']);
   expect((await put('SOL', { minimumDeposit: '1000000' })).body).toEqual({
@@ -73,7 +73,7 @@ test('SOL takes no smaller minimum than the chain’s, and keeps what it was giv
   expect((await desk.call('GET', '/v1/assets')).body.assets).toHaveLength(1);
 });
 
-test('a mint is listed with what the chain says of it', async () => {
+test('the API lists a mint with its data from the chain', async () => {
   const { mint, feeMint, controls } = desk.localnet;
   const freezes = {
     code: 'freeze_authority',
@@ -107,7 +107,7 @@ test('a mint is listed with what the chain says of it', async () => {
   expect((await get(feeMint.address)).body).toEqual(listed.body);
 });
 
-test('a mint is listed with whoever can take its tokens from any holder, until nobody can', async () => {
+test('the API lists a mint with the permanent delegate, until the delegate is removed', async () => {
   const delegate = randomAddress();
   const mint = await desk.localnet.createToken22Mint({
     extensions: [
@@ -132,7 +132,7 @@ test('a mint is listed with whoever can take its tokens from any holder, until n
   expect((await put(mint)).body).toEqual(listed.body);
 });
 
-test('a mint with a transfer hook that is not paid out takes deposits only where the operator accepts that', async () => {
+test('a mint with a transfer hook and without withdrawals accepts deposits only if the operator allows it', async () => {
   const program = randomAddress();
   const mint = await desk.localnet.createToken22Mint({
     extensions: [
@@ -158,7 +158,7 @@ test('a mint with a transfer hook that is not paid out takes deposits only where
   expect(accepted.body).toMatchObject({ depositsOn: true });
 });
 
-test('wrapped SOL is an asset of its own', async () => {
+test('wrapped SOL is a separate asset', async () => {
   expect((await put(NATIVE_MINT.toBase58())).body).toMatchObject({
     program: TOKEN_PROGRAM,
     decimals: 9,
@@ -167,7 +167,7 @@ test('wrapped SOL is an asset of its own', async () => {
   });
 });
 
-test('what two operators change at once is changed, what neither says stays', async () => {
+test('concurrent changes of two operators both apply, and all other fields stay', async () => {
   const asset = desk.localnet.mint.address;
   for (let n = 0; n < 10; n += 1) {
     await put(asset, { depositsOn: true, minimumDeposit: '1' });
@@ -178,7 +178,7 @@ test('what two operators change at once is changed, what neither says stays', as
   }
 });
 
-test('what is no mint is refused, and the field named', async () => {
+test('the API refuses an address that is not a mint, and names the field', async () => {
   for (const asset of [desk.localnet.controls.authority, desk.keys.entry(0).address]) {
     const { status, body } = await put(asset);
     expect([status, body.code, body.field]).toEqual([409, 'AssetRejected', 'mint']);
@@ -187,14 +187,14 @@ test('what is no mint is refused, and the field named', async () => {
 });
 
 test.each(['USDC', '%00', `${NATIVE_MINT.toBase58()}%00`])(
-  '%s names no asset: the field is named',
+  'the API names the field for %s, which is not an asset',
   async (asset) => {
     for (const answer of [await get(asset), await put(asset), await accountFor(asset)])
       expect([answer.status, answer.body.field]).toEqual([400, 'mint']);
   },
 );
 
-test('a mint that cannot be moved is listed with deposits off, or not at all', async () => {
+test('the API lists a mint that cannot be transferred only with deposits off', async () => {
   const mint = await nonTransferable();
   const { status, body } = await put(mint);
   expect([status, body.field]).toEqual([409, 'depositsOn']);
@@ -206,7 +206,7 @@ test('a mint that cannot be moved is listed with deposits off, or not at all', a
   expect(answer.body).toMatchObject({ depositsOn: true });
 });
 
-test('a node that lies about a mint is not believed', async () => {
+test('the API does not accept a mint on the answer of one lying node', async () => {
   const { address } = desk.localnet.plantedMint;
   const nothing = { context: { slot: 1 }, value: [null] };
   desk.localnet.controls.setFault(0, 'getMultipleAccounts', { kind: 'result', result: nothing });
@@ -222,7 +222,7 @@ test.each([
   [{ minimumDeposit: 5 }, 'minimumDeposit'],
   [{ depositsOn: 'yes' }, 'depositsOn'],
   [{ decimals: 2 }, 'decimals'],
-])('a bad change names the field: %j', async (change, field) => {
+])('the API names the field of a bad change: %j', async (change, field) => {
   const { status, body } = await put(desk.localnet.mint.address, change);
   expect([status, body.field]).toEqual([400, field]);
 });

@@ -18,7 +18,7 @@ async function call(method: 'GET' | 'POST', url: string, payload?: object) {
   const given = payload === undefined ? {} : { payload };
   for (let tries = 1; ; tries += 1) {
     const answer = await service.app.inject({ method, url, headers: { authorization }, ...given });
-    // Where the machine stands still Temporal does not answer in time. Whatever is asked for here may be asked for again.
+    // On a stopped machine Temporal does not answer in time. Every request of this file may be repeated.
     if (answer.statusCode !== 503 || tries === 5) return { status: answer.statusCode, body: answer.json() };
   }
 }
@@ -29,7 +29,7 @@ async function watched(): Promise<string> {
   return address;
 }
 
-test('the audit of an address is started, joined and read; one that repairs is another one', async () => {
+test('the API starts, joins and reads the audit of an address; a repairing audit is separate', async () => {
   const address = await watched();
   const range = { from: '1', to: '100', reason: 'a test' };
   const early = await call('POST', '/v1/backfills', { ...range, address });
@@ -60,7 +60,7 @@ test('the audit of an address is started, joined and read; one that repairs is a
   expect(blocks).toMatchObject({ status: 400, body: { field: 'repair' } });
 });
 
-test('a backfill is a run of its own, joined by who asks again, and needs no scan that runs', async () => {
+test('a backfill is a separate run that a repeated request joins, and needs no running scan', async () => {
   const underWay = {
     id: expect.any(String),
     address: null,
@@ -87,7 +87,7 @@ test('a backfill is a run of its own, joined by who asks again, and needs no sca
   await handle.terminate();
 });
 
-test('what came of each backfill is listed, newest first, page by page', async () => {
+test('the API lists the result of each backfill, newest first, page by page', async () => {
   const { db, backfills } = service.ledger;
   await db.deleteFrom('backfill').execute();
   const open = await backfills.begin({ from: 100n, to: 100n, actor: 'ops', reason: 'missed one' });
@@ -118,14 +118,14 @@ test.each([
   ['100', '106', 'to', 'to: must be at most 105, the last slot that the scan has read'],
   ['99', '100', 'from', 'from: the stored headers begin with slot 100'],
 ])(
-  'a backfill of what is not on record is refused, not shortened: %s to %s',
+  'the API refuses a backfill of slots outside the scanned range and does not shorten it: %s to %s',
   async (from, to, field, detail) => {
     const beyond = await call('POST', '/v1/backfills', { from, to, reason: 'x' });
     expect(beyond.body).toMatchObject({ code: 'SlotsNotRecorded', status: 409, field, detail });
   },
 );
 
-test('a backfill that Temporal does not begin now is on record, and says so', async () => {
+test('a backfill that Temporal does not start now is stored, and the answer reports it', async () => {
   const answer = await withoutTemporal(service, '/v1/backfills', { from: '100', to: '103', reason: 'x' });
   const detail = 'Temporal does not answer; the backfill is stored and starts when Temporal answers again';
   expect(answer).toMatchObject({ status: 503, code: 'Unavailable', detail });
@@ -135,17 +135,17 @@ test('a backfill that Temporal does not begin now is on record, and says so', as
 });
 
 test.each([
-  ['an address of nobody', { address: newAddress(), from: '1', to: '2' }, 404, undefined],
+  ['an unknown address', { address: newAddress(), from: '1', to: '2' }, 404, undefined],
   ['no slot', { address: newAddress(), from: 'x', to: '2' }, 400, 'from'],
-  ['more than it asks for', { address: newAddress(), from: '1', to: '2', force: true }, 400, 'force'],
-])('an audit is refused, and the field named: %s', async (_, body, status, field) => {
+  ['an unknown field', { address: newAddress(), from: '1', to: '2', force: true }, 400, 'force'],
+])('the API refuses an audit and names the field: %s', async (_, body, status, field) => {
   expect(await call('POST', '/v1/backfills', { ...body, reason: 'x' })).toMatchObject({
     status,
     body: field ? { field } : {},
   });
 });
 
-test('hot wallets are shown with the balances that reconciliation begins with', async () => {
+test('the API shows hot wallets with the balances at which reconciliation starts', async () => {
   const [address, other] = [newAddress(), newAddress()].toSorted();
   if (address === undefined || other === undefined) throw new Error('two were made');
   await service.ledger.watched.addHot([address, other]);

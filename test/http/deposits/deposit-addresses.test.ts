@@ -30,8 +30,8 @@ async function openAlerts(): Promise<readonly string[]> {
   return rows.map(({ kind, message }) => `${kind}: ${message}`);
 }
 
-describe('the pool', () => {
-  test('an empty one answers 503, and people are told', async () => {
+describe('the address pool', () => {
+  test('answers 503 when it is empty, and raises an alert', async () => {
     const { status, body } = await assign('early');
     expect([status, body.code]).toEqual([409, 'NoFreeAddress']);
     expect(await openAlerts()).toEqual([
@@ -39,7 +39,7 @@ describe('the pool', () => {
     ]);
   });
 
-  test('an import fills it and ends the alert; the same again changes nothing', async () => {
+  test('is filled by an import, which ends the alert; the same import again changes nothing', async () => {
     expect(await importing(0, 3)).toEqual({
       status: 200,
       body: { imported: 3, known: 0, free: 3, warnings: [] },
@@ -50,7 +50,7 @@ describe('the pool', () => {
     expect([...(await desk.ledger.watched.among([address]))]).toEqual([[address, 'deposit']]);
   });
 
-  test('gives each user one address, which stays; a low pool is told of once more with each', async () => {
+  test('assigns one lasting address to each user; each assignment from a low pool updates the alert', async () => {
     const [one, two] = [await assign('user-1'), await assign('user-2')];
     expect(one).toMatchObject({
       status: 200,
@@ -63,7 +63,7 @@ describe('the pool', () => {
     expect((await desk.call('GET', `${ROOT}/${one.body.address}`)).body).toEqual(one.body);
   });
 
-  test('gives an address from the newest final slot on, though no scan has come so far', async () => {
+  test('assigns an address from the newest final slot on, even where the scan is behind', async () => {
     desk.localnet.controls.produceSlots(200);
     const tip = BigInt(desk.localnet.controls.chain.at('finalized').slot);
     expect((await desk.ledger.scan.cursor())?.slot).toBeLessThan(tip);
@@ -72,7 +72,7 @@ describe('the pool', () => {
     expect(row?.assignedAfter).toBe(tip);
   });
 
-  test('gives nobody a new address while no quorum of nodes tells how far the chain is', async () => {
+  test('assigns no new address while no quorum of nodes returns the finalized slot', async () => {
     desk.localnet.controls.setFault(0, 'getEpochInfo', { kind: 'http', status: 503 });
     const other = await desk.also({ chain: desk.chain });
     const assignThere = (userRef: string) => desk.call('POST', ROOT, { userRef }, other);
@@ -81,20 +81,20 @@ describe('the pool', () => {
     expect((await assignThere('user-1')).status).toBe(200);
   });
 
-  test('two calls at once for one user give one address', async () => {
+  test('assigns one address to two concurrent calls for one user', async () => {
     await importing(10, 5);
     const answers = await Promise.all(Array.from({ length: 6 }, () => assign('at-once')));
     expect(new Set(answers.map(({ body }) => body.address)).size).toBe(1);
   });
 
-  test('what may have been paid before is not given out until it was audited', async () => {
+  test('assigns an address with possible earlier payments only after an audit', async () => {
     const { address } = desk.keys.entry(20);
     expect((await importing(20, 1, '77')).body).toMatchObject({ imported: 1 });
     const { body } = await desk.call('GET', `${ROOT}/${address}`);
     expect(body).toMatchObject({ state: 'auditing', since: '77', userRef: null, assignedAt: null });
   });
 
-  test('no payment can have come in a slot that is not yet: such a `since` is refused, and nothing imported', async () => {
+  test('refuses an import with a `since` in the future, and stores nothing', async () => {
     const tip = BigInt(desk.localnet.controls.chain.at('confirmed').slot);
     const refused = await importing(21, 1, `${tip + 1n}`);
     expect(refused).toMatchObject({ status: 409, body: { code: 'SlotsNotRecorded', field: 'since' } });
@@ -102,12 +102,12 @@ describe('the pool', () => {
     const { address } = desk.keys.entry(21);
     expect((await desk.call('GET', `${ROOT}/${address}`)).status).toBe(404);
     expect(await importing(21, 1, `${tip}`)).toMatchObject({ status: 200, body: { imported: 1 } });
-    // What is confirmed may have been paid before, though it is not final yet.
+    // A confirmed block may contain an earlier payment, though it is not final yet.
     expect(tip).toBeGreaterThan(BigInt(desk.localnet.controls.chain.at('finalized').slot));
     expect((await desk.ledger.addresses.byAddress(address))?.importedAfter).toBe(tip);
   });
 
-  test('an API that knows no nodes cannot tell up to where a past is to be audited, and takes none', async () => {
+  test('refuses an import of used addresses without nodes, since the end of the audit is unknown', async () => {
     const other = await desk.also({});
     const manifest = desk.manifest(22, 1);
     const importThere = (how: object) => desk.call('POST', `${ROOT}/import`, { manifest, ...how }, other);
@@ -121,8 +121,8 @@ describe('the pool', () => {
   });
 });
 
-describe('in a record that was restored', () => {
-  test('a new user is asked to come back, and gets an address of a new manifest', async () => {
+describe('a database restored from a backup', () => {
+  test('answers a new user with a retry, and assigns an address of a new manifest', async () => {
     const { continuity, db } = desk.ledger;
     await importing(40, 2);
     await continuity.pulse();
@@ -144,15 +144,15 @@ describe('in a record that was restored', () => {
   });
 });
 
-describe('a manifest that cannot be believed writes nothing', () => {
-  test('touched after it was signed', async () => {
+describe('an untrusted manifest stores nothing', () => {
+  test('after a change behind its signature', async () => {
     const manifest = { ...desk.manifest(30, 2), entries: [desk.keys.entry(30), desk.keys.entry(32)] };
     const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
     expect([status, body.code, body.field]).toEqual([409, 'ManifestRejected', 'manifest.signature']);
     expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
   });
 
-  test('naming a known address under another path', async () => {
+  test('with a known address under another path', async () => {
     const elsewhere = { ...desk.keys.entry(0), path: "m/44'/501'/7'/0'" };
     const manifest = desk.keys.manifest([desk.keys.entry(30), elsewhere]);
     const { status, body } = await desk.call('POST', `${ROOT}/import`, { manifest });
@@ -160,7 +160,7 @@ describe('a manifest that cannot be believed writes nothing', () => {
     expect(await desk.ledger.addresses.byAddress(desk.keys.entry(30).address)).toBeUndefined();
   });
 
-  test('by another key than the one that is set', async () => {
+  test('with another key than the configured one', async () => {
     const manifestKey = new DepositKeys(new Uint8Array(64).fill(4)).manifestKey;
     const strict = await desk.also({ addresses: { manifestKey, lowWater: 0 } });
     const manifest = desk.manifest(30, 1);
@@ -170,7 +170,7 @@ describe('a manifest that cannot be believed writes nothing', () => {
     expect((await desk.call('POST', `${ROOT}/import`, { manifest }, own)).status).toBe(200);
   });
 
-  test('on mainnet, where no key is set', async () => {
+  test('on mainnet without a configured key', async () => {
     const mainnet = await desk.also({ explorer: { ...EXPLORER, cluster: 'mainnet-beta' } });
     const { status, body } = await desk.call(
       'POST',
@@ -184,19 +184,22 @@ describe('a manifest that cannot be believed writes nothing', () => {
   });
 
   test.each([
-    ['a field that no signature covers', { note: 'x' }],
+    ['a field outside the signature', { note: 'x' }],
     ['another version', { version: 2 }],
-  ])('%s is a bad request', async (_, change) => {
+  ])('with %s, which is a bad request', async (_, change) => {
     const manifest = { ...desk.manifest(30, 1), ...change };
     expect((await desk.call('POST', `${ROOT}/import`, { manifest })).status).toBe(400);
   });
 
-  test.each(['-1', '1.5', '9999999999999999999', ''])('the slot %j is a bad request', async (since) => {
-    expect((await importing(40, 1, since)).body).toMatchObject({ status: 400, field: 'since' });
-  });
+  test.each(['-1', '1.5', '9999999999999999999', ''])(
+    'with the slot %j, which is a bad request',
+    async (since) => {
+      expect((await importing(40, 1, since)).body).toMatchObject({ status: 400, field: 'since' });
+    },
+  );
 });
 
-test('a manifest may be larger than other bodies', async () => {
+test('a manifest may be larger than other request bodies', async () => {
   const entries = Array.from({ length: 2_000 }, (_, at) => ({
     path: `m/44'/501'/${at}'/7'`,
     address: newAddress(),
@@ -207,11 +210,11 @@ test('a manifest may be larger than other bodies', async () => {
   expect(answer).toMatchObject({ status: 200, body: { imported: 2_000 } });
 });
 
-describe('what is wrong with an address', () => {
+describe('the warning about a deposit address', () => {
   const warnings = async (address: string): Promise<unknown> =>
     (await desk.call('GET', `${ROOT}/${address}`)).body.warnings;
 
-  test('nothing while it never held anything, nor when it holds what the chain demands', async () => {
+  test('is absent while the address is empty, and while it has the minimum balance of the chain', async () => {
     const [{ address: empty }, { address: funded }] = [desk.keys.entry(0), desk.keys.entry(1)];
     await desk.localnet.airdrop(funded, 2_000_000n);
     desk.localnet.controls.produceSlots(4);
@@ -219,7 +222,7 @@ describe('what is wrong with an address', () => {
     expect(await warnings(funded)).toEqual([]);
   });
 
-  test('it was paid, and holds less than the chain demands', async () => {
+  test('is shown when the address was paid and has less than the minimum balance', async () => {
     const { address } = desk.keys.entry(2);
     const paid = blocks(START, [inflow(address)]);
     const matched = {
@@ -235,7 +238,7 @@ describe('what is wrong with an address', () => {
     ]);
   });
 
-  test('nodes that are away are said to be, and the address is shown all the same', async () => {
+  test('reports unreachable nodes, and the API shows the address nevertheless', async () => {
     const { address } = desk.keys.entry(0);
     const blind = await desk.also({});
     const { status, body } = await desk.call('GET', `${ROOT}/${address}`, undefined, blind);
@@ -246,11 +249,11 @@ describe('what is wrong with an address', () => {
   });
 });
 
-describe('where a token arrives', () => {
+describe('the token account of a deposit address', () => {
   const accountOf = (mint: string) =>
     desk.call('GET', `${ROOT}/${desk.keys.entry(0).address}/assets/${mint}`);
 
-  test('in the associated account under the program of the mint, whether it is listed or not', async () => {
+  test('is the associated account under the program of the mint, listed or not', async () => {
     const { mint, feeMint } = desk.localnet;
     const { address } = desk.keys.entry(0);
     for (const [token, program] of [
@@ -264,7 +267,7 @@ describe('where a token arrives', () => {
     }
   });
 
-  test('a listed token needs no node; SOL arrives at the address itself', async () => {
+  test('needs no node for a listed token; SOL arrives at the address itself', async () => {
     const blind = await desk.also({});
     const url = `${ROOT}/${desk.keys.entry(0).address}/assets`;
     const token = desk.localnet.mint.address;
@@ -273,7 +276,7 @@ describe('where a token arrives', () => {
     expect((await desk.call('GET', `${url}/SOL`, undefined, blind)).body).toMatchObject(sol);
   });
 
-  test('what is no mint is refused, and so is an address that is not ours', async () => {
+  test('is refused for an address that is not a mint, and for an address that is not ours', async () => {
     const stranger = Keypair.generate().publicKey.toBase58();
     expect((await accountOf(stranger)).body).toMatchObject({
       status: 409,
@@ -292,7 +295,7 @@ test.each([
   { userRef: 'a b' },
   { userRef: 'x'.repeat(129) },
   { userRef: 'u', extra: 1 },
-])('a bad request for an address names the field: %j', async (body) => {
+])('the API names the field of a bad request for an address: %j', async (body) => {
   const answer = await desk.call('POST', ROOT, body);
   expect(answer).toMatchObject({ status: 400, body: { code: 'InvalidRequest' } });
 });

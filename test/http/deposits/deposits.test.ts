@@ -43,13 +43,13 @@ async function kinds(url: string): Promise<readonly string[]> {
   return body.events.map((event: { sequence: string; kind: string }) => `${event.sequence} ${event.kind}`);
 }
 
-describe('the feed', () => {
-  test('is empty at first, and tells where to go on', async () => {
+describe('the deposit feed', () => {
+  test('is empty at first, and returns a cursor', async () => {
     expect((await get('/v1/deposits?after=0')).body).toEqual({ events: [], next: '0' });
     expect((await get('/v1/deposits')).body).toEqual({ deposits: [], nextCursor: null });
   });
 
-  test('tells everything that becomes of a deposit, each as it was then', async () => {
+  test('returns every change of a deposit, each with its state at that time', async () => {
     await block(
       inflow(ALICE, 2n ** 63n + 1n, { signature: 'sig/1' }),
       inflow(NOBODY, 7n, { reason: 'unknown_mint', asset: BOB }),
@@ -89,7 +89,7 @@ describe('the feed', () => {
     ]);
   });
 
-  test('leads to each deposit by its id, which the database finds by its index', async () => {
+  test('has the id of each deposit, which the database finds by its index', async () => {
     const { deposits } = (await get('/v1/deposits')).body;
     for (const deposit of deposits) expect((await get(`/v1/deposits/${deposit.id}`)).body).toEqual(deposit);
     const unknown = `dep_${'0'.repeat(32)}`;
@@ -100,7 +100,7 @@ describe('the feed', () => {
     expect((await get('/v1/deposits/dep_1')).status).toBe(400);
   });
 
-  test('goes on after any event, by pages, and by wallet, user, state and asset', async () => {
+  test('continues after any event, by pages, and filters by wallet, user, state and asset', async () => {
     await block(inflow(BOB, 10n), inflow(ALICE, 11n));
     await confirmAll(service.ledger);
     expect(await kinds('/v1/deposits?after=0&limit=2')).toEqual(['1 pending', '2 final']);
@@ -111,7 +111,7 @@ describe('the feed', () => {
     expect((await get('/v1/deposits?after=7')).body).toEqual({ events: [], next: '7' });
   });
 
-  test('says how far it looked where a filter lets nothing through', async () => {
+  test('returns how far it searched where a filter matches no event', async () => {
     expect((await get(`/v1/deposits?after=2&asset=${ALICE}`)).body).toEqual({ events: [], next: '7' });
     expect((await get(`/v1/deposits?after=2&asset=${BOB}&limit=1`)).body).toMatchObject({ next: '3' });
   });
@@ -131,13 +131,13 @@ describe('the feed', () => {
     ['asset=usdc', 'asset', 'must be `SOL`, or the base58 address of a mint'],
     ['asset=%00', 'asset', 'must be `SOL`'],
     ['mint=SOL', 'mint', 'is not known here'],
-  ])('a bad question is refused, by the field that is wrong: %s', async (query, field, expected) => {
+  ])('refuses a bad request and names the wrong field: %s', async (query, field, expected) => {
     const { body } = await get(`/v1/deposits?${query}`);
     expect(body).toMatchObject({ status: 400, code: 'InvalidRequest', field });
     expect(body.detail).toContain(expected);
   });
 
-  test('a reader ahead of the record is told so', async () => {
+  test('reports a cursor ahead of the database', async () => {
     expect((await get('/v1/deposits?after=8')).body).toMatchObject({
       status: 409,
       code: 'FeedBehind',
@@ -147,7 +147,7 @@ describe('the feed', () => {
   });
 });
 
-describe('the rejection', () => {
+describe('the rejection of a deposit', () => {
   const reject = (id: string, payload: object) =>
     service.app.inject({
       method: 'POST',
@@ -167,8 +167,8 @@ describe('the rejection', () => {
   });
 });
 
-describe('the list', () => {
-  test('shows deposits as they are, newest first, by pages', async () => {
+describe('the deposit list', () => {
+  test('shows current deposits, newest first, by pages', async () => {
     const first = (await get('/v1/deposits?limit=3')).body;
     expect(
       first.deposits.map(({ amount, state }: { amount: string; state: string }) => [amount, state]),
@@ -185,7 +185,7 @@ describe('the list', () => {
   });
 });
 
-describe('the client', () => {
+describe('the client of the deposit routes', () => {
   test('lists across pages, and reads the feed to its end', async () => {
     const amounts: string[] = [];
     for await (const { amount } of sluice.deposits.list({ asset: 'SOL' })) amounts.push(amount);
@@ -199,7 +199,7 @@ describe('the client', () => {
     expect(seen).toHaveLength(5);
   });
 
-  test('waits for what is still to come, each event once', async () => {
+  test('waits for new events, and returns each event once', async () => {
     const stop = new AbortController();
     const seen: string[] = [];
     const reading = (async () => {

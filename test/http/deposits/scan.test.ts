@@ -20,7 +20,7 @@ const scan = async () => (await call('GET', '/v1/scan')).body;
 const ORDERS = ['pause', 'resume', 'close-gap'] as const;
 const RANGE = { from: '100', to: '100', reason: 'x' };
 
-test('before the first block there is nothing to tell', async () => {
+test('the scan has no status before the first block', async () => {
   expect(await call('GET', '/v1/scan')).toEqual({
     status: 200,
     body: {
@@ -42,7 +42,7 @@ test('before the first block there is nothing to tell', async () => {
   await service.ledger.scan.start(START);
 });
 
-test('a pause is stored with actor and reason, whether a worker scans or not, until it is ended with an actor', async () => {
+test('the API stores a pause with actor and reason, with or without a worker, until an actor ends it', async () => {
   const paused = { state: 'paused', actor: 'tests', reason: 'a node is suspected' };
   for (const reason of [paused.reason, 'again'])
     expect((await call('POST', '/v1/scan/pause', { reason })).body).toMatchObject(paused);
@@ -76,7 +76,7 @@ test('a scan without a report for a minute is silent, and the API raises an aler
   expect([await scan(), await alerts()]).toMatchObject([{ state: 'tail' }, []]);
 });
 
-test('gauges show the position of the scan; a value that is not known is NaN', async () => {
+test('gauges show the position of the scan; an unknown value is NaN', async () => {
   const metrics = createRegistry();
   const update = meterScan(metrics, () => service.ledger.scanStatus.read());
   const values = async () => {
@@ -93,7 +93,7 @@ test('gauges show the position of the scan; a value that is not known is NaN', a
   expect(await values()).toEqual(lines('Nan', 'Nan'));
 });
 
-test('a gap is shown, and closed by name and reason, once it is exactly the open one', async () => {
+test('the API shows a gap, and closes it with actor and reason only when it equals the open gap', async () => {
   const { ledger } = service;
   await ledger.gaps.open(START, { ...childOf(childOf(START)), parentSlot: 105n, slot: 106n });
   expect(await scan()).toMatchObject({ gaps: [{ from: '101', to: '105', state: 'open', actor: null }] });
@@ -120,13 +120,13 @@ test.each([
   ['no reason', { from: '1', to: '2', reason: '  ' }, 'reason'],
   ['a reason with a NUL', { from: '1', to: '2', reason: 'a\0b' }, 'reason'],
   ['no slot', { from: 'x', to: '2', reason: 'x' }, 'from'],
-  ['more than it asks for', { from: '1', to: '2', reason: 'x', force: true }, 'force'],
-])('an order is refused, and the field named: %s', async (_, body, field) => {
+  ['an unknown field', { from: '1', to: '2', reason: 'x', force: true }, 'force'],
+])('the API refuses a scan command and names the field: %s', async (_, body, field) => {
   for (const url of ['/v1/backfills', '/v1/scan/close-gap'])
     expect((await call('POST', url, body)).body).toMatchObject({ status: 400, field });
 });
 
-test.each(ORDERS)('nobody gives the order %s without a key', async (order) => {
+test.each(ORDERS)('the API refuses the scan command %s without a key', async (order) => {
   const answer = await service.app.inject({ method: 'POST', url: `/v1/scan/${order}`, payload: RANGE });
   expect(answer.statusCode).toBe(401);
 });

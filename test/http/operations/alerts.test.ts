@@ -37,7 +37,7 @@ describe('the operations routes', () => {
     expect((await call('GET', '/v1/alerts?open=perhaps')).statusCode).toBe(400);
   });
 
-  it('close alerts that were looked into in the name of the API key, and no others', async () => {
+  it('close acknowledged alerts in the name of the API key, and no others', async () => {
     const { alerts } = service.ledger;
     const ours = await alerts.raise({ kind: 'deposit_missed', subject: 'sig', message: 'it was not there' });
     const other = await alerts.raise({ kind: 'node_silent', subject: 'c', message: 'c is silent' });
@@ -60,7 +60,7 @@ describe('the operations routes', () => {
     await alerts.close('node_silent', 'c');
   });
 
-  it('judge that a settlement is not paid after all', async () => {
+  it('record that a settlement is not paid', async () => {
     const { alerts } = service.ledger;
     const reason = 'the receiver has nothing';
     for (const kind of ['maybe_paid', 'dead_attempt_landed', 'payment_keeps_failing'] as const) {
@@ -77,7 +77,7 @@ describe('the operations routes', () => {
     expect((await call('POST', '/v1/alerts/close', other)).statusCode).toBe(400);
   });
 
-  it('count open alerts by kind, and none as 0', async () => {
+  it('count open alerts by kind, and show 0 for a kind without alerts', async () => {
     const metrics = new Registry();
     const show = meterAlerts(metrics, () => service.ledger.alerts.openByKind());
     await show();
@@ -107,7 +107,7 @@ describe('the operations routes', () => {
     ]);
   });
 
-  it('resume only with the alerts that were looked at', async () => {
+  it('resume only with the ids of the acknowledged alerts', async () => {
     const alarm = { kind: 'unknown_spend', subject: 'sig', message: 'whose is it?' } as const;
     await service.ledger.pauses.pauseWithAlert(alarm);
     const refused = await call('POST', '/v1/resume', { reason: 'done' });
@@ -120,7 +120,7 @@ describe('the operations routes', () => {
     expect((await call('GET', '/v1/alerts?open=true')).json().alerts).toEqual([]);
   });
 
-  it('want a reason and a key', async () => {
+  it('require a reason and a key', async () => {
     expect((await call('POST', '/v1/pause', { reason: '  ' })).statusCode).toBe(400);
     const wrong = await call('POST', '/v1/pause', { reason: 'x', scope: 'x402' });
     expect(wrong.json().detail).toContain('scope: must be `all`, `kind/<kind>` or `wallet/<address>`');

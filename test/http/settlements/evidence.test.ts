@@ -29,7 +29,7 @@ function isShownAsStored(evidence: Evidence | NonceEvidence): void {
   expect(proofsOf({ proof: restored })).toEqual({ proof: restored, messageProof: json });
 }
 
-test('evidence is shown with every field as it is stored', () => {
+test('the API shows evidence with every field as stored', () => {
   fc.assert(fc.property(anyEvidence, isShownAsStored));
   const outcome = {
     quorum: 2,
@@ -43,7 +43,7 @@ test('evidence is shown with every field as it is stored', () => {
   isShownAsStored({ ...outcome, use: null, bypass: end, coverage: coverage() });
 });
 
-test('evidence of a death: the order of the requests, the heights, blocks and statuses', () => {
+test('the API shows evidence of a dead attempt: the order of the requests, the heights, blocks and statuses', () => {
   expect(stored(deathProof())).toMatchObject({
     lastHeight: '1150',
     finalizedHeights: [
@@ -58,6 +58,9 @@ test('evidence of a death: the order of the requests, the heights, blocks and st
   });
 });
 
-test.each([null, {}, { heights: ['1151'] }, 'text'])('other values are no evidence: %j', (proof) => {
-  expect(proofsOf({ proof })).toEqual({ proof: null, messageProof: null });
-});
+test.each([null, {}, { heights: ['1151'] }, 'text'])(
+  'the API shows no evidence for another value: %j',
+  (proof) => {
+    expect(proofsOf({ proof })).toEqual({ proof: null, messageProof: null });
+  },
+);

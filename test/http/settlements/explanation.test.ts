@@ -41,7 +41,7 @@ function terms(id: string) {
   return { id, asset: 'SOL', amount: '5000000', destination: wallet() };
 }
 
-/** A withdrawal on record whose attempt is signed, and that nobody has sent. */
+/** A stored withdrawal whose attempt is signed and not sent. */
 async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw: string }> {
   const asked = terms(id);
   const attempt = await room.attempt(asked.destination, 5_000_000n);
@@ -53,7 +53,7 @@ async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw:
   return attempt;
 }
 
-test('an attempt on its way: how far each node is from its last height, and nothing but reads', async () => {
+test('an explanation shows for a pending attempt how far each node is from its last height, and calls only read methods', async () => {
   const attempt = await unsent('alive');
   const asked: string[] = [];
   const stop = listen(room.pool, asked);
@@ -71,7 +71,7 @@ test('an attempt on its way: how far each node is from its last height, and noth
   );
 });
 
-test('an attempt of a nonce account on its way: the nodes are asked the same', async () => {
+test('an explanation asks the nodes the same for a pending attempt with a durable nonce', async () => {
   const id = settlementId(NONCE_CREATE, 'account');
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, signature } = await room.attempt(
     wallet(),
@@ -89,7 +89,7 @@ test('an attempt of a nonce account on its way: the nodes are asked the same', a
   expect(answer.nextStep).toContain('sent again');
 });
 
-test('an expired attempt with a silent node: what is missing, and from which node', async () => {
+test('an explanation names the missing evidence for an expired attempt, and the silent node', async () => {
   await unsent('silent');
   room.localnet.controls.produceSlots(170);
   room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
@@ -102,7 +102,7 @@ test('an expired attempt with a silent node: what is missing, and from which nod
   expect(nextStep).toContain('repair the nodes');
 });
 
-test('asking proves a death, and the record stays as it is: that is a worker’s to write', async () => {
+test('an explanation proves an attempt dead and writes nothing: only a worker writes', async () => {
   const attempt = await unsent('expired');
   room.localnet.controls.produceSlots(170);
   const before = await service.ledger.attempts.get('expired', 1);
@@ -122,7 +122,7 @@ test('asking proves a death, and the record stays as it is: that is a worker’s
   expect(await service.ledger.attempts.get('expired', 1)).toEqual(before);
 });
 
-test('a message of a buyer: its death is its end, with the evidence on record', async () => {
+test('an explanation shows the dead message of a buyer as ended, with the stored evidence', async () => {
   const id = settlementId('x402', 'order/1');
   const { ledger } = service;
   const explainIt = (): Promise<SettlementExplanation> =>
@@ -158,7 +158,7 @@ test('a message of a buyer: its death is its end, with the evidence on record', 
   expect((await get('/v1/settlements?kind=x402&status=dead')).settlements).toMatchObject([{ id, signature }]);
 });
 
-test('an attempt that the signer still has: what it waits for, and how far the nodes are', async () => {
+test('an explanation shows what an attempt at the signer waits for, and the height of each node', async () => {
   await unsent('unsigned', false);
   const { status, nextStep, attempt } = await explain('unsigned');
   expect(status).toBe('preparing');
@@ -171,7 +171,7 @@ test('an attempt that the signer still has: what it waits for, and how far the n
   expect(attempt?.evidence?.finalizedHeights).toHaveLength(2);
 });
 
-test('a withdrawal that has ended: the evidence on record, with slot and nodes, and no node is asked', async () => {
+test('an explanation shows the stored evidence of an ended withdrawal, with slot and nodes, and asks no node', async () => {
   const attempt = await unsent('paid');
   const landing = room.watcher.watch(attempt, ears().hooks);
   const { evidence, times, verdict } = await room.withBlocks(landing);
@@ -195,7 +195,7 @@ test('a withdrawal that has ended: the evidence on record, with slot and nodes, 
   expect(explained?.evidence?.outcomeConfirmedBy).not.toEqual([]);
 });
 
-test('without an attempt: the reason in words, and no node is asked', async () => {
+test('an explanation gives the reason for a withdrawal without an attempt, and asks no node', async () => {
   await service.ledger.withdrawals.reserve(terms('poor'));
   const reason = { code: 'insufficient_funds', message: 'the hot wallet lacks 5 SOL' };
   await service.ledger.settlements.move('poor', 'awaiting_funds', reason);
@@ -213,7 +213,7 @@ test('without an attempt: the reason in words, and no node is asked', async () =
   expect(await explain('nobody')).toMatchObject({ code: 'NotFound', status: 404 });
 });
 
-test('nodes that cannot be had are an answer, too', async () => {
+test('an explanation reports unreachable nodes as its answer', async () => {
   await unsent('alone');
   const { ledger, temporal } = service;
   const away = async (): Promise<never> => {
@@ -231,7 +231,7 @@ test('nodes that cannot be had are an answer, too', async () => {
   expect(other.attempt?.reason).toContain('SLUICE_RPC_URLS');
 });
 
-test('the proof of a dead attempt is shown with the withdrawal, in the shape that OpenAPI describes', async () => {
+test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI describes it', async () => {
   const attempt = await unsent('dead');
   expect((await get('/v1/withdrawals/dead')).attempts[0].proof).toBeNull();
   room.swallow();

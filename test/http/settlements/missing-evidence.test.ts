@@ -16,7 +16,7 @@ import {
 
 const NODES = ['a', 'b', 'c'];
 
-test('a proof of death lacks only what nodes beyond the quorum have not told', () => {
+test('a proof of death lacks only the answers of nodes beyond the quorum', () => {
   expect(missingOf(ATTEMPT, deathEvidence(), NODES)).toEqual([
     { node: 'c', what: 'its finalized block height' },
   ]);
@@ -32,7 +32,7 @@ test('a proof of death lacks only what nodes beyond the quorum have not told', (
   );
 });
 
-test('names the node that is behind, the one that cannot be read, and what no single node can give', () => {
+test('the missing evidence names the node that is behind, the unreadable node, and the parts that need several nodes', () => {
   const behind = deathEvidence({ finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] });
   expect(missingOf(ATTEMPT, behind, ['a', 'b'])).toEqual([
     { node: 'b', what: 'finalized blocks above 1150: it is at 1150' },
@@ -61,14 +61,14 @@ test('names the node that is behind, the one that cannot be read, and what no si
   ]);
 });
 
-test('names the nodes that could be the second witness of an outcome', () => {
+test('the missing evidence names the nodes that could confirm an outcome as the second node', () => {
   const alone = deathEvidence({ statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] });
   const what = 'a confirmation of the finalized outcome that another node returns';
   expect(missingOf(ATTEMPT, alone, ['a', 'b'])).toEqual([{ node: 'b', what }]);
   expect(missingOf(ATTEMPT, { ...alone, outcomeConfirmedBy: ['b'] }, ['a', 'b'])).toEqual([]);
 });
 
-test('with a durable nonce: who still holds it, and who used it up', () => {
+test('the missing evidence of a durable nonce names the attempt that holds it, and the transaction that used it', () => {
   const attempt = { signature: 'sig', nonceAccount: 'account', nonce: 'n1', nonceSlot: 5n };
   const use = { ...attempt, signature: 'other', slot: 7n, shownBy: ['a', 'b'], sequence: 3 };
   const evidence = {

@@ -46,7 +46,7 @@ async function explain(id: string): Promise<SettlementExplanation> {
 }
 
 describe('the list of settlements', () => {
-  it('has every kind, newest first, a page at a time', async () => {
+  it('contains every kind, newest first, page by page', async () => {
     const { body: first } = await ask<SettlementPage>('/v1/settlements?limit=3');
     expect(first.settlements.map(({ id }) => id)).toEqual([ADVANCE_ID, 'paid', CREATE_ID]);
     expect(first.nextCursor).toMatch(/^\d+$/);
@@ -74,7 +74,7 @@ describe('the list of settlements', () => {
     ]);
   });
 
-  it('is searched by kind, subject, status and the signature of any attempt', async () => {
+  it('can be searched by kind, subject, status and the signature of any attempt', async () => {
     expect(await idsOf(`kind=${NONCE_CREATE}`)).toEqual([CREATE_ID, 'nonce-create/account-1']);
     expect(await idsOf(`kind=${NONCE_CREATE}&status=requested`)).toEqual(['nonce-create/account-1']);
     expect(await idsOf(`subject=${encodeURIComponent(ADVANCE)}`)).toEqual([ADVANCE_ID]);
@@ -92,7 +92,7 @@ describe('the list of settlements', () => {
 });
 
 describe('the explanation of a settlement', () => {
-  it('takes an id with slashes and percent signs', async () => {
+  it('accepts an id with slashes and percent signs', async () => {
     expect(await explain(ADVANCE_ID)).toMatchObject({
       id: ADVANCE_ID,
       kind: NONCE_ADVANCE,
@@ -107,7 +107,7 @@ describe('the explanation of a settlement', () => {
     expect((await ask('/v1/settlements/explain')).status).toBe(400);
   });
 
-  it('shows each attempt, the verdict on the live one, and what comes next', async () => {
+  it('shows each attempt, the verdict on the live attempt, and the next step', async () => {
     const explained = await explain(CREATE_ID);
     expect(explained).toMatchObject({
       status: 'sending',
@@ -123,7 +123,7 @@ describe('the explanation of a settlement', () => {
     expect(explained.nextStep).toContain('repair the nodes');
   });
 
-  it('says who can give the signatures that are missing', async () => {
+  it('names the nodes that can return the missing signatures', async () => {
     const { db, attempts } = service.ledger;
     await requestSettlements(db, NONCE_CREATE, ['account-4']);
     const id = settlementId(NONCE_CREATE, 'account-4');
@@ -133,7 +133,7 @@ describe('the explanation of a settlement', () => {
     expect(explained.nextStep).toContain('`giveSignature`');
   });
 
-  it('names the open alerts about it, and no others', async () => {
+  it('names the open alerts about the settlement, and no others', async () => {
     const { alerts } = service.ledger;
     await alerts.raise({ kind: 'maybe_paid', subject: CREATE_ID, message: 'look at the chain' });
     await alerts.raise({ kind: 'workflow_failed', subject: CREATE_ID, message: 'it failed' });
@@ -151,14 +151,14 @@ describe('the explanation of a settlement', () => {
     ]);
   });
 
-  it('has the terms of a withdrawal on top, and what the route of withdrawals answers', async () => {
+  it('has the terms of a withdrawal at the top level, and the answer of the withdrawal route', async () => {
     const explained = await explain('paid');
     expect(explained.terms).toEqual({ asset: 'SOL', amount: '5', destination: 'SomeWa11et' });
     expect(explained).toMatchObject((await ask<object>('/v1/withdrawals/paid/explain')).body);
     expect((await ask(`/v1/withdrawals/${encodeURIComponent(CREATE_ID)}/explain`)).status).toBe(400);
   });
 
-  it('does not tell of customers and payments where there are none', async () => {
+  it('omits customers and payments where none exist', async () => {
     const { settlements } = service.ledger;
     const id = 'nonce-create/account-1';
     await settlements.move(id, 'held', { code: 'dead_attempt_landed', message: 'it has landed' });
@@ -170,7 +170,7 @@ describe('the explanation of a settlement', () => {
   });
 });
 
-describe('an operator who has seen a settlement paid', () => {
+describe('an operator decision that a settlement is paid', () => {
   const endAsPaid = (id: string, body: object) =>
     service.app.inject({
       method: 'POST',
@@ -179,7 +179,7 @@ describe('an operator who has seen a settlement paid', () => {
       payload: body,
     });
 
-  it('ends it, of whatever kind, only while something says that it may be paid', async () => {
+  it('ends a settlement of any kind, but only while there is evidence of a payment', async () => {
     const { db, alerts } = service.ledger;
     await requestSettlements(db, NONCE_CREATE, ['account-3']);
     const id = settlementId(NONCE_CREATE, 'account-3');
@@ -195,7 +195,7 @@ describe('an operator who has seen a settlement paid', () => {
     });
   });
 
-  it('names the settlement that is not there, and the reason that was not given', async () => {
+  it('is refused for a missing settlement and for a missing reason, each by name', async () => {
     const unknown = await endAsPaid('nonce-create/nobody', { reason: 'seen' });
     expect([unknown.statusCode, unknown.json().code]).toEqual([404, 'NotFound']);
     const silent = await endAsPaid(CREATE_ID, {});
@@ -204,7 +204,7 @@ describe('an operator who has seen a settlement paid', () => {
 });
 
 describe('the gauge of unfinished settlements', () => {
-  it('counts by kind and status, and shows 0 for what has ended', async () => {
+  it('counts by kind and status, and shows 0 for ended settlements', async () => {
     const { db, settlements, settlementViews } = service.ledger;
     const metrics = new Registry();
     const show = meterSettlements(metrics, () => settlementViews.countUnfinished());

@@ -76,7 +76,7 @@ describe('the routes of webhooks', () => {
     expect(await service.ledger.webhooks.list()).toEqual([]);
   });
 
-  it('take a private address where that is allowed', async () => {
+  it('accept a private address where that is allowed', async () => {
     const { ledger, temporal } = service;
     const app = await buildApp({ ledger, temporal, explorer: EXPLORER, allowPrivateWebhooks: true });
     const payload = { url: 'http://127.0.0.1:9/', events: ['*'] };
@@ -91,7 +91,7 @@ describe('the routes of webhooks', () => {
     await ledger.webhooks.remove(answer.json().id);
   });
 
-  it('rotate the secret, and enable what was disabled', async () => {
+  it('rotate the secret, and enable a disabled endpoint', async () => {
     const { id, secret } = await added('https://exchange.example/');
     const rotated = (await call('POST', `/v1/webhooks/${id}/rotate`, {})).json();
     expect(rotated).toMatchObject({ id, secret: expect.stringMatching(/^whsec_/) });
@@ -142,7 +142,7 @@ describe('the routes of webhooks', () => {
     await service.ledger.webhooks.remove(id);
   });
 
-  it('name the field of an id that none can have', async () => {
+  it('name the field of an invalid id', async () => {
     const calls = [
       call('DELETE', '/v1/webhooks/%00'),
       call('GET', '/v1/webhooks/%00/deliveries'),
@@ -156,7 +156,7 @@ describe('the routes of webhooks', () => {
     expect([replay.statusCode, replay.json().field]).toEqual([400, 'event']);
   });
 
-  it('know no endpoint that is not there, and want a key', async () => {
+  it('answer 404 for a missing endpoint, and require a key', async () => {
     for (const url of ['rotate', 'replay'].map((name) => `/v1/webhooks/wh_none/${name}`))
       expect((await call('POST', url, {})).statusCode).toBe(404);
     expect((await call('GET', '/v1/webhooks/wh_none/deliveries')).statusCode).toBe(404);

@@ -39,7 +39,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Composing where the destination is empty until the customer confirms, and a mint from then on. Nothing else is told. */
+/** Composing finds no mint at the destination until the customer confirms, and a mint from then on. All other answers are empty. */
 function chainWithEmptyWallet(ledger: Ledger) {
   return {
     async prepareAttempt({ terms: { id } }: { terms: { id: string } }): Promise<Preparation> {
@@ -71,14 +71,14 @@ async function statusOf(id: string): Promise<string> {
   return answer.json().status;
 }
 
-test('confirm reaches the waiting workflow, which goes on', async () => {
+test('confirm signals the waiting workflow, and the workflow continues', async () => {
   await waiting('confirmed');
   const answer = await post('/v1/withdrawals/confirmed/confirm');
   expect([answer.statusCode, answer.json().confirmedByCustomer]).toEqual([200, true]);
   await expect.poll(() => statusOf('confirmed'), { timeout: 20_000 }).toBe('rejected');
 });
 
-test('cancel ends the waiting workflow, and again is success', async () => {
+test('cancel ends the waiting workflow, and a repeated cancel succeeds', async () => {
   await waiting('cancelled');
   const answer = await post('/v1/withdrawals/cancelled/cancel');
   expect([answer.statusCode, answer.json().status]).toEqual([200, 'cancelled']);
@@ -87,27 +87,27 @@ test('cancel ends the waiting workflow, and again is success', async () => {
   expect([again.statusCode, again.json().status]).toEqual([200, 'cancelled']);
 });
 
-test('confirm of one that has ended is 409 with its state', async () => {
+test('confirm of an ended withdrawal is 409 with its state', async () => {
   await waiting('too-late');
   await post('/v1/withdrawals/too-late/cancel');
   const answer = await post('/v1/withdrawals/too-late/confirm');
   expect(answer.json()).toMatchObject({ status: 409, code: 'NotAwaitingConfirmation' });
 });
 
-test('where no workflow runs, cancel is decided by the record', async () => {
+test('the database decides a cancel where no workflow runs', async () => {
   await service.ledger.withdrawals.reserve({ id: 'unstarted', ...terms });
   const answer = await post('/v1/withdrawals/unstarted/cancel');
   expect([answer.statusCode, answer.json().status]).toEqual([200, 'cancelled']);
 });
 
-test('where no workflow runs, confirm is recorded and starts one', async () => {
+test('the API stores a confirm where no workflow runs, and starts one', async () => {
   await waiting('terminated');
   await service.temporal.workflow.getHandle('withdrawal/terminated').terminate('by a test');
   expect((await post('/v1/withdrawals/terminated/confirm')).statusCode).toBe(200);
   await expect.poll(() => statusOf('terminated'), { timeout: 20_000 }).toBe('rejected');
 });
 
-/** The record, where a run of the withdrawal begins, and comes to wait, in the moment before the word is written. */
+/** The database, where a run of the withdrawal starts and begins to wait just before the note is written. */
 function withRunBetween(word: 'confirmDestination' | 'cancel'): Ledger {
   const { settlements, withdrawals } = service.ledger;
   return { ...service.ledger, withdrawals: late(withdrawals, word), settlements: late(settlements, word) };
@@ -133,20 +133,20 @@ async function runWaits(id: string): Promise<void> {
   await expect.poll(seen, { timeout: 20_000 }).toBe('awaiting_confirmation');
 }
 
-test('confirm reaches a run that came to wait just before the word was on record', async () => {
+test('confirm signals a run that began to wait just before the note was stored', async () => {
   await service.ledger.withdrawals.reserve({ id: 'between', ...terms });
   await confirm({ ledger: withRunBetween('confirmDestination'), temporal: service.temporal }, 'between');
   await expect.poll(() => statusOf('between'), { timeout: 20_000 }).toBe('rejected');
 });
 
-test('cancel ends a run that came to wait just before the word was on record', async () => {
+test('cancel ends a run that began to wait just before the note was stored', async () => {
   await service.ledger.withdrawals.reserve({ id: 'cancel-between', ...terms });
   await cancel({ ledger: withRunBetween('cancel'), temporal: service.temporal }, 'cancel-between');
   const view = await service.temporal.workflow.getHandle('withdrawal/cancel-between').result();
   expect(view).toMatchObject({ status: 'cancelled' });
 });
 
-test('what the workflow refuses comes back with its own code', async () => {
+test('the API returns the error code of a refusal by the workflow', async () => {
   await waiting('refused');
   const handle = service.temporal.workflow.getHandle('withdrawal/refused');
   await service.ledger.settlements.move('refused', 'awaiting_funds');
@@ -155,7 +155,7 @@ test('what the workflow refuses comes back with its own code', async () => {
   await handle.terminate('by a test');
 });
 
-test('a malformed address fails a start that came past the API, and uses up no id', async () => {
+test('a malformed address fails a start that bypassed the API, and uses no id', async () => {
   const malformed = { id: 'malformed', ...terms, destination: '0OIl'.repeat(10) };
   await startWithdrawal(service.temporal, malformed);
   const end = service.temporal.workflow.getHandle('withdrawal/malformed').result();
@@ -163,7 +163,7 @@ test('a malformed address fails a start that came past the API, and uses up no i
   expect(await service.ledger.withdrawals.find('malformed')).toBeUndefined();
 });
 
-test('the word that it is paid ends the waiting run, and no later cancel passes for a refund', async () => {
+test('an operator note that a withdrawal is paid ends the waiting run, and a later cancel refunds nothing', async () => {
   await waiting('paid');
   expect((await post('/v1/withdrawals/paid/paid', { reason: 'seen' })).json().code).toBe('NotCancellable');
   const alarm = { kind: 'maybe_paid', subject: 'paid', message: 'look' } as const;

@@ -18,7 +18,7 @@ const post = (payload: object) =>
   service.app.inject({ method: 'POST', url: '/v1/withdrawals', headers, payload });
 const get = (url: string) => service.app.inject({ method: 'GET', url, headers });
 
-test('a new withdrawal is on record and started before it is accepted', async () => {
+test('a new withdrawal is stored and started before the API accepts it', async () => {
   const answer = await post({ id: 'new', ...terms });
   expect(answer.statusCode).toBe(202);
   expect(answer.headers.location).toBe('/v1/withdrawals/new');
@@ -34,7 +34,7 @@ test('a new withdrawal is on record and started before it is accepted', async ()
   expect(run).toMatchObject({ type: 'withdrawal', taskQueue: 'sluice', status: { name: 'RUNNING' } });
 });
 
-test('one that Temporal does not begin now is not refused: it is on record, and the answer says so', async () => {
+test('the API accepts a withdrawal that Temporal does not start now: it is stored, and the answer reports it', async () => {
   expect(await withoutTemporal(service, '/v1/withdrawals', { id: 'late', ...terms })).toMatchObject({
     status: 503,
     code: 'Unavailable',
@@ -44,7 +44,7 @@ test('one that Temporal does not begin now is not refused: it is on record, and 
   expect((await get('/v1/withdrawals/late')).json()).toMatchObject({ status: 'requested' });
 });
 
-test('the same id and terms again answer 200 and start nothing more', async () => {
+test('a repeated request with the same id and terms answers 200 and starts nothing', async () => {
   await post({ id: 'again', ...terms });
   const before = await service.temporal.workflow.getHandle('withdrawal/again').describe();
   const answer = await post({ id: 'again', ...terms, acceptEmptyWallet: false });
@@ -53,13 +53,13 @@ test('the same id and terms again answer 200 and start nothing more', async () =
   expect(after.runId).toBe(before.runId);
 });
 
-test('twenty equal requests at once are one withdrawal', async () => {
+test('twenty equal concurrent requests are one withdrawal', async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => post({ id: 'crowd', ...terms })));
   const codes = answers.map((answer) => answer.statusCode).sort((a, b) => a - b);
   expect(codes).toEqual([...Array(19).fill(200), 202]);
 });
 
-test('a request whose workflow was never started, or was terminated, starts one when it comes again', async () => {
+test('a repeated request starts a workflow that was never started or was terminated', async () => {
   await service.ledger.withdrawals.reserve({ id: 'orphan', ...terms });
   expect((await post({ id: 'orphan', ...terms })).statusCode).toBe(200);
   const handle = service.temporal.workflow.getHandle('withdrawal/orphan');
@@ -71,7 +71,7 @@ test('a request whose workflow was never started, or was terminated, starts one 
   expect(second.runId).not.toBe(first.runId);
 });
 
-test('a withdrawal that has ended is shown and not started again', async () => {
+test('the API shows an ended withdrawal and does not start it again', async () => {
   await service.ledger.withdrawals.reserve({ id: 'ended', ...terms });
   await service.ledger.settlements.move('ended', 'rejected', { code: 'mint', message: 'it is a mint' });
   const answer = await post({ id: 'ended', ...terms });
@@ -80,7 +80,7 @@ test('a withdrawal that has ended is shown and not started again', async () => {
 });
 
 test.each([{ amount: '1' }, { asset: WALLET }, { memo: 'x' }, { acceptEmptyWallet: true }])(
-  'the same id with other terms is a conflict: %o',
+  'a request with the same id and other terms is a conflict: %o',
   async (other) => {
     await post({ id: 'taken', ...terms });
     const answer = await post({ id: 'taken', ...terms, ...other });
@@ -111,14 +111,14 @@ test.each([
   [{ id: 'bad', ...terms, memo: 'é'.repeat(101) }, 'memo'],
   [{ id: 'bad', ...terms, acceptEmptyWallet: 'yes' }, 'acceptEmptyWallet'],
   [{ id: 'bad', ...terms, speed: 'fast' }, 'speed'],
-])('a malformed request names the field at fault: %o', async (payload, field) => {
+])('the API names the field of a malformed request: %o', async (payload, field) => {
   const answer = await post(payload);
   expect(answer.statusCode).toBe(400);
   expect(answer.json()).toMatchObject({ code: 'InvalidRequest', field });
   expect(await service.ledger.withdrawals.find('bad')).toBeUndefined();
 });
 
-test('an attempt is shown with signature, heights, fee and explorer link', async () => {
+test('the API shows an attempt with signature, heights, fee and explorer link', async () => {
   await service.ledger.withdrawals.reserve({ id: 'signed', ...terms });
   await service.ledger.attempts.prepare(
     {
@@ -170,13 +170,13 @@ test('an attempt is shown with signature, heights, fee and explorer link', async
   expect([cancelled.statusCode, cancelled.json().code]).toEqual([409, 'NotCancellable']);
 });
 
-test('an id of the greatest length can be read', async () => {
+test('the API returns a withdrawal whose id has the greatest length', async () => {
   const id = ':'.repeat(128);
   await post({ id, ...terms });
   expect((await get(`/v1/withdrawals/${encodeURIComponent(id)}`)).json().id).toBe(id);
 });
 
-test('lists newest first, by filter, page by page', async () => {
+test('the API lists withdrawals newest first, by filter, page by page', async () => {
   for (const id of ['list-1', 'list-2', 'list-3']) {
     await service.ledger.withdrawals.reserve({ id, ...terms, destination: 'ListedWa11et' });
   }
@@ -191,14 +191,14 @@ test('lists newest first, by filter, page by page', async () => {
 });
 
 test.each(['status=paid', 'limit=0', 'limit=x', 'cursor=nonsense', 'colour=red', 'asset=%00'])(
-  'a malformed filter is refused: %s',
+  'the API refuses a malformed filter: %s',
   async (query) => {
     const answer = await get(`/v1/withdrawals?${query}`);
     expect([answer.statusCode, answer.json().field]).toEqual([400, query.split('=')[0]]);
   },
 );
 
-test('a filter with several faults names them all', async () => {
+test('the API names every fault of a filter', async () => {
   const answer = await get('/v1/withdrawals?status=paid&limit=0');
   expect(answer.json()).toMatchObject({ status: 400, fields: ['status', 'limit'] });
   expect(answer.json().detail).toMatch(/^status: .+; limit: .+/);

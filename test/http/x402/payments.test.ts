@@ -25,7 +25,7 @@ async function ask<Body>(path: string): Promise<Body> {
   return (await service.app.inject({ url: `/v1/payments${path}`, headers: { authorization } })).json();
 }
 
-it('the list has the signature of each payment, newest first, also of one that bought nothing', async () => {
+it('the payment list has the signature of each payment, newest first, even of a payment that bought nothing', async () => {
   const { payments } = await ask<PaymentPage>('');
   expect(payments.map(({ id, signature }) => [id, signature])).toEqual([
     [seen.id, 'of the buyer'],
@@ -34,7 +34,7 @@ it('the list has the signature of each payment, newest first, also of one that b
   ]);
 });
 
-it('one payment has its signature', async () => {
+it('a single payment has its signature', async () => {
   for (const [{ id }, signature] of [
     [settled, 'of an attempt'],
     [seen, 'of the buyer'],
@@ -42,7 +42,7 @@ it('one payment has its signature', async () => {
     expect(await ask<Payment>(`/${encodeURIComponent(id)}`)).toMatchObject({ id, signature });
 });
 
-it('a page takes as many statements as a payment', async () => {
+it('a page of payments needs as many SQL statements as a single payment', async () => {
   const query = vi.spyOn(pg.Client.prototype, 'query');
   await ask('?limit=1');
   const ofOne = query.mock.calls.length;

@@ -14,21 +14,21 @@ async function sealed(codec: AesCodec): Promise<Payload> {
   return payload;
 }
 
-test('what was encoded is read back, and its text is nowhere in the payload', async () => {
+test('the codec decodes an encoded payload, and the payload contains no plain text', async () => {
   const codec = new AesCodec([randomBytes(32)]);
   const payload = await sealed(codec);
   expect(Buffer.from(payload.data ?? []).includes('somebody')).toBe(false);
   expect(read((await codec.decode([payload]))[0])).toEqual(value);
 });
 
-test('an older key still decrypts after a change of keys, a forgotten one is named by its id', async () => {
+test('the codec decrypts with an older key after a change of keys, and names a missing key by its id', async () => {
   const [old, fresh] = [randomBytes(32), randomBytes(32)];
   const payload = await sealed(new AesCodec([old]));
   expect(read((await new AesCodec([fresh, old]).decode([payload]))[0])).toEqual(value);
   await expect(new AesCodec([fresh]).decode([payload])).rejects.toThrow(/lacks the key [0-9a-f]{16}/);
 });
 
-test('changed data or metadata is refused', async () => {
+test('the codec refuses changed data or metadata', async () => {
   const codec = new AesCodec([randomBytes(32)]);
   const payload = await sealed(codec);
   const data = new Uint8Array(payload.data ?? []);
@@ -39,12 +39,12 @@ test('changed data or metadata is refused', async () => {
   await expect(codec.decode([{ ...payload, data: data.slice(0, 5) }])).rejects.toThrow(/cut short/);
 });
 
-test('payloads that were never encrypted pass through', async () => {
+test('the codec passes payloads that were never encrypted', async () => {
   const codec = new AesCodec([randomBytes(32)]);
   expect(read((await codec.decode([plain()]))[0])).toEqual(value);
 });
 
-test('without a key the converter is that of Temporal', () => {
+test("without a key the converter is Temporal's default", () => {
   expect(dataConverter([])).toEqual({});
   expect(dataConverter([randomBytes(32)]).payloadCodecs).toHaveLength(1);
 });

@@ -11,7 +11,7 @@ afterAll(() => service?.close());
 
 const NAMES = ['orphans', 'walletWatch', 'nodeWatch', 'reconciliation'];
 
-test('schedules of before get the words of today, and stay as operators left them', async () => {
+test('schedules of older versions get the current texts, and keep the changes of operators', async () => {
   const { schedule } = service.temporal;
   const found = (name: string) => schedule.getHandle(name).describe();
   await ensureSchedules(service.temporal);
@@ -24,7 +24,7 @@ test('schedules of before get the words of today, and stay as operators left the
     policies: { ...rest.policies, overlap: ScheduleOverlapPolicy.BUFFER_ONE },
     action: { ...action, staticSummary: 'of an older version' },
   }));
-  // Temporal takes a change of a schedule some time after it was told, and may take a pause before a change that was told first.
+  // Temporal applies a change of a schedule with a delay, and may apply a pause before an earlier change.
   const isChanged = async () => (await found('reconciliation')).action.staticSummary;
   await expect.poll(isChanged, { timeout: 50_000 }).toBe('of an older version');
   await schedule.getHandle('reconciliation').pause('by an operator');

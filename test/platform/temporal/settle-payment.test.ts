@@ -2,14 +2,14 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { PaymentRuns } from '../../../src/platform/temporal/settle-payment.ts';
 import { openService, type Service } from '../../http/service.ts';
 
-/** Without a worker: no update is answered. */
+/** Without a worker: no update gets an answer. */
 let service: Service;
 beforeAll(async () => {
   service = await openService();
 });
 afterAll(() => service?.close());
 
-it('each caller waits as long as it likes, and all that can share one update', async () => {
+it('each caller has its own timeout, and concurrent callers share one update', async () => {
   const { temporal } = service;
   const update = vi.spyOn(temporal.workflow, 'executeUpdateWithStart');
   const runs = new PaymentRuns(temporal);
@@ -26,7 +26,7 @@ it('each caller waits as long as it likes, and all that can share one update', a
   expect(first).toBeLessThan(long);
 });
 
-it('a caller who has more time than a wait lasts begins another', async () => {
+it('a caller whose timeout exceeds that of an update starts another update', async () => {
   const { temporal } = service;
   const update = vi.spyOn(temporal.workflow, 'executeUpdateWithStart');
   const calls = update.mock.calls.length;

@@ -22,7 +22,7 @@ function identified(id: unknown): Record<string, unknown> {
   return { 'payment-identifier': { info: { required: true, id } } };
 }
 
-describe('the payment of a request', () => {
+describe('the payment in a request', () => {
   const v2 = { x402Version: 2, accepted: requirementsV2(TERMS), payload: { transaction: wire } };
   const v1 = { x402Version: 1, scheme: 'exact', network: 'solana-devnet', payload: { transaction: wire } };
   const signature = '1'.repeat(64);
@@ -37,7 +37,7 @@ describe('the payment of a request', () => {
     expect(readPayment(headers)).toMatchObject({ kind: 'proof', proof: { dialect } });
   });
 
-  it('is none where no header says so', () => {
+  it('is absent where no header contains it', () => {
     expect(readPayment({ cookie: 'a=b' })).toEqual({ kind: 'none' });
   });
 
@@ -46,7 +46,7 @@ describe('the payment of a request', () => {
     ['another scheme', { ...v1, scheme: 'upto' }, 'scheme must be exact'],
     ['no network', { ...v1, network: 7 }, 'network must be a text'],
     ['two forms', { ...v1, payload: { transaction: wire, serializedTransaction: wire } }, 'must have one of'],
-    ['no form', { ...v1, payload: {} }, 'must have one of'],
+    ['no form of payment', { ...v1, payload: {} }, 'must have one of'],
     ['base64url', { ...v1, payload: { transaction: '-_-_' } }, 'must be base64'],
     [
       'a short signature',
@@ -95,18 +95,18 @@ describe('the payment of a request', () => {
   it.each([
     ['payment-signature', 'PAYMENT-SIGNATURE', header(v2)],
     ['x-payment', 'X-PAYMENT', header(v1)],
-  ])('is undecodable where %s was sent twice', (name, title, text) => {
+  ])('is undecodable where %s occurs twice', (name, title, text) => {
     for (const twice of [[text, text], `${text}, ${text}`])
       expect(readPayment({ [name]: twice })).toMatchObject({ kind: 'undecodable', header: title });
   });
 
-  it('is read from no prototype', () => {
+  it('is never read from a prototype', () => {
     expect(readPayment(Object.create({ 'x-payment': header(v1) }))).toEqual({ kind: 'none' });
     const payload = JSON.parse(`{"__proto__":{"transaction":"${wire}"}}`);
     expect(readPayment({ 'x-payment': header({ ...v1, payload }) })).toMatchObject({ kind: 'undecodable' });
   });
 
-  it('is never an exception, whatever the payment holds', () => {
+  it('is read without an exception, whatever it contains', () => {
     const any = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.constantFrom(1, 2, 'exact', wire, signature, [], null),
@@ -152,15 +152,15 @@ describe('the payment of a request', () => {
   });
 });
 
-describe('terms that a buyer accepts', () => {
+describe('the terms that a buyer accepts', () => {
   const accepted = requirementsV2(TERMS);
 
-  it('are the same as those offered, whatever blockhash was offered with them', () => {
+  it('equal the offered terms, whatever blockhash the offer had', () => {
     expect(acceptsTerms(accepted, TERMS)).toBe(true);
     expect(acceptsTerms(requirementsV2(TERMS, HINT), TERMS)).toBe(true);
   });
 
-  it('may have more in extra', () => {
+  it('may have more fields in extra', () => {
     expect(acceptsTerms({ ...accepted, extra: { feePayer: TERMS.feePayer, more: 1 } }, TERMS)).toBe(true);
   });
 
@@ -175,18 +175,18 @@ describe('terms that a buyer accepts', () => {
     { extra: {} },
     { extra: { feePayer: TERMS.payTo } },
     { extra: null },
-  ])('are not accepted with %j', (change) => {
+  ])('are refused with %j', (change) => {
     expect(acceptsTerms({ ...accepted, ...change }, TERMS)).toBe(false);
   });
 
-  it('hold the memo that is asked for', () => {
+  it('contain the requested memo', () => {
     const terms = { ...TERMS, memo: 'invoice 7' };
     expect(acceptsTerms(accepted, terms)).toBe(false);
     expect(acceptsTerms(requirementsV2(terms), terms)).toBe(true);
   });
 });
 
-describe('extensions that a buyer sends back', () => {
+describe('the extensions that a buyer returns', () => {
   it.each([
     ['none', {}],
     ['the advertised info', { 'payment-identifier': { info: { required: true } } }],
@@ -198,11 +198,11 @@ describe('extensions that a buyer sends back', () => {
 
   it.each([
     ['another value', { 'payment-identifier': { info: { required: false } } }],
-    ['a key left out', { 'payment-identifier': { info: { id: 'pay_0123456789abcd' } } }],
+    ['a missing key', { 'payment-identifier': { info: { id: 'pay_0123456789abcd' } } }],
     ['no info', { 'payment-identifier': {} }],
-    ['no object', { 'payment-identifier': null }],
+    ['a value that is not an object', { 'payment-identifier': null }],
     ['the info in a prototype', { 'payment-identifier': { info: Object.create({ required: true }) } }],
-  ])('are no echo with %s', (_what, extensions) => {
+  ])('are not an echo with %s', (_what, extensions) => {
     expect(echoesExtensions(extensions, 'required')).toBe(false);
     expect(echoesExtensions(extensions, 'off')).toBe(true);
   });
@@ -213,7 +213,7 @@ describe('extensions that a buyer sends back', () => {
 });
 
 describe('payment responses', () => {
-  it('name the network as their version does', () => {
+  it('name the network in the form of their version', () => {
     const result = { success: true, transaction: 'sig', payer: 'me', amount: '2500' };
     expect(readHeaderJson(paymentResponse('v2', result, TERMS.network)['payment-response'] ?? '')).toEqual({
       ...result,

@@ -8,7 +8,7 @@ import { useLedger } from '../../ledger/support.ts';
 const use = useLedger();
 const MS = 60_000;
 
-/** A payment of the facilitator that is confirmed: its id. */
+/** The id of a confirmed payment of the facilitator. */
 async function owed(): Promise<string> {
   const lease = { holder: 'opener', ms: 0 };
   const { id, ...rest } = newPayment({ seller: 'facilitator', request: null, lease });
@@ -26,21 +26,21 @@ async function endLease(id: string): Promise<void> {
   await use.ledger.db.updateTable('payment').set({ leaseUntil }).where('id', '=', id).execute();
 }
 
-describe('the claim of a success', () => {
-  it('is for one of many at once, and the others wait', async () => {
+describe('the claim of a successful payment', () => {
+  it('goes to one of many concurrent callers, and the others wait', async () => {
     const id = await owed();
     const claims = await Promise.all(Array.from({ length: 10 }, (_, n) => claim(id, `caller ${n}`)));
     expect(claims.filter(Boolean)).toHaveLength(1);
   });
 
-  it('is taken once it is delivered', async () => {
+  it('is taken once its result is delivered', async () => {
     const id = await owed();
     await claim(id, 'a');
     await use.ledger.obligations.served(id, 200, null);
     for (const holder of ['a', 'b']) expect(await claim(id, holder)).toBe(false);
   });
 
-  it('is free again when it is given back, or its lease has ended', async () => {
+  it('is free again when it is released, or its lease has ended', async () => {
     const id = await owed();
     await claim(id, 'a');
     await use.ledger.obligations.giveBack(id, 'b');
@@ -51,7 +51,7 @@ describe('the claim of a success', () => {
     expect(await claim(id, 'c')).toBe(true);
   });
 
-  it('with a key is for that key before and after the delivery', async () => {
+  it('with a key belongs to that key before and after the delivery', async () => {
     const id = await owed();
     expect(await claim(id, 'a', 'k1')).toBe(true);
     expect(await claim(id, 'b', 'k1')).toBe(true);
@@ -62,7 +62,7 @@ describe('the claim of a success', () => {
     expect(await claim(id, 'f')).toBe(false);
   });
 
-  it('by another key, once the lease has ended, leaves nothing to the first', async () => {
+  it('by another key, after the end of the lease, invalidates the first claim', async () => {
     const id = await owed();
     await claim(id, 'a', 'k1');
     await endLease(id);
@@ -72,7 +72,7 @@ describe('the claim of a success', () => {
     expect(await claim(id, 'b', 'k2')).toBe(true);
   });
 
-  it('needs a payment of the facilitator that is paid', async () => {
+  it('needs a paid payment of the facilitator', async () => {
     const unpaid = newPayment({ seller: 'facilitator', request: null });
     await use.ledger.payments.open(unpaid);
     for (const id of [unpaid.id, 'x402/none']) expect(await claim(id, 'a', 'k1')).toBe(false);

@@ -12,19 +12,24 @@ afterEach(() => vi.restoreAllMocks());
 const stranger = Keypair.generate().publicKey.toBase58();
 const UNMANAGED = 'fee_payer_not_managed_by_facilitator';
 
-describe('a request for another facilitator', () => {
+describe('a request that belongs to another facilitator', () => {
   it.each([
     ['another scheme', { scheme: 'upto' }, 'unsupported_scheme', 'unsupported_scheme'],
     ['another network', { network: 'solana:other' }, 'invalid_network', 'invalid_network'],
     ['a name of the other version', { network: 'swapped' }, 'invalid_network', 'invalid_network'],
-    ['a fee payer of others', { extra: { feePayer: stranger } }, `invalid_exact_svm_${UNMANAGED}`, UNMANAGED],
+    ['an unknown fee payer', { extra: { feePayer: stranger } }, `invalid_exact_svm_${UNMANAGED}`, UNMANAGED],
     [
       'no fee payer',
       { extra: null },
       'invalid_exact_svm_payload_missing_fee_payer',
       'invalid_exact_svm_payload_missing_fee_payer',
     ],
-    ['no address', { payTo: 'nowhere' }, 'invalid_payment_requirements', 'invalid_payment_requirements'],
+    [
+      'an invalid address',
+      { payTo: 'nowhere' },
+      'invalid_payment_requirements',
+      'invalid_payment_requirements',
+    ],
     [
       'a memo that cannot be stored',
       { extra: { memo: 'a\0' } },
@@ -97,7 +102,7 @@ describe('a payment that accepts other requirements', () => {
 });
 
 describe('a transaction that breaks a rule', () => {
-  it('costs no call to a node, and names its payer', async () => {
+  it('causes no call to a node, and its payer is named', async () => {
     const body = use.selling.version2(await use.selling.transaction({ amount: PRICE + 1n }));
     await post(use.app, 'verify', body);
     const calls = [
@@ -114,9 +119,9 @@ describe('a transaction that breaks a rule', () => {
 
   it.each([
     ['is missing', undefined, 'invalid_exact_svm_payload_transaction'],
-    ['is no text', 7, 'invalid_exact_svm_payload_transaction'],
+    ['is not a text', 7, 'invalid_exact_svm_payload_transaction'],
     ['is base64url', '-_-_', 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
-    ['is no transaction', 'AAAA', 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
+    ['is not a transaction', 'AAAA', 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
     ['is too long', 'A'.repeat(4_000), 'invalid_exact_svm_payload_transaction_could_not_be_decoded'],
   ])('that %s is refused', async (_what, transaction, reason) => {
     const { status, body } = await post(use.app, 'verify', use.selling.version2(transaction));
@@ -135,7 +140,7 @@ describe('a transaction that breaks a rule', () => {
 });
 
 describe('a payment that a node refuses', () => {
-  it('for its funds fails the simulation, by the code of its version', async () => {
+  it('for insufficient funds fails the simulation, with the code of its version', async () => {
     const buyer = Keypair.generate();
     const transaction = await use.selling.transaction({ buyer });
     for (const [body, reason] of [
@@ -151,13 +156,13 @@ describe('a payment that a node refuses', () => {
     }
   });
 
-  it('for its blockhash is expired', async () => {
+  it('for its blockhash has expired', async () => {
     const body = use.selling.version2(await use.selling.transaction());
     use.selling.room.localnet.controls.produceSlots(200);
     expect((await post(use.app, 'settle', body)).body['errorReason']).toBe('payment_expired');
   });
 
-  it('for its blockhash expires soon; where no node says how soon, it is not refused', async () => {
+  it('for its blockhash expires soon; without an expiry from a node it is not refused', async () => {
     const { selling } = use;
     const { controls } = selling.room.localnet;
     const body = selling.version2(await selling.transaction());
@@ -176,7 +181,7 @@ describe('a payment that a node refuses', () => {
     await Promise.all([asking.close(), unanswered.close()]);
   });
 
-  it('is not refused for ever where no node can simulate it now', async () => {
+  it('is not refused permanently where no node can simulate it now', async () => {
     const { controls, rpcUrls } = use.selling.room.localnet;
     const body = use.selling.version2(await use.selling.transaction());
     for (const node of rpcUrls.keys())
@@ -196,8 +201,8 @@ describe('a payment that a node refuses', () => {
   });
 });
 
-describe('what may not be sold', () => {
-  it('is a mint with a transfer fee', async () => {
+describe('the facilitator sells nothing for', () => {
+  it('a mint with a transfer fee', async () => {
     const asset = use.selling.room.localnet.feeMint.address;
     const transaction = await use.selling.transaction({ mint: asset, program: TOKEN_2022_PROGRAM });
     expect((await post(use.app, 'verify', use.selling.version2(transaction, { asset }))).body).toMatchObject({
@@ -206,13 +211,13 @@ describe('what may not be sold', () => {
     });
   });
 
-  it('is no mint', async () => {
+  it('an address that is not a mint', async () => {
     const asset = use.selling.buyer.publicKey.toBase58();
     const body = use.selling.version2(await use.selling.transaction(), { asset });
     expect((await post(use.app, 'verify', body)).body['invalidReason']).toBe('invalid_payment_requirements');
   });
 
-  it('is a mint that no node shows now; it is read again', async () => {
+  it('a mint that no node returns now; it reads the mint again', async () => {
     const fresh = await server(use.selling.deps());
     const body = use.selling.version2(await use.selling.transaction());
     vi.spyOn(use.selling.room.chain, 'accounts').mockRejectedValueOnce(new Error('no node'));
@@ -221,7 +226,7 @@ describe('what may not be sold', () => {
     await fresh.close();
   });
 
-  it('is what costs more than the budget of the fee payer or the buyer', async () => {
+  it('a payment above the budget of the fee payer or the buyer', async () => {
     const body = use.selling.version2(await use.selling.transaction());
     for (const [feePayer, buyer] of [
       [0n, 1n],
@@ -238,7 +243,7 @@ describe('what may not be sold', () => {
 });
 
 describe('a database that does not answer', () => {
-  it('is no outcome of a payment: 503, with a warning', async () => {
+  it('causes no outcome of a payment: the facilitator answers 503 and logs a warning', async () => {
     const warn = vi.fn<(error: unknown, what: string) => void>();
     const alone = await server(use.selling.deps({ warn }));
     const body = use.selling.version2(await use.selling.transaction());
@@ -251,8 +256,8 @@ describe('a database that does not answer', () => {
   });
 });
 
-describe('what everybody may read', () => {
-  it('is what is supported', async () => {
+describe('the public routes of the facilitator', () => {
+  it('list the supported kinds', async () => {
     const guarded = await server(use.selling.deps({ apiKeys: use.ledger.apiKeys }));
     const response = await guarded.inject('/facilitator/supported');
     const extra = { feePayer: use.selling.feePayer, maxComputeUnits: 60_000, maxFeeLamports: '15000' };
@@ -281,7 +286,7 @@ describe('what everybody may read', () => {
     await guarded.close();
   });
 
-  it('has a rate for each caller', async () => {
+  it('have a rate limit for each caller', async () => {
     const slow = await server(use.selling.deps({ rateLimit: { perSecond: 0.1, burst: 2 } }));
     const codes = [];
     for (const _ of [1, 2, 3]) codes.push((await post(slow, 'verify', {})).status);

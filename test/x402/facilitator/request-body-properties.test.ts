@@ -6,7 +6,7 @@ const use = useFacilitator();
 
 const nested = (levels: number, open = '[', close = ']') => open.repeat(levels) + close.repeat(levels);
 
-describe('a request that cannot be read', () => {
+describe('a request to the facilitator', () => {
   it.each([
     ['nothing', '', /body|JSON|empty/i],
     ['no JSON', '{"a":', /JSON/],
@@ -14,7 +14,7 @@ describe('a request that cannot be read', () => {
     ['no payload', '{"paymentRequirements":{"scheme":"exact","network":"x"}}', /^paymentPayload: /],
     ['no requirements', '{"paymentPayload":{"x402Version":2}}', /^paymentRequirements: /],
     [
-      'a version that is no number',
+      'a version that is not a number',
       '{"paymentPayload":{"x402Version":"2"}}',
       /^paymentPayload.x402Version: /,
     ],
@@ -23,7 +23,7 @@ describe('a request that cannot be read', () => {
     ['a key twice', '{"x402Version":1,"x402Version":2}', /"x402Version" occurs twice/],
     ['deep lists', nested(30_000), /nested deeper/],
     ['deep objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, /nested deeper/],
-  ])('as it is %s answers 400 with the field', async (_what, text, error) => {
+  ])('with %s in its body answers 400 with the field', async (_what, text, error) => {
     for (const step of ['verify', 'settle'] as const)
       expect(await post(use.app, step, text)).toMatchObject({
         status: 400,
@@ -31,7 +31,7 @@ describe('a request that cannot be read', () => {
       });
   });
 
-  it('as one field has another type answers 400 with the field', async () => {
+  it('with another type in one field answers 400 with the field', async () => {
     const body = use.selling.version2('AA==');
     for (const [field, value] of Object.entries({
       amount: 7,
@@ -46,7 +46,7 @@ describe('a request that cannot be read', () => {
     }
   });
 
-  it('as it is too long, or no JSON by its type, has a status below 500', async () => {
+  it('with too long a body, or another content type than JSON, has a status below 500', async () => {
     const long = JSON.stringify({ a: 'x'.repeat(1_024 * 1_024) });
     expect((await post(use.app, 'settle', long)).status).toBe(413);
     expect((await post(use.app, 'settle', 'a=1', { 'content-type': 'text/plain' })).status).toBe(415);
@@ -54,13 +54,13 @@ describe('a request that cannot be read', () => {
     expect((await post(use.app, 'settle', use.selling.version2('AA=='), key)).status).toBe(400);
   });
 
-  it('as braces in a text are not nesting is read', async () => {
+  it('is accepted with braces in a text, which are not nesting', async () => {
     const body = use.selling.version2('AA==', { description: `"\\${nested(100)}` });
     expect((await post(use.app, 'verify', body)).status).toBe(200);
   });
 });
 
-/** Values that take the place of parts of a sound request, one of them often in a place that the code reads. */
+/** Values that replace parts of a valid request; one of them often at a place that the code reads. */
 const odd = fc.oneof(
   fc.constantFrom(null, '', 0, -1, true, [], {}, '\0', '\ud800', 'constructor', '__proto__', 1e308, 2 ** 64),
   fc.string({ unit: 'binary', maxLength: 60 }),
@@ -95,7 +95,7 @@ function put(body: object, path: string, value: unknown): object {
   return { ...body, [head]: rest.length === 0 ? value : put(deeper, rest.join('.'), value) };
 }
 
-describe('whatever is sent', () => {
+describe('a random request to the facilitator', () => {
   const run = async (payload: string | object): Promise<void> => {
     for (const step of ['verify', 'settle'] as const) {
       const { status, body } = await post(use.app, step, payload);
@@ -105,7 +105,7 @@ describe('whatever is sent', () => {
     }
   };
 
-  it('in place of parts of a sound request is never a failure of the server, nor a success', async () => {
+  it('with replaced parts of a valid request is never a server error, nor a success', async () => {
     const changes = fc.array(fc.tuple(place, odd), { minLength: 1, maxLength: 3 });
     const transaction = await use.selling.transaction();
     await fc.assert(
@@ -119,7 +119,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  it('as text is never a failure of the server', async () => {
+  it('as text is never a server error', async () => {
     const text = fc.oneof(
       fc.json({ maxDepth: 6 }),
       fc.string({ unit: 'binary', maxLength: 500 }),

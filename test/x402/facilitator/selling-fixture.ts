@@ -125,7 +125,7 @@ export class SellingRoom {
     return new Budgets({ ledger: this.#ledger, budgets: { feePayer, buyer } });
   }
 
-  /** Base64 of what the official client makes: two limits, the transfer, a memo; signed by the buyer alone. */
+  /** Base64 of a transaction like that of the official client: two limits, the transfer, a memo; signed by the buyer alone. */
   async transaction(parts: TransactionParts = {}): Promise<string> {
     const { buyer = this.buyer, feePayer = this.feePayer, amount = PRICE, mint = this.mint } = parts;
     const { program = TOKEN_PROGRAM } = parts;
@@ -141,7 +141,7 @@ export class SellingRoom {
       transferChecked({ keys, amount, decimals, program }),
       memo(parts.memo ?? `nonce ${this.#nonce}`),
     ];
-    // Not the shared one of the chain: blocks made at once may have ended it.
+    // Not the shared blockhash of the chain: blocks made at once may have expired it.
     const { blockhash: recentBlockhash } = await latestBlockhash(this.room.pool);
     const payerKey = new PublicKey(feePayer);
     const message = MessageV0.compile({ payerKey, recentBlockhash, instructions });
@@ -150,7 +150,7 @@ export class SellingRoom {
     return Buffer.from(transaction.serialize()).toString('base64');
   }
 
-  /** Sends it as somebody would who has the fee payer's key; resolves with the signature once the chain has it. */
+  /** Sends the transaction as another owner of the fee payer's key; resolves with the signature once the chain has it. */
   async sendElsewhere(transaction: string): Promise<string> {
     const read = VersionedTransaction.deserialize(Buffer.from(transaction, 'base64'));
     const signature = (await this.feePayers[0]?.sign(read.message.serialize())) ?? new Uint8Array();
@@ -196,7 +196,7 @@ export class SellingRoom {
     return { x402Version: 1, paymentPayload: { x402Version: 1, ...payment }, paymentRequirements };
   }
 
-  /** As `PaymentRuns`: callers share one wait, and Postgres has the state. */
+  /** Works like `PaymentRuns`: callers share one wait, and Postgres has the state. */
   reach(id: string): Promise<Reached> {
     const going = this.#runs.get(id);
     if (going !== undefined) return going;
@@ -231,7 +231,7 @@ export class SellingRoom {
   }
 }
 
-/** Where a caller is who does not wait any longer. */
+/** Rejects when a caller stops waiting. */
 async function late(withinMs: number): Promise<Reached> {
   await sleep(withinMs);
   return { status: 'requested', signature: null };

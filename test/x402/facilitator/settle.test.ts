@@ -25,8 +25,8 @@ const stateOf = async (transaction: string) => (await use.ledger.payments.find(i
 const payer = () => use.selling.buyer.publicKey.toBase58();
 const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{86,88}$/;
 
-describe('a payment that is settled', () => {
-  it('answers version 2 with the signature, and is recorded as served', async () => {
+describe('a settled payment', () => {
+  it('answers version 2 with the signature, and is stored as served', async () => {
     const transaction = await use.selling.transaction();
     const { status, body } = await settle(use.selling.version2(transaction));
     expect(status).toBe(200);
@@ -45,13 +45,13 @@ describe('a payment that is settled', () => {
     expect(body).toMatchObject({ success: true, payer: payer(), network: 'solana-devnet' });
   });
 
-  it('may name a retired fee payer', async () => {
+  it('can name a retired fee payer', async () => {
     const feePayer = use.selling.feePayers[1]?.address ?? '';
     const body = use.selling.version2(await use.selling.transaction({ feePayer }), { extra: { feePayer } });
     expect(await settle(body)).toMatchObject({ body: { success: true } });
   });
 
-  it('is a duplicate later, in both versions, with the signature', async () => {
+  it('is a duplicate in later requests of both versions, with the signature', async () => {
     const transaction = await use.selling.transaction();
     const { body } = await settle(use.selling.version2(transaction));
     for (const repeated of [use.selling.version2(transaction), use.selling.version1(transaction)])
@@ -63,7 +63,7 @@ describe('a payment that is settled', () => {
       });
   });
 
-  it('costs one simulation together with its verification', async () => {
+  it('needs one simulation for verification and settlement together', async () => {
     const simulate = vi.spyOn(use.selling.room.chain, 'simulateAsIs');
     const body = use.selling.version2(await use.selling.transaction());
     expect((await post(use.app, 'verify', body)).body).toEqual({ isValid: true, payer: payer() });
@@ -73,7 +73,7 @@ describe('a payment that is settled', () => {
 });
 
 describe('the success of a payment', () => {
-  it('is given to one of ten callers at once', async () => {
+  it('goes to one of ten concurrent callers', async () => {
     const body = use.selling.version2(await use.selling.transaction());
     const answers = await Promise.all(Array.from({ length: 10 }, () => settle(body)));
     expect(answers.filter(isSuccess)).toHaveLength(1);
@@ -84,7 +84,7 @@ describe('the success of a payment', () => {
     expect(new Set(answers.map((answer) => answer.body['transaction'])).size).toBe(1);
   });
 
-  it('is given to the same Idempotency-Key again, by any replica, and to no other key', async () => {
+  it('goes to the same Idempotency-Key again, by any replica, and to no other key', async () => {
     const body = use.selling.version2(await use.selling.transaction());
     const mine = { 'idempotency-key': 'order-7' };
     const first = await settle(body, mine);
@@ -100,12 +100,12 @@ describe('the success of a payment', () => {
       expect((await settle(body, other)).body['errorReason']).toBe('duplicate_settlement');
   });
 
-  it('is given to all callers at once that have the same Idempotency-Key', async () => {
+  it('goes to all concurrent callers with the same Idempotency-Key', async () => {
     const body = use.selling.version2(await use.selling.transaction());
     const mine = { 'idempotency-key': 'order-9' };
     const answers = await Promise.all([mine, mine, mine, {}].map((headers) => settle(body, headers)));
     const [first, second, third] = answers.map(isSuccess);
-    // The caller without a key may be the first, and is then the only one.
+    // The caller without a key may be the first, and is then the only successful caller.
     expect(answers.filter(isSuccess).length).toBe(first === true ? 3 : 1);
     expect([second, third]).toEqual([first, first]);
   });
@@ -123,7 +123,7 @@ describe('the success of a payment', () => {
     await guarded.close();
   });
 
-  it('is given again where its caller was cut off before the answer', async () => {
+  it('goes to the same caller again whose connection closed before the answer', async () => {
     const listening = await server(use.selling.deps());
     const port = Number(new URL(await listening.listen({ host: '127.0.0.1', port: 0 })).port);
     const transaction = await use.selling.transaction();
@@ -132,7 +132,7 @@ describe('the success of a payment', () => {
       const claimed = await use.ledger.obligations.claim(...asked);
       socket.destroy();
       await once(socket, 'close');
-      // The server learns of it in its next turn.
+      // The server notices the closed connection in its next turn of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 50));
       return claimed;
     });
@@ -172,7 +172,7 @@ describe('the success of a payment', () => {
 });
 
 describe('a payment that is not settled in time', () => {
-  it('is pending with its signature, bounded by the requirements, and a success later', async () => {
+  it('is pending with its signature, within the time limit of the requirements, and a success later', async () => {
     use.selling.room.swallow();
     const transaction = await use.selling.transaction();
     const pending = await settle(use.selling.version2(transaction, { maxTimeoutSeconds: 1 }));
@@ -187,7 +187,7 @@ describe('a payment that is not settled in time', () => {
     expect(body).toMatchObject({ success: true, transaction: pending.body['transaction'] });
   });
 
-  it('warns where its run does not answer', async () => {
+  it('logs a warning where its run does not answer', async () => {
     const warn = vi.fn<(error: unknown, what: string) => void>();
     const reach = () => Promise.reject(new Error('no Temporal'));
     const alone = await server(use.selling.deps({ runs: { reach }, warn, settleWithinMs: 300 }));
@@ -198,8 +198,8 @@ describe('a payment that is not settled in time', () => {
   });
 });
 
-describe('a payment without success', () => {
-  it('that fails on chain has the signature', async () => {
+describe('an unsuccessful payment', () => {
+  it('that fails on chain is reported with its signature', async () => {
     const poor = Keypair.generate();
     await use.selling.room.localnet.controls.mintTo(use.selling.mint, poor.publicKey.toBase58(), PRICE);
     const made = [
@@ -218,7 +218,7 @@ describe('a payment without success', () => {
     expect(failed?.body['transaction']).toMatch(SIGNATURE);
   });
 
-  it('that is proved dead has expired', async () => {
+  it('that is proved dead is reported as expired', async () => {
     use.selling.room.swallow();
     const transaction = await use.selling.transaction();
     const pending = await settle(use.selling.version2(transaction, { maxTimeoutSeconds: 1 }));
@@ -231,7 +231,7 @@ describe('a payment without success', () => {
     expect(await stateOf(transaction)).toBe('void');
   });
 
-  it('that the gateway has settled is a duplicate here', async () => {
+  it('that the gateway has settled is a duplicate at the facilitator', async () => {
     const transaction = await use.selling.transaction();
     await settle(use.selling.version2(transaction));
     const id = idOf(transaction);
@@ -246,7 +246,7 @@ describe('a payment without success', () => {
     expect(await use.ledger.obligations.claim(id, null, { holder: 'x', ms: 1 })).toBe(false);
   });
 
-  it('that was on the chain before is a duplicate, and listed as unmatched', async () => {
+  it('that was on the chain before is a duplicate, and is listed as unmatched', async () => {
     const transaction = await use.selling.transaction();
     await use.selling.sendElsewhere(transaction);
     for (const _ of [1, 2])

@@ -6,8 +6,8 @@ import { EXAMPLE_NETWORKS, paidResponse, quoteOf } from '../../../src/x402/forma
 import { exactJson } from '../../../src/x402/formats/json.ts';
 import { TERMS } from '../rules/buyer.ts';
 
-describe('the answers of the interface', () => {
-  it('have the fields of its tables', () => {
+describe('an answer of the interface', () => {
+  it('has the fields of its tables', () => {
     expect(quoteOf(TERMS, 'Pay', 'token')).toEqual({
       recipientWallet: TERMS.payTo,
       tokenAccount: TERMS.tokenAccount,
@@ -33,7 +33,7 @@ describe('the answers of the interface', () => {
     });
   });
 
-  it('have a JSON integer as amount, with every digit', () => {
+  it('has a JSON integer as amount, with every digit', () => {
     fc.assert(
       fc.property(fc.bigInt(0n, U64_MAX), (amount) => {
         const text = exactJson(quoteOf({ ...TERMS, amount }, 'Pay', 'token'));
@@ -43,7 +43,7 @@ describe('the answers of the interface', () => {
     );
   });
 
-  it('are the text of JSON.stringify where no amount is above 2^53', () => {
+  it('is the text of JSON.stringify where no amount is above 2^53', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.maxSafeNat(), (data, amount) => {
         const quote = {
@@ -63,7 +63,7 @@ describe('the answers of the interface', () => {
 });
 
 describe('the networks of the interface', () => {
-  it('are named as the interface does, and as the real-world example does', () => {
+  it('have the names of the interface and of its real-world example', () => {
     expect(EXAMPLE_NETWORKS.devnet).toEqual(['chain-devnet', 'solana-devnet']);
     expect(EXAMPLE_NETWORKS.mainnet).toEqual(['chain-mainnet', 'solana-mainnet', 'solana']);
   });

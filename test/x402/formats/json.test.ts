@@ -10,23 +10,23 @@ describe('JSON in a header', () => {
     ['with a space', ` ${writeHeaderJson({ a: 1 })}`],
     ['an array', Buffer.from('[1]').toString('base64')],
     ['a number', Buffer.from('1').toString('base64')],
-    ['no UTF-8', Buffer.from([0x7b, 0xff, 0x7d]).toString('base64')],
-    ['no UTF-8 in a string', Buffer.from('{"a":"\xff"}', 'latin1').toString('base64')],
+    ['invalid UTF-8', Buffer.from([0x7b, 0xff, 0x7d]).toString('base64')],
+    ['invalid UTF-8 in a string', Buffer.from('{"a":"\xff"}', 'latin1').toString('base64')],
     ['text with a byte order mark', Buffer.from('\ufeff{"a":1}').toString('base64')],
     ['a key with two values', Buffer.from('{"a":{"b":1,"b":2}}').toString('base64')],
     [
-      'deep nesting under a key that is overwritten',
+      'deep nesting under an overwritten key',
       Buffer.from(`{"a":${'['.repeat(9_000)}${']'.repeat(9_000)},"a":1}`).toString('base64'),
     ],
     ['null', Buffer.from('null').toString('base64')],
     ['two values', Buffer.from('{}{}').toString('base64')],
-    ['too long', writeHeaderJson({ a: 'x'.repeat(70_000) })],
-    ['too deep', Buffer.from(`{"a":${'['.repeat(40)}${']'.repeat(40)}}`).toString('base64')],
-  ])('is not read as %s', (_what, text) => {
+    ['too many bytes', writeHeaderJson({ a: 'x'.repeat(70_000) })],
+    ['too many levels', Buffer.from(`{"a":${'['.repeat(40)}${']'.repeat(40)}}`).toString('base64')],
+  ])('is refused as %s', (_what, text) => {
     expect(readHeaderJson(text)).toBeNull();
   });
 
-  it('reads what it wrote', () => {
+  it('is read as it was written', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.boolean())), (value) => {
         expect(readHeaderJson(writeHeaderJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -35,13 +35,13 @@ describe('JSON in a header', () => {
   });
 
   it.each(['AB==', 'AAB=', 'AA==\n', 'AA= =', 'AA', 'A', '====', ''])(
-    'has no bytes in the base64 %j',
+    'has no decoded bytes for the base64 %j',
     (text) => {
       expect(readBase64(text)).toBeNull();
     },
   );
 
-  it('has the bytes that were written, in one spelling only', () => {
+  it('has the written bytes, in only one spelling', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1 }), (bytes) => {
         const text = Buffer.from(bytes).toString('base64');
@@ -51,7 +51,7 @@ describe('JSON in a header', () => {
     );
   });
 
-  it('has harmless prototype keys', () => {
+  it('may contain harmless prototype keys', () => {
     const text = '{"__proto__":{"scheme":"exact"},"constructor":{"prototype":{"scheme":"exact"}}}';
     const value = readHeaderJson(Buffer.from(text).toString('base64'));
     expect(at(value, 'scheme')).toBeUndefined();
@@ -59,7 +59,7 @@ describe('JSON in a header', () => {
     expect(({} as Record<string, unknown>)['scheme']).toBeUndefined();
   });
 
-  it('never throws for any text', () => {
+  it('is parsed without an exception for any text', () => {
     const latin1 = fc.uint8Array().map((bytes) => Buffer.from(bytes).toString('latin1'));
     fc.assert(
       fc.property(fc.oneof(fc.string(), latin1), (text) => {

@@ -9,11 +9,11 @@ import { TERMS } from '../rules/buyer.ts';
 const RESOURCE = { url: 'http://shop/weather', description: 'The weather', mimeType: 'application/json' };
 const HINT = { blockhash: 'a hash', lastValidBlockHeight: 150n };
 
-describe('the one 402', () => {
+describe('the 402 answer of the gateway', () => {
   const more = { quoteToken: 'a token', hint: HINT, identifier: 'optional' } as const;
   const { headers, body } = paymentRequired(TERMS, RESOURCE, 'X-PAYMENT header is required', more);
 
-  it('speaks three dialects', () => {
+  it('has the terms of three dialects', () => {
     const required = readHeaderJson(headers['payment-required'] ?? '');
     expect(required).toMatchObject({
       x402Version: 2,
@@ -35,7 +35,7 @@ describe('the one 402', () => {
     });
   });
 
-  it('has the same terms each time, but for hint and token', () => {
+  it('has the same terms each time, except for hint and token', () => {
     const other = paymentRequired(TERMS, RESOURCE, 'X-PAYMENT header is required', {
       ...more,
       quoteToken: 'b',
@@ -48,7 +48,7 @@ describe('the one 402', () => {
     const required = (terms: Terms, resource: Resource, error = 'error') =>
       paymentRequired(terms, resource, error, more).headers['payment-required'] ?? '';
 
-    it('for any texts, of any length', () => {
+    it('for texts of any length', () => {
       const text = fc.oneof(
         fc.string().map((one) => one.repeat(100)),
         fc.constantFrom('\0', '\ud800', '"', '€', '😀').map((one) => one.repeat(4_000)),
@@ -79,7 +79,7 @@ describe('the one 402', () => {
       });
     });
 
-    it('with the beginning of a long description, and version 1 has all of it', () => {
+    it('with a truncated description, and version 1 has the complete text', () => {
       const resource = { ...RESOURCE, description: '😀'.repeat(500) };
       expect(readHeaderJson(required(TERMS, resource))).toMatchObject({
         resource: { description: expect.stringMatching(/^(😀){200,255}…$/u) },
@@ -90,7 +90,7 @@ describe('the one 402', () => {
     });
   });
 
-  it('advertises the identifier where the route takes it', () => {
+  it('advertises the identifier where the route accepts it', () => {
     const extensions = (identifier: 'off' | 'optional' | 'required') =>
       at(
         readHeaderJson(
@@ -103,7 +103,7 @@ describe('the one 402', () => {
     expect(extensions('required')).toMatchObject({ 'payment-identifier': { info: { required: true } } });
   });
 
-  it('has no hint where no node gives one', () => {
+  it('has no hint where no node returns one', () => {
     const { headers } = paymentRequired(TERMS, RESOURCE, 'error', { ...more, hint: null });
     expect(readHeaderJson(headers['payment-required'] ?? '')).toMatchObject({
       accepts: [requirementsV2(TERMS)],
@@ -111,7 +111,7 @@ describe('the one 402', () => {
     expect(requirementsV2(TERMS)['extra']).toEqual({ feePayer: TERMS.feePayer });
   });
 
-  it('asks for a memo in versions 1 and 2', () => {
+  it('requires a memo in versions 1 and 2', () => {
     const terms = { ...TERMS, memo: 'invoice 7' };
     const { headers, body } = paymentRequired(terms, RESOURCE, 'error', more);
     const asked = { accepts: [{ extra: { feePayer: TERMS.feePayer, memo: 'invoice 7' } }] };

@@ -21,7 +21,7 @@ function tagBytes(token: string): Buffer {
 describe('a quote token', () => {
   const SECRET = 'a secret of at least 32 characters';
 
-  it('says what it was made for, to its own secrets, until it expires', () => {
+  it('returns its claims to its own secrets, until it expires', () => {
     const token = issueQuoteToken(SECRET, CLAIMS);
     expect(readQuoteToken([SECRET], token, NOW)).toEqual(CLAIMS);
     expect(readQuoteToken(['the next secret', SECRET], token, NOW)).toEqual(CLAIMS);
@@ -29,7 +29,7 @@ describe('a quote token', () => {
     expect(readQuoteToken([SECRET], token, NOW + 2)).toBeNull();
   });
 
-  it('is another one each time, and so is its memo', () => {
+  it('differs each time, and so does its memo', () => {
     const [one, two] = [issueQuoteToken(SECRET, CLAIMS), issueQuoteToken(SECRET, CLAIMS)];
     expect(one).not.toBe(two);
     expect(memoOf('a token')).toBe(`x402:${createHash('sha256').update('a token').digest('base64url')}`);
@@ -37,7 +37,7 @@ describe('a quote token', () => {
     expect(memoOf(one)).not.toBe(memoOf(two));
   });
 
-  it('is worth nothing once any character of it is changed', () => {
+  it('is invalid once any character of it is changed', () => {
     const token = issueQuoteToken(SECRET, CLAIMS);
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom('A', 'b', '0', '.'), (at, character) => {
@@ -49,7 +49,7 @@ describe('a quote token', () => {
     fc.assert(fc.property(fc.string(), (text) => readQuoteToken([SECRET], text, NOW) === null));
   });
 
-  it('has one text only: base64url of its tag has unused bits', () => {
+  it('has only one spelling, though the base64url of its tag has unused bits', () => {
     const token = issueQuoteToken(SECRET, CLAIMS);
     const same = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
       .split('')
@@ -59,7 +59,7 @@ describe('a quote token', () => {
     expect(same.filter((text) => readQuoteToken([SECRET], text, NOW) !== null)).toEqual([token]);
   });
 
-  it('says nothing where its secret signed other claims', () => {
+  it('returns no claims where its secret signed another kind of claims', () => {
     for (const body of ['{}', 'no JSON', JSON.stringify({ ...CLAIMS, nonce: 'n', more: 1 })]) {
       const sealed = Buffer.from(body).toString('base64url');
       const tag = createHmac('sha256', SECRET).update(sealed).digest('base64url');
@@ -67,7 +67,7 @@ describe('a quote token', () => {
     }
   });
 
-  it('returns any claims', () => {
+  it('can contain any claims', () => {
     const text = fc.string({ maxLength: 200 });
     const claims = fc.record({ route: text, request: text, amount: text, asset: text, payTo: text });
     fc.assert(

@@ -11,7 +11,7 @@ const QUOTE_SECRET = 'the secret of the quotes of this test';
 const PATIENT = { timeout: 60_000, interval: 100 };
 let shop: Shop;
 let otherSeller: string;
-/** Targets for which the upstream is broken no longer. */
+/** Targets at which the upstream works again. */
 const healed = new Set<string>();
 
 const routesAt = (price: string) => (upstream: string) => [{ path: '/weather', price, upstream }];
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop?.close());
 
-/** The route is sold on these terms, and as it would be after hours, on no others. */
+/** Changes the terms of the route, and makes the old terms as old as after hours. */
 async function reopened(price: string, payTo = shop.seller): Promise<void> {
   const forget = () =>
     shop.ledger.db.updateTable('offer').set({ lastOfferedAt: sql<Date>`now() - interval '1 day'` }).execute();
@@ -38,14 +38,14 @@ async function reopened(price: string, payTo = shop.seller): Promise<void> {
 
 const CHANGES = [
   ['price', () => reopened('0.002')],
-  ['wallet that is paid', () => reopened('0.001', otherSeller)],
+  ['wallet of the seller', () => reopened('0.001', otherSeller)],
 ] as const;
-/** In these forms the server sends the transaction. */
+/** The forms in which the server submits the transaction. */
 const SIGNED = FORMS.filter((form) => form !== 'submitted');
 
 let serial = 0;
 
-/** A request of its own, and a payment for it by a new buyer. `what`: what the upstream does with it. */
+/** A request of its own, and a payment for it by a new buyer. `what`: how the upstream answers. */
 async function payment(form: PaymentForm, what: 'served' | 'owed' | 'refused') {
   serial += 1;
   const target = `/weather?${what}=${serial}`;
@@ -55,7 +55,7 @@ async function payment(form: PaymentForm, what: 'served' | 'owed' | 'refused') {
   return { target, url, address, headers };
 }
 
-/** Payments in one form, shown before the terms change but for `unshown`. */
+/** Payments in one form, sent before the terms change except for `unshown`. */
 async function paymentsIn(form: PaymentForm) {
   const shown = async (what: 'served' | 'owed' | 'refused') => {
     const paid = await payment(form, what);
@@ -71,7 +71,7 @@ function timesAsked(target: string): number {
   return shop.asked.filter((asked) => asked.target === target).length;
 }
 
-/** The answer, out of the body of the interface where it is wrapped in that. */
+/** The answer, without the body of the interface that may wrap it. */
 async function textOf(response: Response): Promise<string> {
   const text = await response.text();
   return text.startsWith('{') ? (JSON.parse(text) as { data: string }).data : text;
@@ -84,7 +84,7 @@ async function expectNoTerms(response: Response): Promise<void> {
   expect(body).not.toContain('quoteToken');
 }
 
-describe.each(CHANGES)('after another %s', (_what, change) => {
+describe.each(CHANGES)('after a change of the terms to another %s', (_what, change) => {
   const before = new Map<PaymentForm, Payments>();
   const unshown = new Map<PaymentForm, Awaited<ReturnType<typeof payment>>>();
   beforeAll(async () => {
@@ -100,7 +100,7 @@ describe.each(CHANGES)('after another %s', (_what, change) => {
     return payments;
   }
 
-  it.each(FORMS)('a payment that was served is answered as before, as %s', async (form) => {
+  it.each(FORMS)('a served payment gets the same answer again, as %s', async (form) => {
     const { first, url, target, headers } = paid(form).served;
     expect([first.status, await textOf(first)]).toEqual([200, `answer to ${target}`]);
     const again = await fetch(url, { headers });
@@ -109,7 +109,7 @@ describe.each(CHANGES)('after another %s', (_what, change) => {
     expect(timesAsked(target)).toBe(1);
   });
 
-  it.each(FORMS)('a payment that is owed is served, as %s', async (form) => {
+  it.each(FORMS)('an owed payment is served, as %s', async (form) => {
     const { first, url, target, headers } = paid(form).owed;
     expect(first.status).toBe(502);
     const still = await fetch(url, { headers });
@@ -124,7 +124,7 @@ describe.each(CHANGES)('after another %s', (_what, change) => {
     expect(await shop.ledger.payments.findNamed(String(transaction))).toMatchObject({ state: 'served' });
   });
 
-  it.each(FORMS)('a payment that the upstream refused is answered as before, as %s', async (form) => {
+  it.each(FORMS)('a payment that the upstream refused gets the same answer again, as %s', async (form) => {
     const { first, url, target, headers } = paid(form).refused;
     expect(first.status).toBe(404);
     const again = await fetch(url, { headers });
@@ -132,15 +132,21 @@ describe.each(CHANGES)('after another %s', (_what, change) => {
     expect([await again.text(), timesAsked(target)]).toEqual(['no such city', 1]);
   });
 
-  it.each(FORMS)('a payment that has bought something is a duplicate elsewhere, as %s', async (form) => {
-    const { url, target, headers } = paid(form).served;
-    const other = await fetch(`${url}&more=1`, { headers });
-    expect([other.status, settlementOf(other)]).toMatchObject([402, { errorReason: 'duplicate_settlement' }]);
-    await expectNoTerms(other);
-    expect(timesAsked(`${target}&more=1`)).toBe(0);
-  });
+  it.each(FORMS)(
+    'a payment that has bought a request is a duplicate for another request, as %s',
+    async (form) => {
+      const { url, target, headers } = paid(form).served;
+      const other = await fetch(`${url}&more=1`, { headers });
+      expect([other.status, settlementOf(other)]).toMatchObject([
+        402,
+        { errorReason: 'duplicate_settlement' },
+      ]);
+      await expectNoTerms(other);
+      expect(timesAsked(`${target}&more=1`)).toBe(0);
+    },
+  );
 
-  it.each(SIGNED)('a payment that nobody has shown buys nothing, as %s', async (form) => {
+  it.each(SIGNED)('a payment that was never sent before buys nothing, as %s', async (form) => {
     const { url = '', headers = {}, address, target = '' } = unshown.get(form) ?? {};
     const refused = await fetch(url, { headers });
     expect(refused.status).toBe(402);
@@ -152,8 +158,8 @@ describe.each(CHANGES)('after another %s', (_what, change) => {
   });
 });
 
-describe('a transaction that its buyer has sent', () => {
-  it('buys at the price of its quote, though another one is asked now', async () => {
+describe('a transaction that its buyer has submitted', () => {
+  it('buys at the price of its quote after a change of the price', async () => {
     await reopened('0.001');
     const { url, target, headers } = await payment('submitted', 'served');
     await reopened('0.002');
@@ -164,7 +170,7 @@ describe('a transaction that its buyer has sent', () => {
     expect(sold?.terms.amount).toBe('1000');
   });
 
-  it('is on record as unmatched where its quote had expired when it was shown', async () => {
+  it('is stored as unmatched where its quote had expired when the buyer sent its signature', async () => {
     const target = '/weather?late';
     const url = shop.url + target;
     const buyer = await shop.buyer();

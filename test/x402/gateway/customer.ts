@@ -35,7 +35,7 @@ export function requirementsOf(response: Response): Requirements {
   return JSON.parse(Buffer.from(header, 'base64').toString()).accepts[0];
 }
 
-/** Whether the extension payment-identifier of a 402 demands one. */
+/** Whether the extension payment-identifier of a 402 requires an identifier. */
 function requiresIdentifier(response: Response): boolean {
   const required = JSON.parse(
     Buffer.from(response.headers.get('payment-required') ?? '', 'base64').toString(),
@@ -43,13 +43,13 @@ function requiresIdentifier(response: Response): boolean {
   return required.extensions?.['payment-identifier']?.info.required === true;
 }
 
-/** What a header of a payment response says. */
+/** The parsed header of a payment response. */
 export function settlementOf(response: Response): Record<string, unknown> {
   const header = response.headers.get('payment-response') ?? response.headers.get('x-payment-response');
   return header === null ? {} : JSON.parse(Buffer.from(header, 'base64').toString());
 }
 
-/** As a conforming buyer does: shows the payment again as long as he is told to wait. */
+/** Acts as a conforming buyer: sends the payment again while the gateway answers that he must wait. */
 export async function answered(url: string, headers: Record<string, string>): Promise<Response> {
   for (;;) {
     const response = await fetch(url, { headers });
@@ -57,7 +57,7 @@ export async function answered(url: string, headers: Record<string, string>): Pr
   }
 }
 
-/** A buyer who builds his payments himself, so that a test can show them as it likes. */
+/** A buyer who builds his payments himself, so that a test controls when they are sent. */
 export class Customer {
   readonly keypair: Keypair;
 

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await standing.clock.pause();
   const { controls, shop } = standing;
   controls.clearFaults();
-  // A fork takes back blocks above the finalized one: there must be some of its own.
+  // A fork reverts blocks above the finalized one: the chain must have some.
   controls.produceSlots(20);
   shop.asked.length = 0;
   shop.upstream = (_asked, count) => ({ status: 200, body: `answer ${count}` });
@@ -33,8 +33,8 @@ interface Shown {
 }
 
 /**
- * Shows a new payment, makes blocks until it is confirmed and no further, and waits for what the buyer is answered then. From its landing
- * on the node loses what is sent: after a fork nothing waits for the next block.
+ * Sends a new payment, makes blocks until it is confirmed and no further, and waits for the buyer's answer. From its landing on the node
+ * drops new sends: after a fork no transaction waits for the next block.
  */
 async function confirmed(): Promise<Shown> {
   const { headers, buyer } = await standing.prepare(url);
@@ -51,7 +51,7 @@ async function confirmed(): Promise<Shown> {
       controls.produceSlot();
       expect(await standing.statusOf(signature)).toBe('processed');
     },
-    // So few blocks that its blockhash lives all the while.
+    // So few blocks that its blockhash stays valid.
     { timeout: 60_000, interval: 500 },
   );
   controls.setFault(0, 'sendTransaction', { kind: 'drop-send' });
@@ -61,7 +61,7 @@ async function confirmed(): Promise<Shown> {
   return { payment: await standing.shop.ledger.payments.get(id), response, signature, headers, buyer };
 }
 
-/** Takes back the confirmed block of the payment and the one above it. */
+/** Reverts the confirmed block of the payment and the block above it. */
 async function takeBack({ signature }: Shown): Promise<void> {
   standing.controls.fork(2);
   expect(await standing.statusOf(signature)).toBeNull();
@@ -80,15 +80,15 @@ async function alerted(shown: Shown, what: string): Promise<void> {
   );
 }
 
-/** The chain goes on, with nodes that take what is sent. */
+/** The chain continues, with nodes that accept sends. */
 function goOn(): void {
   standing.controls.clearFaults();
   standing.clock.run();
 }
 
-describe('a payment that a fork takes back before it is served', () => {
+describe('a payment that a fork reverts before it is served', () => {
   it(
-    'is unpaid until the same bytes land again, and is served once then',
+    'is unpaid until the same bytes land again, and is then served once',
     async () => {
       const { shop } = standing;
       const before = await standing.landed();
@@ -127,7 +127,7 @@ describe('a payment that a fork takes back before it is served', () => {
   );
 
   it(
-    'is void where it never lands again, and its buyer is asked to pay then',
+    'is void where it never lands again, and only then its buyer gets a new request for payment',
     async () => {
       const { shop } = standing;
       const before = await standing.landed();
@@ -150,7 +150,7 @@ describe('a payment that a fork takes back before it is served', () => {
   );
 });
 
-describe('a payment that a fork takes back after it was served', () => {
+describe('a payment that a fork reverts after it was served', () => {
   it(
     'stays served, with an alert until the same bytes are final',
     async () => {
@@ -179,7 +179,7 @@ describe('a payment that a fork takes back after it was served', () => {
   );
 
   it(
-    'stays served where it never lands again, and the alert says so',
+    'stays served where it never lands again, and the alert reports the loss',
     async () => {
       const { shop } = standing;
       const before = await standing.landed();

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => shop?.close());
 
 it.each(['expired', 'valid'])(
-  'a transaction that its buyer has sent to the wallet of before is on record as unmatched, its quote being %s',
+  'a transaction that its buyer has submitted to the former wallet is stored as unmatched, its quote being %s',
   async (age) => {
     const forget = () =>
       shop.ledger.db
@@ -33,7 +33,7 @@ it.each(['expired', 'valid'])(
     const quote = await fetchQuote(url, buyer);
     const claims = readQuoteToken([QUOTE_SECRET], quote.quoteToken ?? '', 0);
     if (claims === null) throw new Error('the gateway has another secret');
-    // More than an hour after the change, as old terms are valid so long.
+    // More than an hour after the change, since old terms are valid that long.
     const expiresAt = age === 'expired' ? Date.now() - 3_600_000 : claims.expiresAt;
     const late = { ...quote, quoteToken: issueQuoteToken(QUOTE_SECRET, { ...claims, expiresAt }) };
     const shown = await submitTransfer(late, buyer);

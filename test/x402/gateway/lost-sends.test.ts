@@ -25,9 +25,9 @@ async function stateShown(signature: string): Promise<unknown> {
   return (await fetch(`${standing.shop.url}/x402/payments/${signature}`)).json();
 }
 
-describe('a payment that every node has lost', () => {
+describe('a payment that every node has dropped', () => {
   it(
-    'is pending until it is proved dead, and only then its buyer is asked to pay again',
+    'is pending until it is proved dead, and only then its buyer gets a new request for payment',
     async () => {
       const { controls, shop } = standing;
       const { headers, buyer } = await standing.prepare(url);
@@ -36,7 +36,7 @@ describe('a payment that every node has lost', () => {
       const signature = await expectPending(await fetch(url, { headers }));
       expect(await stateShown(signature)).toEqual({ signature, state: 'settling' });
 
-      // The blockhash expires, but the chain does not say so finally.
+      // The blockhash expires, but the chain does not report it as finally expired.
       const slot = controls.chain.at('finalized').slot;
       controls.setFault(0, '*', { kind: 'stuck-finality', slot });
       standing.expireBlockhashes();
@@ -73,12 +73,12 @@ describe('a payment that every node has lost', () => {
   );
 });
 
-describe('a payment is settled once and served once, where the node', () => {
+describe('a payment is settled once and served once where the node', () => {
   it.each<readonly [string, Fault, number | undefined]>([
-    ['takes it and breaks the connection', { kind: 'lost-answer' }, 1],
-    ['takes it and breaks the connection each time', { kind: 'lost-answer' }, undefined],
-    ['breaks the connection three times before it takes it', { kind: 'drop' }, 3],
-    ['answers three times and has lost it', { kind: 'drop-send' }, 3],
+    ['accepts it and breaks the connection', { kind: 'lost-answer' }, 1],
+    ['accepts it and breaks the connection each time', { kind: 'lost-answer' }, undefined],
+    ['breaks the connection three times before it accepts it', { kind: 'drop' }, 3],
+    ['answers three times and drops it', { kind: 'drop-send' }, 3],
   ])(
     '%s',
     async (_what, fault, times) => {

@@ -7,22 +7,22 @@ import { ChainClock } from '../../support/chain-clock.ts';
 import { Customer, type Requirements, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
-/** A blockhash lives 30 s of such slots: on a busy machine a payment lands before it expires. */
+/** A blockhash is valid for 30 s of such slots: on a busy machine a payment lands before it expires. */
 const SLOT_MS = 200;
 const FINALITY_LAG = 8;
-/** What a blockhash lives, the margin of an adopted message, and more blocks than the chain has above its finalized one. */
+/** The validity of a blockhash, the margin of an adopted message, and more blocks than the chain has above its finalized one. */
 const LIFE = 220;
-/** Requests of these tests mostly end as pending: blocks come only by hand. */
+/** Requests of these tests mostly end as pending: the test makes each block. */
 const PENDING_AFTER_MS = 3_000;
 const PATIENT = { timeout: 60_000, interval: 100 };
 
-/** A payment that was not shown yet. */
+/** A payment that was not sent yet. */
 interface Prepared {
   readonly headers: Record<string, string>;
   readonly buyer: Customer;
 }
 
-/** A shop on a chain that stands still but for what its clock makes: nothing lands, and no blockhash expires, by itself. */
+/** A shop on a chain that makes blocks only by its clock: nothing lands, and no blockhash expires, by itself. */
 export class StandingShop {
   readonly shop: Shop;
   readonly clock: ChainClock;
@@ -48,7 +48,7 @@ export class StandingShop {
     return this.shop.localnet.controls;
   }
 
-  /** A URL that no other test asks for. */
+  /** A URL that no other test requests. */
   url(path: string): string {
     this.#serial += 1;
     return `${this.shop.url}${path}?n=${this.#serial}`;
@@ -70,7 +70,7 @@ export class StandingShop {
     return { headers: buyer.shows(accepted, buyer.transaction(fresh)), buyer };
   }
 
-  /** The newest payment of a buyer, once it is on record. */
+  /** The newest payment of a buyer, once it is stored. */
   async paymentOf({ address }: Customer): Promise<PaymentRow> {
     return vi.waitFor(async () => {
       const { rows } = await this.shop.ledger.payments.list({ limit: 200 });
@@ -94,12 +94,12 @@ export class StandingShop {
     );
   }
 
-  /** Makes so many blocks at once that no message of before can land any more, finally. */
+  /** Makes so many blocks at once that no earlier message can land any more, finally. */
   expireBlockhashes(): void {
     this.controls.produceSlots(LIFE);
   }
 
-  /** Signatures of what has paid the seller, by the finalized blocks, newest first. */
+  /** Signatures of the transactions that paid the seller, by the finalized blocks, newest first. */
   async landed(): Promise<readonly string[]> {
     const { localnet, seller, rpcUrl } = this.shop;
     const account = deriveAta(seller, localnet.plantedMint.address, TOKEN_PROGRAM);
@@ -110,7 +110,7 @@ export class StandingShop {
     return listed.filter(({ err }) => err === null).map(({ signature }) => signature);
   }
 
-  /** What the chain says of a transaction now, in whatever block; null where no block has it. */
+  /** The chain's current status of a transaction, in any block; null where no block contains it. */
   async statusOf(signature: string): Promise<string | null> {
     const { value } = await rpc<{ value: ({ confirmationStatus: string } | null)[] }>(
       this.shop.rpcUrl,
@@ -121,7 +121,7 @@ export class StandingShop {
   }
 }
 
-/** Expects that the buyer is told to wait, and given no terms by which he could pay again; the signature that he is given. */
+/** Expects that the buyer must wait, without terms by which he could pay again; returns the signature in the answer. */
 export async function expectPending(response: Response): Promise<string> {
   const body = (await response.json()) as object;
   expect([response.status, response.headers.get('payment-required')]).toEqual([402, null]);

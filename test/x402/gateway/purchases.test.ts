@@ -35,7 +35,7 @@ async function stateOf(response: Response): Promise<string | undefined> {
   return (await shop.ledger.payments.findNamed(String(settlementOf(response).transaction)))?.state;
 }
 
-describe('one payment', () => {
+describe('a single payment', () => {
   it('buys one request, and the same caller gets the same answer again', async () => {
     const headers = await (await customer()).pays(url);
     const first = await fetch(url, { headers });
@@ -48,7 +48,7 @@ describe('one payment', () => {
     expect(await stateOf(first)).toBe('served');
   });
 
-  it('shown fifty times at once runs the upstream once, and all get its answer', async () => {
+  it('in fifty concurrent requests calls the upstream once, and all requests get its answer', async () => {
     const headers = await (await customer()).pays(url);
     const responses = await Promise.all(Array.from({ length: 50 }, () => fetch(url, { headers })));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
@@ -69,7 +69,7 @@ describe('one payment', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
-  it('shows only that it was used to somebody who has only seen it on the chain', async () => {
+  it('is only reported as used to a sender who has copied it from the chain', async () => {
     const headers = await (await customer()).pays(url);
     await fetch(url, { headers });
     const stranger = await fetch(url, { headers: { ...headers, 'x-forwarded-for': '203.0.113.9' } });
@@ -80,7 +80,7 @@ describe('one payment', () => {
     expect(moved.status).toBe(200);
   });
 
-  it('is not needed twice: a second one for the same request waits for the first', async () => {
+  it('is enough: a second payment for the same request waits for the first', async () => {
     const buyer = await customer();
     const [one, two] = [await buyer.pays(url), await buyer.pays(url)];
     let open: (() => void) | undefined;
@@ -102,8 +102,8 @@ describe('one payment', () => {
   });
 });
 
-describe('what is paid', () => {
-  it('and refused by the upstream is passed on, and refundable', async () => {
+describe('a paid request', () => {
+  it('that the upstream refuses gets the refusal, and its payment is refundable', async () => {
     shop.upstream = () => ({ status: 404, body: 'no such city' });
     const headers = await (await customer()).pays(url);
     const response = await fetch(url, { headers });
@@ -111,7 +111,7 @@ describe('what is paid', () => {
     expect(await stateOf(response)).toBe('refundable');
   });
 
-  it('and not answered is owed, and served by the workflow', async () => {
+  it('without an answer of the upstream is owed, and the workflow serves it', async () => {
     shop.upstream = (_asked, count) => ({ status: count === 1 ? 503 : 200, body: `answer ${count}` });
     const headers = await (await customer()).pays(url);
     const response = await fetch(url, { headers });
@@ -123,7 +123,7 @@ describe('what is paid', () => {
     expect(new Set(shop.asked.map(({ headers: asked }) => asked['idempotency-key'])).size).toBe(1);
   });
 
-  it('by a method that is not idempotent is not asked twice', async () => {
+  it('with a method that is not idempotent is sent to the upstream only once', async () => {
     shop.upstream = () => ({ status: 500, body: '' });
     const order = `${shop.url}/order?n=${serial}`;
     const init = { method: 'POST', body: '{"pizza":1}' };
@@ -134,7 +134,7 @@ describe('what is paid', () => {
     expect(shop.asked.map(({ body }) => body)).toEqual(['{"pizza":1}']);
   });
 
-  it('and was begun by a gateway that died is served by the workflow', async () => {
+  it('that a killed gateway has begun is served by the workflow', async () => {
     const headers = await (await customer()).pays(url);
     shop.hold = () => new Promise(() => undefined);
     const abort = new AbortController();
@@ -143,7 +143,7 @@ describe('what is paid', () => {
     abort.abort();
     await cut;
     shop.hold = null;
-    // As time would: the lease of the dead gateway ends.
+    // As time would do it: the lease of the killed gateway ends.
     await shop.ledger.db
       .updateTable('payment')
       .set({ leaseUntil: sql<Date>`now() - interval '1 second'` })
@@ -155,7 +155,7 @@ describe('what is paid', () => {
     }, 30_000);
   });
 
-  it('is given to the same address as long as it is owed, and for two minutes after it was served', async () => {
+  it('gets its answer at the same address while it is owed, and for two minutes after it was served', async () => {
     const headers = await (await customer()).pays(url);
     const { transaction } = settlementOf(await fetch(url, { headers }));
     const { id = '' } = (await shop.ledger.payments.findNamed(String(transaction))) ?? {};
@@ -174,7 +174,7 @@ describe('what is paid', () => {
     });
   });
 
-  it('has a state that its buyer can ask for without a key', async () => {
+  it('has a state that its buyer can request without a key', async () => {
     const headers = await (await customer()).pays(url);
     const { transaction } = settlementOf(await fetch(url, { headers }));
     const state = await fetch(`${shop.url}/x402/payments/${String(transaction)}`);
@@ -183,8 +183,8 @@ describe('what is paid', () => {
   });
 });
 
-describe('a route', () => {
-  it('that is served first gives nothing away before it is paid, and asks the upstream once', async () => {
+describe('a priced route', () => {
+  it('with serve-first reveals nothing before the payment, and calls the upstream once', async () => {
     const first = `${shop.url}/first?n=${serial}`;
     const headers = await (await customer()).pays(first);
     const response = await fetch(first, { headers });
@@ -192,7 +192,7 @@ describe('a route', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
-  it('that is served first asks the upstream once, however many show the payment at once', async () => {
+  it('with serve-first calls the upstream once for many concurrent requests with the payment', async () => {
     const first = `${shop.url}/first?n=${serial}`;
     const headers = await (await customer()).pays(first);
     const responses = await Promise.all(Array.from({ length: 12 }, () => fetch(first, { headers })));
@@ -201,7 +201,7 @@ describe('a route', () => {
     expect(shop.asked).toHaveLength(1);
   });
 
-  it('that is served first costs nothing where the upstream fails', async () => {
+  it('with serve-first charges nothing where the upstream fails', async () => {
     shop.upstream = () => ({ status: 500, body: 'broken' });
     const first = `${shop.url}/first?n=${serial}`;
     const buyer = await customer();
@@ -212,13 +212,13 @@ describe('a route', () => {
     expect(rows.find(({ payer }) => payer === buyer.address)).toMatchObject({ state: 'void' });
   });
 
-  it('with an answer of its own needs no upstream', async () => {
+  it('with a static answer needs no upstream', async () => {
     const note = `${shop.url}/note`;
     const response = await fetch(note, { headers: await (await customer()).pays(note) });
     expect([response.status, await response.text(), shop.asked.length]).toEqual([200, 'a note', 0]);
   });
 
-  it('that demands a payment identifier gives the answer to everybody who has it', async () => {
+  it('that requires a payment identifier gives the answer to every request with the identifier', async () => {
     const named = `${shop.url}/named?n=${serial}`;
     const buyer = await customer();
     expect((await fetch(named, { headers: await buyer.pays(named) })).status).toBe(400);
@@ -233,8 +233,8 @@ describe('a route', () => {
   });
 });
 
-describe('a payment that its buyer has sent', () => {
-  it('is his by the token of its quote, whoever shows its bytes before', async () => {
+describe('a payment that its buyer has submitted', () => {
+  it('belongs to him by the token of its quote, even if another client sends its bytes earlier', async () => {
     const buyer = await shop.buyer();
     const quote = await fetchQuote(url, buyer);
     const { signature, quoteToken } = await submitTransfer(quote, buyer);
@@ -252,7 +252,7 @@ describe('a payment that its buyer has sent', () => {
     expect([again.status, shop.asked.length]).toEqual([200, 1]);
   });
 
-  it('twice for one quote buys once, and the second is on record', async () => {
+  it('twice for one quote buys once, and the second is stored as unmatched', async () => {
     const buyer = await shop.buyer();
     const quote = await fetchQuote(url, buyer);
     const one = await submitTransfer(quote, buyer, { version: 'legacy' });
@@ -262,7 +262,7 @@ describe('a payment that its buyer has sent', () => {
     expect(await shop.ledger.payments.findNamed(two.signature)).toMatchObject({ state: 'unmatched' });
   });
 
-  it('and that is shown as his own by a copy from the chain buys nothing', async () => {
+  it('buys nothing for another client that copies it from the chain', async () => {
     const buyer = await shop.buyer();
     const quote = await fetchQuote(url, buyer);
     const wire = Buffer.from(await signTransfer(quote, buyer)).toString('base64');
@@ -279,7 +279,7 @@ describe('a payment that its buyer has sent', () => {
 });
 
 describe('a payment that cannot be settled', () => {
-  it('is refused with fresh terms, and costs nobody anything', async () => {
+  it('is refused with fresh terms, at no cost', async () => {
     const poor = new Customer((await shop.buyer(0n)).secretKey);
     const response = await fetch(url, { headers: await poor.pays(url) });
     expect(response.status).toBe(402);
@@ -293,7 +293,7 @@ describe('a payment that cannot be settled', () => {
     expect(shop.asked).toHaveLength(0);
   });
 
-  it('as it cannot be read is a 402 with fresh terms', async () => {
+  it('because it is unreadable is a 402 with fresh terms', async () => {
     const response = await fetch(url, { headers: { 'payment-signature': 'not base64!' } });
     expect([response.status, response.headers.get('payment-required') !== null]).toEqual([402, true]);
     const example = await fetch(url, { headers: { 'x-payment': 'e30=' } });

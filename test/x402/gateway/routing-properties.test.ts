@@ -31,7 +31,7 @@ interface Raw {
   readonly body?: string;
 }
 
-/** The status; 0 where the server cuts the connection. */
+/** The status; 0 where the server closes the connection. */
 function raw({ method = 'GET', path, headers = {}, body = '' }: Raw): Promise<number> {
   const { port } = new URL(shop.url);
   return new Promise((resolve) => {
@@ -44,7 +44,7 @@ function raw({ method = 'GET', path, headers = {}, body = '' }: Raw): Promise<nu
   });
 }
 
-describe('nothing reaches the upstream of a priced route unpaid', () => {
+describe('an unpaid request reaches the upstream of no priced route', () => {
   it.each([
     '//weather',
     '/./weather',
@@ -92,7 +92,7 @@ describe('nothing reaches the upstream of a priced route unpaid', () => {
     expect(shop.asked).toEqual([]);
   });
 
-  it('and a preflight is answered without it', async () => {
+  it('as a preflight, which the gateway answers itself', async () => {
     const headers = { origin: 'https://page.example', 'access-control-request-headers': 'payment-signature' };
     const response = await fetch(`${shop.url}/weather`, { method: 'OPTIONS', headers });
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([204, '*']);
@@ -100,8 +100,8 @@ describe('nothing reaches the upstream of a priced route unpaid', () => {
   });
 });
 
-describe('what the upstream gets of a free route', () => {
-  it('holds no payment and nothing that only the gateway may say', async () => {
+describe('a request to the upstream of a free route', () => {
+  it('has no payment and none of the headers that only the gateway may set', async () => {
     shop.asked.length = 0;
     const headers = {
       'x-payment': 'a',
@@ -120,7 +120,7 @@ describe('what the upstream gets of a free route', () => {
 
 describe('the body of a free request', () => {
   it.each(['application/json', 'application/x-www-form-urlencoded', 'text/plain'])(
-    'passes as it is: %s',
+    'passes unchanged: %s',
     async (type) => {
       shop.asked.length = 0;
       const body = type === 'application/json' ? '{"a": 1}' : 'a=b';
@@ -133,7 +133,7 @@ describe('the body of a free request', () => {
   it.each([
     ['its length', { 'content-length': String(LARGE.length) }],
     ['chunks', { 'transfer-encoding': 'chunked' }],
-  ])('passes with %s, larger than the body of a sold request may be', async (_how, length) => {
+  ])('passes with %s, even above the body limit of a priced request', async (_how, length) => {
     shop.asked.length = 0;
     const headers = { 'content-type': 'text/csv; charset=latin1', ...length };
     expect(await raw({ method: 'POST', path: '/note', headers, body: LARGE })).toBe(200);
@@ -141,7 +141,7 @@ describe('the body of a free request', () => {
     expect(shop.asked[0]?.body === LARGE).toBe(true);
   });
 
-  it('reaches the upstream while the client still sends it', async () => {
+  it('reaches the upstream while the client is still sending it', async () => {
     let sentAll = false;
     shop.arrives = (asked) => {
       expect(asked).toBe('/note');
@@ -159,7 +159,7 @@ describe('the body of a free request', () => {
     expect(shop.asked.at(-1)?.body).toBe('the beginning, the end');
   });
 
-  it.each(['/note', '/order', '/gone'])('may end early: %s', async (path) => {
+  it.each(['/note', '/order', '/gone'])('can end early: %s', async (path) => {
     const { port } = new URL(shop.url);
     const sent = request({ host: '127.0.0.1', port, method: 'POST', path });
     sent.on('error', () => undefined).write('the beginning');
@@ -169,13 +169,13 @@ describe('the body of a free request', () => {
     expect(await raw({ path: '/about' })).toBe(200);
   });
 
-  it('is answered where no upstream takes it', async () => {
+  it('gets an answer where the upstream does not read it', async () => {
     expect(await raw({ method: 'POST', path: '/gone', body: LARGE })).toBeGreaterThanOrEqual(500);
   });
 });
 
 describe('any request', () => {
-  it('is answered without a failure of the gateway', async () => {
+  it('gets an answer without a failure of the gateway', async () => {
     const any = fc.record({
       method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
       path: fc.constantFrom('/weather', '/files/secret', '/nothing'),
@@ -198,7 +198,7 @@ describe('any request', () => {
     );
   });
 
-  it('with a payment that is changed anywhere is refused, and settles nothing', async () => {
+  it('with a payment that differs anywhere is refused, and settles nothing', async () => {
     const buyer = new Customer((await shop.buyer()).secretKey);
     const header = (await buyer.pays(`${shop.url}/weather`))['payment-signature'] ?? '';
     const payment = JSON.parse(Buffer.from(header, 'base64').toString());
@@ -216,7 +216,7 @@ describe('any request', () => {
     expect(rows.map(({ payer }) => payer)).not.toContain(buyer.address);
   });
 
-  it('of a megabyte is refused, and one more is not read', async () => {
+  it('may have a body of a megabyte, and a larger body is refused', async () => {
     const body = 'x'.repeat(1024 * 1024 + 1);
     expect(await raw({ method: 'POST', path: '/weather', body })).toBe(413);
     expect(await raw({ method: 'POST', path: '/order', body })).toBe(413);

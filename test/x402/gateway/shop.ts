@@ -22,7 +22,7 @@ import { freshNamespace } from '../../support/namespace.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { temporalClient } from '../../support/temporal.ts';
 
-/** A request as the upstream got it. */
+/** A request as the upstream received it. */
 export interface Asked {
   readonly method: string;
   readonly target: string;
@@ -30,7 +30,7 @@ export interface Asked {
   readonly body: string;
 }
 
-/** What the upstream answers; by default 200 with its count of questions. */
+/** The answer of the upstream; by default 200 with its number of calls. */
 export type Upstream = (
   asked: Asked,
   count: number,
@@ -43,26 +43,26 @@ export type Upstream = (
 /** The entries of a routes file; `upstream` is the URL of the shop's upstream. */
 type Routes = (upstream: string) => readonly object[];
 
-/** Starts a gateway with these routes, which pay this wallet; its URL. */
+/** Starts a gateway with these routes, which pay this wallet; returns its URL. */
 type Serve = (routes: Routes, payTo: string, closers: Closers) => Promise<string>;
 
 const QUICK_CHAIN: LocalnetOptions = { slotMs: 50, finalityLag: 8, nodes: 1 };
 const FEE_PAYER_LAMPORTS = 5_000_000_000n;
 const BUYER_UNITS = 1_000_000_000n;
 
-/** A gateway with its worker, on a chain of one node, in front of an upstream that remembers what it was asked. */
+/** A gateway with its worker, on a chain of one node, in front of an upstream that records its requests. */
 export class Shop {
   readonly url: string;
   readonly localnet: Localnet;
   readonly ledger: Ledger;
-  /** The wallet that is paid. */
+  /** The wallet of the seller. */
   readonly seller: string;
   readonly feePayer: string;
   readonly asked: Asked[] = [];
   upstream: Upstream = (_asked, count) => ({ status: 200, body: JSON.stringify({ count }) });
   /** Gets the target of each request when its headers have reached the upstream. */
   arrives: ((target: string) => void) | null = null;
-  /** Until it resolves, the upstream does not answer. */
+  /** The upstream does not answer until it resolves. */
   hold: (() => Promise<void>) | null = null;
   readonly #closers: Closers;
   readonly #serve: Serve;
@@ -88,13 +88,13 @@ export class Shop {
     return this.localnet.rpcUrls[0] ?? '';
   }
 
-  /** Resolves when the route is sold: what it needs on the chain is final then. */
+  /** Resolves when the gateway sells the route: the accounts that it needs on the chain are final then. */
   async opened(path: string): Promise<void> {
     const isSold = async () => expect((await fetch(this.url + path)).status).toBe(402);
     await vi.waitFor(isSold, { timeout: 20_000, interval: 100 });
   }
 
-  /** Ends the gateway, and starts another one at its address with these routes. `meanwhile` runs when neither is up. */
+  /** Stops the gateway, and starts another one at its address with these routes. `meanwhile` runs when neither is up. */
   async reopen(routes: Routes, payTo = this.seller, meanwhile?: () => Promise<unknown>): Promise<void> {
     await this.#gateway.close();
     await meanwhile?.();
@@ -203,7 +203,7 @@ export class Shop {
   }
 }
 
-/** A look at the terms that goes on while its gateway ends would say that they are asked for still, after they were made old. */
+/** A check of the terms that runs while its gateway ends would mark them as still offered, after the test made them old. */
 function withEndingOffers(ledger: Ledger, closers: Closers): Ledger {
   let isOver = false;
   let saying = 0;

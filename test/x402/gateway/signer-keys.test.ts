@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop?.close());
 
-it('a payment is signed on the workers of the signer, and buys its request once', async () => {
+it('a payment is signed by the workers of the signer, and buys its request once', async () => {
   const customer = new Customer((await shop.buyer()).secretKey);
   const url = `${shop.url}/weather`;
   const headers = await customer.pays(url);

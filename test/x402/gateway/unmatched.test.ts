@@ -60,8 +60,8 @@ async function sent(
   return { signature, response, body: await response.json(), payer: buyer.address };
 }
 
-describe('a transaction that its buyer has sent for a quote, and that breaks the rules', () => {
-  it('is on record where it paid too little', async () => {
+describe('a transaction that its buyer has submitted for a quote, and that breaks the rules,', () => {
+  it('is stored as unmatched where it paid too little', async () => {
     const { signature, response, body, payer } = await sent(
       (price) => [price - 1],
       (own) => [own],
@@ -76,7 +76,7 @@ describe('a transaction that its buyer has sent for a quote, and that breaks the
     expect(shop.asked).toHaveLength(0);
   });
 
-  it('is on record where it paid in parts, or has another memo beside its own', async () => {
+  it('is stored as unmatched where it paid in parts, or has a second memo', async () => {
     const parts = await sent(
       (price) => [price / 2, price / 2],
       (own) => [own],
@@ -94,7 +94,7 @@ describe('a transaction that its buyer has sent for a quote, and that breaks the
       });
   });
 
-  it('is not on record where it is of no quote, or paid nothing', async () => {
+  it('is not stored where it has no quote, or paid nothing', async () => {
     const foreign = await sent(
       (price) => [price],
       () => ['x402:another'],

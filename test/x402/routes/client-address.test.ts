@@ -18,7 +18,7 @@ describe('the address of a client', () => {
   });
 
   it.each(['x-forwarded-for', 'forwarded', 'x-real-ip'])(
-    'is unknown where an address that is no trusted proxy sends %s',
+    'is unknown where an untrusted proxy sends %s',
     (name) => {
       const headers = { [name]: '198.51.100.1' };
       expect(clientAddress('203.0.113.9', headers, PROXIES)).toBeNull();
@@ -29,10 +29,10 @@ describe('the address of a client', () => {
   );
 
   it.each([
-    ['the only one', '203.0.113.9', '203.0.113.9'],
-    ['the last one, as a client may send some before', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
-    ['the last one that is no proxy', '198.51.100.1, 203.0.113.9,10.0.0.2 , 192.0.2.7', '203.0.113.9'],
-    ['without its port', '203.0.113.9:4711', '203.0.113.9'],
+    ['the only address', '203.0.113.9', '203.0.113.9'],
+    ['the last address, since a client can send earlier ones', '198.51.100.1, 203.0.113.9', '203.0.113.9'],
+    ['the last address that is not a proxy', '198.51.100.1, 203.0.113.9,10.0.0.2 , 192.0.2.7', '203.0.113.9'],
+    ['the address without its port', '203.0.113.9:4711', '203.0.113.9'],
     ['an IPv6 address with a port', '[2001:db9::1]:4711', '2001:db9::1'],
     ['a mapped address', '::ffff:203.0.113.9', '203.0.113.9'],
     ['the last one before a proxy with IPv6', '203.0.113.9, 2001:db8::5', '203.0.113.9'],
@@ -43,17 +43,17 @@ describe('the address of a client', () => {
   });
 
   it.each([
-    ['the proxy sends none: its address is that of all its clients', undefined],
-    ['it is empty', ''],
-    ['all of them are proxies', '10.0.0.3, 10.0.0.2'],
-    ['the last one is no address', '203.0.113.9, unknown'],
-    ['the last one is a number', '203.0.113.9, 3405803785'],
-    ['one is empty', '203.0.113.9, '],
+    ['the proxy sends no address: its own belongs to all its clients', undefined],
+    ['the header is empty', ''],
+    ['all addresses are proxies', '10.0.0.3, 10.0.0.2'],
+    ['the last entry is not an address', '203.0.113.9, unknown'],
+    ['the last entry is a number', '203.0.113.9, 3405803785'],
+    ['an entry is empty', '203.0.113.9, '],
   ])('behind proxies is unknown where %s', (_name, forwarded) => {
     expect(behind(forwarded)).toBeNull();
   });
 
-  it('behind a proxy is unknown where there is also Forwarded: a client may have sent one of both', () => {
+  it('behind a proxy is unknown where Forwarded is also present: a client may have sent one of the two', () => {
     const headers = { forwarded: 'for=198.51.100.1', 'x-forwarded-for': '203.0.113.9' };
     expect(clientAddress('10.0.0.1', headers, PROXIES)).toBeNull();
   });

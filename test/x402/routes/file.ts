@@ -8,7 +8,7 @@ export const MINT = 'So11111111111111111111111111111111111111112';
 export const { usdc: USDC } = NETWORKS.devnet;
 export const UPSTREAM = 'http://127.0.0.1:9000';
 
-/** An entry that is priced and complete, with other keys. */
+/** A complete entry with a price and these other keys. */
 export const priced = (path: string, more: object = {}) => ({
   path,
   price: '0.001',

@@ -66,7 +66,7 @@ describe('the upstream gets', () => {
   });
 
   it.each(['Range', 'If-Range', 'If-None-Match', 'If-Modified-Since', 'Accept-Encoding'])(
-    'no %s on a priced route, because its answer is stored whole; but on a free one',
+    'no %s on a priced route, whose answer is stored complete; a free route passes it',
     (name) => {
       expect(askedHeaders({ [name]: 'a' }, true)).toEqual({});
       expect(askedHeaders({ [name]: 'a' }, false)).toEqual({ [name.toLowerCase()]: 'a' });
@@ -78,7 +78,7 @@ describe('the upstream gets', () => {
     expect(askedHeaders(sent, false)).toEqual({ 'x-kept': '3' });
   });
 
-  it('the payment from the gateway, the same for each try', () => {
+  it('the payment from the gateway, the same for each attempt', () => {
     const id = 'x402/solana:E/ab';
     expect(paymentHeaders(id)).toEqual({ 'idempotency-key': id, 'x-sluice-payment': id });
   });

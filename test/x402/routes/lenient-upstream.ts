@@ -1,4 +1,4 @@
-/** What an upstream does before it looks for the resource of a path; any part of it may be off. */
+/** The path processing of an upstream; any part of it may be off. */
 export const LENIENCES = [
   'decodesTwice',
   'backslashes',
@@ -31,7 +31,7 @@ export function servedPath(target: string, leniences: readonly Lenience[] = LENI
   return is('slashAtEnd') ? path.replace(/(?<=.)\/+$/, '') : path;
 }
 
-/** Byte by byte, so that wrong encodings stay as they are. */
+/** Byte by byte, so that invalid encodings stay as they are. */
 function decoded(text: string): string {
   return text.replaceAll(/%([0-9a-f]{2})/gi, (_all, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

@@ -23,7 +23,7 @@ describe('a routes file', () => {
     expect(routes[0]?.segments).toEqual(['reports', ':id']);
   });
 
-  it('has defaults for all but path, price, payTo and what answers', () => {
+  it('has defaults for all fields except path, price, payTo and the source of the answer', () => {
     expect(readOne(priced('/a'))).toEqual({
       kind: 'priced',
       id: 'GET /a',
@@ -47,17 +47,17 @@ describe('a routes file', () => {
     });
   });
 
-  it('takes a wallet of the route before that of the file', () => {
+  it('prefers the wallet of the route to that of the file', () => {
     expect(readOne(priced('/a', { payTo: MINT })).payTo).toBe(MINT);
   });
 
-  it('names USDC by the mint of its network', () => {
+  it('resolves USDC to the mint of its network', () => {
     const text = JSON.stringify({ payTo: WALLET, routes: [priced('/a', { asset: 'USDC' })] });
     const [route] = readRoutes(text, { ...DEVNET, network: NETWORKS['mainnet-beta'] }, 'x');
     expect(route).toMatchObject({ asset: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v' });
   });
 
-  it('names a file that it cannot read', () => {
+  it('is named where it is unreadable', () => {
     expect(() => readRoutesFile('/nowhere/x402.routes.json', DEVNET)).toThrow(
       /^\/nowhere\/x402.routes.json is not a valid routes file:\n {2}ENOENT/,
     );
@@ -92,7 +92,7 @@ describe('a price', () => {
     expect(readOne(priced('/a', keys))).toMatchObject({ asset, amount, decimals });
   });
 
-  it('above which the payment must be finalized is an amount, too', () => {
+  it('may also be a mint amount above which the payment must be finalized', () => {
     const keys = { price: { amount: '5' }, finalizedAbove: '0.000004' };
     expect(readOne(priced('/a', keys))).toMatchObject({ amount: 5n, decimals: 6, finalizedAbove: 4n });
   });
@@ -127,7 +127,7 @@ describe('a price', () => {
   });
 });
 
-describe('an entry', () => {
+describe('an entry of a routes file', () => {
   it.each([
     [
       'no price',
@@ -135,8 +135,12 @@ describe('an entry', () => {
       '.price: must be set, unless the route has "free": true',
     ],
     ['free: false', { ...priced('/a'), free: false }, '.free: must be true'],
-    ['no answer', { path: '/a', price: '1' }, ': must have either upstream or answer'],
-    ['two answers', priced('/a', { answer: { body: 'x' } }), ': must have either upstream or answer'],
+    ['no source of the answer', { path: '/a', price: '1' }, ': must have either upstream or answer'],
+    [
+      'two sources of the answer',
+      priced('/a', { answer: { body: 'x' } }),
+      ': must have either upstream or answer',
+    ],
     ['an unknown key', priced('/a', { prize: '1' }), '.prize: is not a key of this file'],
     [
       'two kinds of methods',
@@ -163,12 +167,8 @@ describe('an entry', () => {
       priced('/a', { upstream: 'http://me@x/' }),
       '.upstream: must have no user, password, query or fragment',
     ],
-    ['no timeout', priced('/a', { maxTimeoutSeconds: 0 }), '.maxTimeoutSeconds: must be at least 5'],
-    [
-      'a bound that is too large',
-      priced('/a', { maxAnswerBytes: 1e9 }),
-      '.maxAnswerBytes: must be at most 16777216',
-    ],
+    ['too short a timeout', priced('/a', { maxTimeoutSeconds: 0 }), '.maxTimeoutSeconds: must be at least 5'],
+    ['too large a limit', priced('/a', { maxAnswerBytes: 1e9 }), '.maxAnswerBytes: must be at most 16777216'],
     ['a long memo', priced('/a', { memo: 'é'.repeat(129) }), '.memo: must have at most 256 bytes'],
     ['a wrong flow', priced('/a', { flow: 'later' }), '.flow: must be one of settle-first, serve-first'],
     [
@@ -227,7 +227,7 @@ describe('an entry', () => {
     ]);
   });
 
-  it('with a static answer has a content type by its body, and no key of an upstream', () => {
+  it('with a static answer has a content type from its body, and no key of an upstream', () => {
     const text = readOne({ path: '/a', price: '1', answer: { body: 'hé' } });
     const json = readOne({
       path: '/a',
@@ -261,7 +261,7 @@ describe('an entry', () => {
   });
 });
 
-describe('two routes', () => {
+describe('two routes of one file', () => {
   const same = 'match the same requests';
   const letters = 'differ only in the case of letters, which an upstream may ignore';
   it.each([
@@ -307,7 +307,7 @@ describe('two routes', () => {
   });
 });
 
-describe('all faults', () => {
+describe('the faults of a routes file', () => {
   it('are reported at once, each with its place', () => {
     const entries = [
       priced('/a', { price: 1, flow: 'never', prize: 1 }),
@@ -334,11 +334,11 @@ describe('all faults', () => {
   });
 });
 
-describe('the JSON schema', () => {
+describe('the JSON schema of a routes file', () => {
   const validate = new Ajv2020({ allowUnionTypes: true, formats: { uri: true } }).compile(routesJsonSchema());
   const isValid = (entry: object) => validate({ $schema: './s.json', payTo: WALLET, routes: [entry] });
 
-  it('accepts what the reader accepts', () => {
+  it('accepts every file that the reader accepts', () => {
     expect(isValid(priced('/reports/:id', { finalizedAbove: { amount: '9' } }))).toBe(true);
     expect(isValid(free('/*'))).toBe(true);
     expect(isValid({ path: '/a', price: { amount: '1' }, answer: { body: { a: [1, null] } } })).toBe(true);

@@ -16,7 +16,7 @@ const ROUTES = read([
   free('/*', { methods: [...METHODS] }),
 ]);
 
-/** What an upstream sells, as it reads paths. */
+/** The paths that an upstream sells, as it reads paths. */
 const isSold = (path: string) =>
   path === '/files/secret' ||
   path === '/docs' ||
@@ -33,7 +33,7 @@ const SOLD = [
   '/docs',
 ];
 
-/** Each spells one character, or the place of one, in another way. */
+/** Each function changes the spelling of one character or its position. */
 const CHANGES: readonly ((text: string, at: number) => string)[] = [
   (text, at) => inserted(text, at, '/'),
   (text, at) => inserted(text, at, '//'),
@@ -96,12 +96,12 @@ const PIECES = [
   ' ',
 ];
 const madeUp = fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((pieces) => `/${pieces.join('')}`);
-/** All, or some of them: an upstream may ignore case and still tell a slash at the end. */
+/** All or some of them: an upstream may ignore case and still distinguish a slash at the end. */
 const leniences = fc.oneof(fc.constant(LENIENCES), fc.subarray([...LENIENCES]));
 const method = fc.constantFrom(...METHODS, 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND');
 
 describe('a spelling of a path', () => {
-  it('that a lenient upstream takes for a sold one never has a free route', () => {
+  it('never has a free route where a lenient upstream reads it as a sold path', () => {
     let sold = 0;
     fc.assert(
       fc.property(fc.oneof(spelling, madeUp), method, leniences, (target, asked, some) => {
@@ -115,7 +115,7 @@ describe('a spelling of a path', () => {
     expect(sold).toBeGreaterThan(3_000);
   });
 
-  it('that is accepted reaches the upstream as it was sent', () => {
+  it('reaches the upstream unchanged where it is accepted', () => {
     let accepted = 0;
     fc.assert(
       fc.property(fc.oneof(spelling, madeUp, fc.webPath()), (target) => {
@@ -130,7 +130,7 @@ describe('a spelling of a path', () => {
     expect(accepted).toBeGreaterThan(500);
   });
 
-  it('that is any text at all never throws', () => {
+  it('is parsed without an exception for any text', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.string().map((one) => `/${one}`),

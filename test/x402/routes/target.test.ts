@@ -22,7 +22,7 @@ function match(target: string, method = 'GET'): string | number {
   return matched.kind === 'route' ? matched.route.id : matched.status;
 }
 
-describe('a target is refused with 400', () => {
+describe('a request target is refused with 400', () => {
   it.each([
     ['an absolute form', 'http://shop.example/reports/7'],
     ['an absolute form of another scheme', 'https://shop.example/files/a'],
@@ -73,8 +73,8 @@ describe('a target is refused with 400', () => {
   });
 });
 
-describe('a target', () => {
-  it('is exactly as sent, with its query', () => {
+describe('a request target', () => {
+  it('stays as sent, with its query', () => {
     expect(readTarget('/a/b%20c?x=%2f..;&y=//\'"[]')).toEqual({
       path: '/a/b%20c',
       query: '?x=%2f..;&y=//\'"[]',
@@ -83,7 +83,7 @@ describe('a target', () => {
     expect(readTarget('/')).toEqual({ path: '/', query: '' });
   });
 
-  it('is appended to the base URL of the upstream, and stays as it is there', () => {
+  it('is appended to the base URL of the upstream unchanged', () => {
     const target = { path: '/a/b%20c', query: '?x=1' };
     expect(upstreamUrl('http://127.0.0.1:9000', target)).toBe('http://127.0.0.1:9000/a/b%20c?x=1');
     expect(upstreamUrl('http://127.0.0.1:9000/v1/', target)).toBe('http://127.0.0.1:9000/v1/a/b%20c?x=1');
@@ -107,7 +107,7 @@ describe('a route', () => {
     ['/files/dear/', 'GET /files/dear/*'],
     ['/files/', 'GET /files/*'],
     ['/', 'GET /'],
-  ])('of %s is the narrowest: %s', (target, id) => {
+  ])('of %s is the narrowest for the target %s', (target, id) => {
     expect(match(target)).toBe(id);
   });
 
@@ -138,23 +138,23 @@ describe('a route', () => {
     ['case of a free route below a priced one', '/files/Dear/Readme'],
     ['the index of a priced folder', '/files/dear'],
     ['the index of a priced folder in another case', '/files/Dear/'],
-  ])('without a price is not the one of a priced path in another spelling: %s', (_name, target) => {
+  ])('without a price does not match another spelling of a priced path: %s', (_name, target) => {
     expect(match(target)).toBe(404);
   });
 
-  it('with a price is served in every spelling that has it alone', () => {
+  it('with a price serves every unambiguous spelling', () => {
     expect(match('/files/dear/README')).toBe('GET /files/dear/*');
     expect(match('/names/ANNA')).toBe('GET /names/:name');
   });
 
-  it('for all paths also has the root', () => {
+  it('for all paths also matches the root', () => {
     const routes = read([free('/*')]);
     for (const path of ['/', '/a', '/a/b/'])
       expect(matchRoute(routes, 'GET', path)).toMatchObject({ kind: 'route', route: { id: 'GET /*' } });
   });
 });
 
-describe('a method', () => {
+describe('the method of a request', () => {
   it.each([
     ['HEAD', '/files/secret'],
     ['HEAD', '/files/a'],
@@ -172,19 +172,19 @@ describe('a method', () => {
     });
   });
 
-  it('has its own route on the same pattern', () => {
+  it('selects its own route on the same pattern', () => {
     expect(match('/search', 'POST')).toBe('POST /search');
     expect(match('/search', 'GET')).toBe('GET /search');
     expect(matchRoute(ROUTES, 'PUT', '/search')).toMatchObject({ status: 405, allow: ['GET', 'POST'] });
   });
 
-  it('does not fall back to a wider pattern: an upstream may answer every method alike', () => {
+  it('never selects a wider pattern: an upstream may answer every method alike', () => {
     const routes = read([priced('/a/b'), free('/a/*', { methods: ['GET', 'POST'] })]);
     expect(matchRoute(routes, 'POST', '/a/b')).toMatchObject({ status: 405, allow: ['GET'] });
     expect(matchRoute(routes, 'POST', '/a/c')).toMatchObject({ kind: 'route' });
   });
 
-  it('of a path without a route is 404', () => {
+  it('on a path without a route is 404', () => {
     expect(match('/nowhere', 'OPTIONS')).toBe(404);
   });
 });

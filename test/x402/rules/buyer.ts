@@ -110,7 +110,7 @@ export interface WireParts {
   readonly signers?: readonly Keypair[];
 }
 
-/** As the official client makes it: two limits, the transfer, a memo; signed by the buyer alone. */
+/** A transaction like that of the official client: two limits, the transfer, a memo; signed by the buyer alone. */
 export function wireOf(parts: WireParts = {}): Uint8Array {
   const { payer = FEE_PAYER, signers = [buyerKey] } = parts;
   const instructions = [...(parts.instructions ?? [units(), price(), transferChecked(), memo()])];
@@ -127,13 +127,13 @@ export function legacyWire(instructions: readonly TransactionInstruction[]): Uin
   return transaction.serialize({ requireAllSignatures: false });
 }
 
-/** The payment. Fails the test where the rules refuse it. */
+/** The payment. Fails the test if the rules refuse it. */
 export function paid(checked: Checked) {
   if (!checked.ok) expect.fail(`${checked.reason}: ${checked.message}`);
   return checked.payment;
 }
 
-/** The refusal without its sentence. */
+/** The refusal without its message. */
 export function refusal(checked: Checked): { readonly reason: string; readonly payer: string | null } {
   if (checked.ok) expect.fail('the rules accept it');
   const { reason, payer } = checked;

@@ -8,7 +8,7 @@ import { price, transferChecked, units, wireOf } from './buyer.ts';
 
 const check = (wire: Uint8Array) => checkExact(wire, buyer.TERMS, buyer.BOUNDS);
 
-describe('a transaction could not be decoded', () => {
+describe('a transaction of a payment is undecodable', () => {
   const undecodable = { reason: 'invalid_exact_svm_payload_transaction_could_not_be_decoded', payer: null };
 
   it.each([
@@ -19,18 +19,18 @@ describe('a transaction could not be decoded', () => {
     ['a count of signatures in two bytes', () => Uint8Array.of(0x82, 0, ...wireOf().subarray(1))],
     ['version 1', () => Uint8Array.of(0x81, ...wireOf().subarray(1))],
     ['an address lookup table in use', tableWire],
-    ['an address lookup table that nothing uses', emptyTableWire],
+    ['an unused address lookup table', emptyTableWire],
     ['an account twice', doubleAccountWire],
-    ['a fee payer that is read only', readonlyPayerWire],
+    ['a read-only fee payer', readonlyPayerWire],
   ])('with %s', (_name, wire) => {
     expect(buyer.refusal(check(wire()))).toEqual(undecodable);
   });
 
-  it('but with as many bytes as a packet', () => {
+  it('unless it has at most as many bytes as a packet', () => {
     expect(buyer.paid(check(bigWire(1_232))).payer).toBe(buyer.BUYER);
   });
 
-  it('as version 1 that is whole', () => {
+  it('in version 1, even if it is complete', () => {
     const [header, mask, instructions] = [[1, 0, 0], [0, 0, 0, 0], [0]];
     const keys = [...base58.decode(buyer.BLOCKHASH), ...instructions, 1, ...base58.decode(buyer.BUYER)];
     const wire = Uint8Array.of(0x81, ...header, ...mask, ...keys, ...new Uint8Array(64));

@@ -17,7 +17,7 @@ describe('the priority fee of a payment', () => {
     ['7,000 lamports a token, 250 percent', 7_000n, 250n, 43n],
     ['7,000 lamports a token, no percent', 7_000n, 0n, 0n],
     ['less than a lamport for the payment', 1n, 100n, 0n],
-  ])('is bounded by its share of the value: %s', (_what, lamports, percent, allowed) => {
+  ])('is limited by its share of the value: %s', (_what, lamports, percent, allowed) => {
     expect(buyer.paid(check(allowed, [buyer.MINT, lamports], percent)).feeLamports).toBe(10_000n + allowed);
     const tooHigh = check(allowed + 1n, [buyer.MINT, lamports], percent);
     expect(tooHigh).toMatchObject({
@@ -27,7 +27,7 @@ describe('the priority fee of a payment', () => {
     });
   });
 
-  it('has the absolute bound alone where the asset has no worth, and beside it', () => {
+  it('has only the absolute limit where the asset has no configured worth, and otherwise both limits', () => {
     expect(check(5_000n, [buyer.OTHER_PROGRAM, 1n]).ok).toBe(true);
     expect(check(5_001n, [buyer.MINT, 10n ** 18n]).ok).toBe(false);
   });

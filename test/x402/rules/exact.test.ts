@@ -21,7 +21,7 @@ function check(wire: Uint8Array, terms: Partial<Terms> = {}, limits: Partial<Lim
   return checkExact(wire, { ...buyer.TERMS, ...terms }, bounds);
 }
 
-/** The reason for these instructions, without its prefix; the payer is always reported. */
+/** The reason for these instructions, without its prefix; the answer always names the payer. */
 function reasonOf(
   instructions: readonly TransactionInstruction[],
   parts: buyer.WireParts = {},
@@ -84,26 +84,26 @@ describe('a payment of scheme exact', () => {
     expect(destination).toBe(tokenAccount);
   });
 
-  it('has its name once the fee payer has signed, too', () => {
+  it('has the same id after the fee payer has signed', () => {
     const wire = wireOf({ signers: [buyer.buyerKey, buyer.feePayerKey] });
     const [first = wire] = readSigned(wire)?.signatures ?? [];
     expect(buyer.paid(check(wire)).signature).toBe(base58.encode(first));
   });
 });
 
-describe('the fee payer', () => {
-  it('of the terms is not ours', () => {
+describe('the rules about the fee payer refuse a payment', () => {
+  it('whose terms name an unknown fee payer', () => {
     const checked = check(wireOf({ payer: buyer.STRANGER }), { feePayer: buyer.STRANGER });
     const reason = 'invalid_exact_svm_fee_payer_not_managed_by_facilitator';
     expect(buyer.refusal(checked)).toEqual({ reason, payer: buyer.BUYER });
   });
 
-  it('of the transaction is another one than that of the terms', () => {
+  it('whose transaction has another fee payer than the terms', () => {
     const reason = 'invalid_exact_svm_fee_payer_mismatch';
     expect(buyer.refusal(check(wireOf({ payer: buyer.RETIRED })))).toEqual({ reason, payer: buyer.BUYER });
   });
 
-  it('may be a retired one', () => {
+  it('unless its fee payer is a key of ours, current or retired', () => {
     expect(check(wireOf({ payer: buyer.RETIRED }), { feePayer: buyer.RETIRED }).ok).toBe(true);
   });
 
@@ -115,11 +115,11 @@ describe('the fee payer', () => {
       'of Lighthouse, as another key of ours',
       [units(), price(), transferChecked(), lighthouse([[buyer.RETIRED]])],
     ],
-  ])('is an account %s', (_name, instructions) => {
+  ])('with the fee payer as account %s', (_name, instructions) => {
     expect(reasonOf(instructions)).toBe('transaction_fee_payer_included_in_instruction_accounts');
   });
 
-  it('is the authority of the transfer', () => {
+  it('with the fee payer as authority of the transfer', () => {
     const reason = reasonOf(
       withTransfer({ keys: keysWith(3, [buyer.FEE_PAYER, 's']) }),
       { signers: [] },
@@ -128,7 +128,7 @@ describe('the fee payer', () => {
     expect(reason).toBe('transaction_fee_payer_transferring_funds');
   });
 
-  it('owns the source of the transfer, also where it is another key of ours', () => {
+  it('with the fee payer, or another key of ours, as owner of the source', () => {
     for (const owner of [buyer.FEE_PAYER, buyer.RETIRED]) {
       const source = deriveAta(owner, buyer.MINT, TOKEN_PROGRAM);
       const reason = reasonOf(withTransfer({ keys: keysWith(0, [source, 'w']) }));
@@ -136,7 +136,7 @@ describe('the fee payer', () => {
     }
   });
 
-  it('owns the destination of the transfer, also where it is another key of ours', () => {
+  it('with the fee payer, or another key of ours, as owner of the destination', () => {
     for (const payTo of [buyer.FEE_PAYER, buyer.RETIRED]) {
       const keys = keysWith(2, [deriveAta(payTo, buyer.MINT, TOKEN_PROGRAM), 'w']);
       const checked = check(wireOf({ instructions: withTransfer({ keys }) }), { payTo });
@@ -145,27 +145,27 @@ describe('the fee payer', () => {
   });
 });
 
-describe('signatures', () => {
+describe('the rules about signatures refuse a payment', () => {
   const invalid = { reason: `${PREFIX}signature_invalid`, payer: buyer.BUYER };
 
-  it('of the buyer is missing', () => {
+  it('without the signature of the buyer', () => {
     expect(buyer.refusal(check(wireOf({ signers: [] })))).toEqual(invalid);
   });
 
-  it('of the buyer is over another message', () => {
+  it('with a signature of the buyer over another message', () => {
     const wire = wireOf();
     const other = wireOf({ instructions: [units(), price(), transferChecked(), memo('another')] });
     wire.set(other.subarray(65, 129), 65);
     expect(buyer.refusal(check(wire))).toEqual(invalid);
   });
 
-  it('of the fee payer is filled with something else', () => {
+  it('with other bytes in place of the signature of the fee payer', () => {
     const wire = wireOf();
     wire.fill(7, 1, 65);
     expect(buyer.refusal(check(wire))).toEqual(invalid);
   });
 
-  it('are more than allowed', () => {
+  it('with too many signatures', () => {
     const instructions = [units(), price(), transferChecked(), lighthouse([[buyer.STRANGER, 's']])];
     const parts = { signers: [buyer.buyerKey, buyer.strangerKey] };
     expect(reasonOf(instructions, parts)).toBe('excessive_signers');
@@ -174,8 +174,8 @@ describe('signatures', () => {
   });
 });
 
-describe('instructions', () => {
-  it('are fewer than three or more than seven', () => {
+describe('the rules about instructions refuse a payment', () => {
+  it('with fewer than three or more than seven instructions', () => {
     const length = 'transaction_instructions_length';
     const seven = [units(), price(), transferChecked(), memo(), lighthouse(), lighthouse(), lighthouse()];
     expect(reasonOf([...seven, lighthouse()])).toBe(length);
@@ -191,7 +191,7 @@ describe('instructions', () => {
     ['no data', buyer.instruction(COMPUTE_BUDGET_PROGRAM, [], new Uint8Array())],
     ['a durable nonce', nonceAdvance()],
     ['a durable nonce with trailing data', nonceAdvance(9)],
-  ])('begin with %s instead of a compute unit limit', (_name, first) => {
+  ])('that begins with %s instead of a compute unit limit', (_name, first) => {
     const reason = reasonOf([first, price(), transferChecked()]);
     expect(reason).toBe('transaction_instructions_compute_limit_instruction');
   });
@@ -199,21 +199,21 @@ describe('instructions', () => {
   it.each([
     ['another program', buyer.instruction(buyer.OTHER_PROGRAM, [], price().data)],
     ['another discriminator', units()],
-    ['units of the old kind', ComputeBudgetProgram.requestUnits({ units: 1, additionalFee: 0 })],
+    ['units of the old instruction', ComputeBudgetProgram.requestUnits({ units: 1, additionalFee: 0 })],
     ['trailing data', buyer.instruction(COMPUTE_BUDGET_PROGRAM, [], Buffer.from([...price().data, 0]))],
     ['short data', buyer.instruction(COMPUTE_BUDGET_PROGRAM, [], Uint8Array.of(3, 1, 0, 0, 0))],
-  ])('have %s instead of a compute unit price', (_name, second) => {
+  ])('that has %s instead of a compute unit price', (_name, second) => {
     const reason = reasonOf([units(), second, transferChecked()]);
     expect(reason).toBe('transaction_instructions_compute_price_instruction');
   });
 
-  it('ask for more compute units than allowed', () => {
+  it('with a compute unit limit above the maximum', () => {
     const tooHigh = 'transaction_instructions_compute_limit_instruction_too_high';
     expect(reasonOf([units(60_001), price(), transferChecked()])).toBe(tooHigh);
     expect(check(wireOf({ instructions: [units(60_000), price(), transferChecked()] })).ok).toBe(true);
   });
 
-  it('offer more for a compute unit than the specification allows', () => {
+  it('with a compute unit price above the maximum of the specification', () => {
     const tooHigh = 'transaction_instructions_compute_price_instruction_too_high';
     expect(reasonOf([units(100), price(5_000_001n), transferChecked()])).toBe(tooHigh);
     expect(reasonOf([units(60_000), price(2n ** 64n - 1n), transferChecked()])).toBe(tooHigh);
@@ -222,14 +222,14 @@ describe('instructions', () => {
     );
   });
 
-  it('cost more than allowed, by a part of a lamport', () => {
+  it('whose fee exceeds the maximum by a part of a lamport', () => {
     const tooHigh = 'transaction_instructions_compute_price_instruction_too_high';
     expect(reasonOf([units(50_000), price(100_001n), transferChecked()])).toBe(tooHigh);
     const wire = wireOf({ instructions: [units(50_000), price(100_000n), transferChecked()] });
     expect(buyer.paid(check(wire)).feeLamports).toBe(15_000n);
   });
 
-  it('hold other programs than memo and Lighthouse, each place with its code', () => {
+  it('with other programs than memo and Lighthouse, with one code for each position', () => {
     const good = [units(), price(), transferChecked()];
     const other = SystemProgram.transfer({
       fromPubkey: buyer.buyerKey.publicKey,
@@ -243,16 +243,16 @@ describe('instructions', () => {
     });
   });
 
-  it('hold a memo with a signer', () => {
+  it('with a signer of the memo', () => {
     const reason = reasonOf([units(), price(), transferChecked(), memo('', [[buyer.BUYER, 's']])]);
     expect(reason).toBe('unknown_fourth_instruction');
   });
 
-  it('hold two memos', () => {
+  it('with two memos', () => {
     expect(reasonOf([units(), price(), transferChecked(), memo(), memo('b')])).toBe('memo_count');
   });
 
-  it('lack the memo of the terms, or have another one', () => {
+  it('without the memo of the terms, or with another memo', () => {
     const none = wireOf({ instructions: [units(), price(), transferChecked()] });
     expect(buyer.refusal(check(none, { memo: 'order 7' })).reason).toBe(`${PREFIX}memo_count`);
     const other = wireOf({ instructions: [units(), price(), transferChecked(), memo('order 70')] });
@@ -262,55 +262,59 @@ describe('instructions', () => {
   });
 });
 
-describe('the transfer', () => {
+describe('the rules about the transfer refuse', () => {
   it.each([
     ['of a look-alike program', { program: buyer.OTHER_PROGRAM }, null],
     ['of the other token program', { program: TOKEN_2022_PROGRAM }, buyer.BUYER],
     ['with trailing data', { trailing: [0] }, buyer.BUYER],
-    ['with an account more', { keys: [...buyer.CHECKED_KEYS, [buyer.STRANGER]] as buyer.Key[] }, buyer.BUYER],
+    [
+      'with an extra account',
+      { keys: [...buyer.CHECKED_KEYS, [buyer.STRANGER]] as buyer.Key[] },
+      buyer.BUYER,
+    ],
     [
       'with a co-signer',
       { keys: [...buyer.CHECKED_KEYS, [buyer.FEE_PAYER, 's']] as buyer.Key[] },
       buyer.BUYER,
     ],
-  ])('%s is none', (_name, parts, payer) => {
+  ])('a transfer %s', (_name, parts, payer) => {
     expect(reasonOf(withTransfer(parts), {}, payer)).toBe('no_transfer_instruction');
   });
 
-  it('by plain Transfer, by three accounts, or by nothing, is none', () => {
+  it('a payment with a plain Transfer, with three accounts, or without a transfer', () => {
     const three = transferChecked({ keys: buyer.CHECKED_KEYS.slice(0, 3) });
     expect(reasonOf([units(), price(), three], { signers: [] }, null)).toBe('no_transfer_instruction');
     expect(reasonOf([units(), price(), buyer.plainTransfer()])).toBe('no_transfer_instruction');
     expect(reasonOf([units(), price(), memo()], { signers: [] }, null)).toBe('no_transfer_instruction');
   });
 
-  it('without the signature of its authority is none', () => {
+  it('a transfer without the signature of its authority', () => {
     const reason = reasonOf(withTransfer({ keys: keysWith(3, [buyer.BUYER]) }), { signers: [] });
     expect(reason).toBe('no_transfer_instruction');
   });
 
-  it('is of another mint, or names other decimals', () => {
+  it('a transfer of another mint, or with other decimals', () => {
     expect(reasonOf(withTransfer({ keys: keysWith(1, [buyer.OTHER_PROGRAM]) }))).toBe('mint_mismatch');
     expect(reasonOf(withTransfer({ decimals: 9 }))).toBe('mint_mismatch');
   });
 
-  it('goes to another account', () => {
+  it('a transfer to another account', () => {
     expect(reasonOf(withTransfer({ keys: keysWith(2, [buyer.STRANGER, 'w']) }))).toBe('recipient_mismatch');
     const underOther = deriveAta(buyer.SELLER, buyer.MINT, TOKEN_2022_PROGRAM);
     expect(reasonOf(withTransfer({ keys: keysWith(2, [underOther, 'w']) }))).toBe('recipient_mismatch');
   });
 
-  it('goes where it comes from', () => {
+  it('a transfer from an account to itself', () => {
     const keys = keysWith(0, [buyer.DESTINATION, 'w']);
     expect(reasonOf(withTransfer({ keys }))).toBe('recipient_mismatch');
   });
 
-  it('is of less, or of more', () => {
+  it('a transfer of a smaller or a larger amount', () => {
     expect(reasonOf(withTransfer({ amount: buyer.PRICE - 1n }))).toBe('amount_mismatch');
     expect(reasonOf(withTransfer({ amount: buyer.PRICE + 1n }))).toBe('amount_mismatch');
   });
 
-  it('to a wallet that is off the curve is refused', () => {
+  it('a transfer to a wallet that is off the curve', () => {
     const checked = check(wireOf(), { payTo: buyer.DESTINATION });
     expect(buyer.refusal(checked).reason).toBe(`${PREFIX}recipient_mismatch`);
   });

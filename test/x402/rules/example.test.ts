@@ -22,7 +22,7 @@ import { memo, plainTransfer, transferChecked } from './buyer.ts';
 const WRONG = 'No valid transfer to the recipient with the correct amount';
 const FAILED = 'Payment verification failed';
 
-/** Signed by the buyer, who pays the fee himself. */
+/** Signed by the buyer, who also pays the fee. */
 const wireOf = (instructions: buyer.WireParts['instructions'], signers = [buyer.buyerKey]) =>
   buyer.wireOf({ payer: buyer.BUYER, signers, ...(instructions && { instructions }) });
 const check = (wire: Uint8Array, terms = buyer.TERMS) => checkExample(wire, terms, buyer.BOUNDS);
@@ -48,7 +48,7 @@ const createRecipient = (data: Uint8Array) =>
   );
 
 describe('a payment of the example', () => {
-  it('is a plain transfer, signed whole', () => {
+  it('is a plain transfer with all signatures', () => {
     const wire = wireOf([plainTransfer()]);
     const payment = buyer.paid(check(wire));
     const [signature = wire] = readSigned(wire)?.signatures ?? [];
@@ -69,8 +69,8 @@ describe('a payment of the example', () => {
     ['a checked transfer', [transferChecked()]],
     ['more than the price', [plainTransfer({ amount: buyer.PRICE + 1n })]],
     ['bytes after the amount', [plainTransfer({ trailing: [1, 2] })]],
-    ['an account that it makes', [createRecipient(new Uint8Array()), plainTransfer()]],
-    ['an account that it makes where it is missing', [createRecipient(Uint8Array.of(1)), plainTransfer()]],
+    ['an account that it creates', [createRecipient(new Uint8Array()), plainTransfer()]],
+    ['an account that it creates if missing', [createRecipient(Uint8Array.of(1)), plainTransfer()]],
     ['other instructions', [memo('', [[buyer.BUYER, 's']]), transferChecked(), memo('two')]],
     ['a transfer after one that is too small', [plainTransfer({ amount: 1n }), plainTransfer()]],
   ])('may have %s', (_name, instructions) => {
@@ -101,14 +101,14 @@ describe('a payment of the example', () => {
   });
 });
 
-describe('a payment without the right transfer', () => {
+describe('a payment of the example without the right transfer', () => {
   const found = (amount: bigint) => ({
     error: WRONG,
     details: `Found transfer of ${amount}, expected ${buyer.PRICE}`,
   });
   const none = { error: WRONG, details: 'No valid token transfer instruction found' };
 
-  it('tells the amount that it found, and never adds amounts up', () => {
+  it('reports the amount that it found, and never adds amounts up', () => {
     expect(errorOf(wireOf([plainTransfer({ amount: 7n })]))).toEqual(found(7n));
     const less = buyer.PRICE - 1n;
     const parts = [1n, less, 2n].map((amount) => transferChecked({ amount }));
@@ -120,12 +120,12 @@ describe('a payment without the right transfer', () => {
   });
 
   it.each([
-    ['nothing but a memo', memo('', [[buyer.BUYER, 's']])],
+    ['only a memo', memo('', [[buyer.BUYER, 's']])],
     ['a look-alike program', plainTransfer({ program: buyer.OTHER_PROGRAM })],
     ['the other token program', plainTransfer({ program: TOKEN_2022_PROGRAM })],
     ['another account', plainTransfer({ keys: [[buyer.SOURCE], [buyer.STRANGER], [buyer.BUYER, 's']] })],
     [
-      'the account that it credits',
+      'the credited account as source',
       plainTransfer({ keys: [[buyer.DESTINATION], [buyer.DESTINATION], [buyer.BUYER, 's']] }),
     ],
     [
@@ -152,13 +152,13 @@ describe('a payment without the right transfer', () => {
   });
 });
 
-describe('any other fault of a payment of the example', () => {
+describe('the rules for a payment of the example refuse', () => {
   const reasonOf = (wire: Uint8Array) => {
     expect(errorOf(wire).error).toBe(FAILED);
     return buyer.refusal(check(wire)).reason.replace('invalid_exact_svm_payload_', '');
   };
 
-  it('is a signature that is missing, or another one', () => {
+  it('a missing or wrong signature', () => {
     expect(reasonOf(wireOf([plainTransfer()], []))).toBe('signature_invalid');
     const parts = { payer: buyer.STRANGER, instructions: [plainTransfer()] };
     expect(reasonOf(buyer.wireOf(parts))).toBe('signature_invalid');
@@ -166,14 +166,14 @@ describe('any other fault of a payment of the example', () => {
     expect(reasonOf(forged)).toBe('signature_invalid');
   });
 
-  it('is a key of ours among its accounts', () => {
+  it('a key of ours among its accounts', () => {
     const included = 'transaction_fee_payer_included_in_instruction_accounts';
     expect(reasonOf(buyer.wireOf({ instructions: [plainTransfer()] }))).toBe(included);
     const touches = buyer.instruction(buyer.OTHER_PROGRAM, [[buyer.RETIRED]], new Uint8Array());
     expect(reasonOf(wireOf([plainTransfer(), touches]))).toBe(included);
   });
 
-  it('is a durable nonce', () => {
+  it('a durable nonce', () => {
     const advance = SystemProgram.nonceAdvance({
       noncePubkey: buyer.strangerKey.publicKey,
       authorizedPubkey: buyer.buyerKey.publicKey,
@@ -182,7 +182,7 @@ describe('any other fault of a payment of the example', () => {
     expect(errorOf(wire)).toEqual({ error: FAILED, details: expect.stringContaining('durable nonce') });
   });
 
-  it('is a lookup table', () => {
+  it('a lookup table', () => {
     const state = {
       addresses: [new PublicKey(buyer.DESTINATION)],
       deactivationSlot: 2n ** 64n - 1n,
@@ -203,7 +203,7 @@ describe('any other fault of a payment of the example', () => {
   });
 });
 
-describe('a transaction that its buyer has sent', () => {
+describe('a transaction that its buyer has submitted', () => {
   const MEMO = 'x402:abc';
   const submitted = (instructions: buyer.WireParts['instructions'], signers = [buyer.buyerKey]) =>
     checkSubmitted(wireOf(instructions, signers), buyer.TERMS, MEMO);
@@ -223,7 +223,7 @@ describe('a transaction that its buyer has sent', () => {
     expect(reasonOf([plainTransfer(), memo(`${MEMO}d`)])).toBe('invalid_exact_svm_payload_memo_mismatch');
   });
 
-  it('pays the price to the recipient, signed whole', () => {
+  it('pays the price to the recipient, with all signatures', () => {
     const less = plainTransfer({ amount: 1n });
     expect(reasonOf([less, memo(MEMO)])).toBe('invalid_exact_svm_payload_amount_mismatch');
     expect(reasonOf([plainTransfer(), memo(MEMO)], [])).toBe('invalid_exact_svm_payload_signature_invalid');

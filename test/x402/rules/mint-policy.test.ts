@@ -32,8 +32,8 @@ function feeOf(now: number, later: number): Partial<MintInfo> {
   return { transferFee: transferFee as MintInfo['transferFee'] };
 }
 
-describe('a mint', () => {
-  it('of the Token program may be sold for, also wrapped SOL', () => {
+describe('a mint in a price', () => {
+  it('may belong to the Token program, and may be wrapped SOL', () => {
     expect(mintRefusal(classic)).toBeNull();
     expect(mintRefusal({ ...classic, address: NATIVE_MINT.toBase58() })).toBeNull();
   });
@@ -41,10 +41,10 @@ describe('a mint', () => {
   it.each([
     ['a transfer fee of zero', with2022('transferFeeConfig', feeOf(0, 0))],
     ['a transfer hook without a program', with2022('transferHook')],
-    ['new accounts that may be frozen later', with2022('defaultAccountState')],
-    ['interest that is only shown', with2022('interestBearingConfig')],
+    ['new accounts that can be frozen later', with2022('defaultAccountState')],
+    ['interest that only affects the display', with2022('interestBearingConfig')],
     ['an authority that can close the mint', with2022('mintCloseAuthority')],
-  ])('of Token-2022 may have %s', (_name, mint) => {
+  ])('may belong to Token-2022 with %s', (_name, mint) => {
     expect(mintRefusal(mint)).toBeNull();
   });
 
@@ -62,7 +62,7 @@ describe('a mint', () => {
     expect(mintRefusal(mint)).toMatchObject({ code, message: expect.any(String) });
   });
 
-  it('may be allowed by the policy of the operator, but for a hook program', () => {
+  it("may be allowed by the operator's policy, except with a hook program", () => {
     expect(mintRefusal(with2022('permanentDelegate'), { permanentDelegate: 'allow' })).toBeNull();
     expect(
       mintRefusal(with2022('transferFeeConfig', feeOf(1, 1)), { transferFeeConfig: 'allow' }),
@@ -99,7 +99,7 @@ describe('the token account of a seller', () => {
     expect(recipientRefusal(classic, found, SELLER)).toMatchObject({ code });
   });
 
-  it('cannot be paid in a mint that may not be sold for', () => {
+  it('cannot be paid in a refused mint', () => {
     expect(recipientRefusal(with2022('nonTransferable'), account, SELLER)).toMatchObject({
       code: 'extension_nonTransferable',
     });

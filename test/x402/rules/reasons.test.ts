@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { REASONS, reasonOfVersion1 } from '../../../src/x402/rules/reasons.ts';
 
-describe('reason codes of version 1', () => {
+describe('the reason code in version 1', () => {
   it.each([
     ['invalid_exact_svm_unsupported_scheme', 'unsupported_scheme'],
     ['invalid_exact_svm_network_mismatch', 'network_mismatch'],
@@ -9,11 +9,11 @@ describe('reason codes of version 1', () => {
     ['invalid_exact_svm_transaction_simulation_failed', 'transaction_simulation_failed'],
     ['invalid_exact_svm_verification_failed', 'verification_failed'],
     ['invalid_exact_svm_transaction_failed', 'transaction_failed'],
-  ])('%s is %s', (code, code1) => {
+  ])('of %s is %s', (code, code1) => {
     expect(reasonOfVersion1(code)).toBe(code1);
   });
 
-  it('are the codes of version 2 otherwise', () => {
+  it('is otherwise that of version 2', () => {
     for (const code of [REASONS.amount, REASONS.feePayerMismatch, 'duplicate_settlement'])
       expect(reasonOfVersion1(code)).toBe(code);
   });

@@ -24,7 +24,7 @@ const changed = (wire: Uint8Array) =>
     .array(fc.tuple(fc.nat(wire.length - 1), fc.nat(255)), { minLength: 1, maxLength: 3 })
     .map((edits) => edits.reduce((bytes, [at, value]) => bytes.fill(value, at, at + 1), wire.slice()));
 
-/** The same message with a new signature of the buyer, who signs last: what the rules then refuse is the message itself. */
+/** The same message with a new signature of the buyer, who signs last: only the message itself can then be refused. */
 function signedAnew(wire: Uint8Array): Uint8Array {
   const at = 1 + 64 * (wire[0] ?? 0);
   const signature = ed25519.sign(wire.subarray(at), buyer.buyerKey.secretKey.subarray(0, 32));
@@ -42,7 +42,7 @@ describe.each(checks)('the rules of %s', (name, good, check) => {
     );
   });
 
-  it('accept no wire that differs in one byte from a good one', () => {
+  it('accept no wire transaction that differs in one byte from a valid one', () => {
     expect(check(good).ok).toBe(true);
     const accepted = Array.from(good.keys()).filter((at) => {
       const wire = good.slice();
@@ -69,7 +69,7 @@ describe.each(checks)('the rules of %s', (name, good, check) => {
     expect(accepted).toBeGreaterThan(0);
   });
 
-  it('accept no part of a good wire', () => {
+  it('accept no part of a valid wire transaction', () => {
     const parts = Array.from(good.keys(), (length) => good.subarray(0, length));
     expect(parts.filter((part) => check(part).ok)).toEqual([]);
   });

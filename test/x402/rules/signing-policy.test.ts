@@ -27,14 +27,14 @@ function sign(parts: buyer.WireParts = {}, terms: Readonly<Record<string, string
 const refused = (reason: string) =>
   expect.objectContaining({ code: 'SigningRefused', message: expect.stringContaining(reason) });
 
-describe('a fee payer', () => {
-  it('signs what keeps the rules, whoever is still to sign', () => {
+describe('the signer of a fee payer', () => {
+  it('signs a payment that keeps the rules, with or without the other signatures', () => {
     sign();
     sign({ signers: [] });
     sign({ instructions: [units(), price(), transferChecked(), memo('m')] }, { ...TERMS, memo: 'm' });
   });
 
-  it('signs no fee above its own bound, whatever the terms allow', () => {
+  it('signs no fee above its own limit, whatever the terms allow', () => {
     const message = readSigned(buyer.wireOf({}))?.message ?? new Uint8Array();
     const bounded = { ...BOUNDS, maxFeeLamports: 5_000n };
     const sign = () => paymentPolicy(message, TERMS, buyer.FEE_PAYER, bounded);
@@ -59,7 +59,7 @@ describe('a fee payer', () => {
       'price_instruction_too_high',
     ],
     [
-      'a price over its own cap',
+      'a price above its own limit',
       { instructions: [units(1), price(1_000_001), transferChecked()] },
       'price of a compute unit',
     ],
@@ -94,18 +94,18 @@ describe('a fee payer', () => {
 
   it.each([
     ['no amount', { asset: buyer.MINT }],
-    ['a number that is none', { ...TERMS, amount: '1e3' }],
+    ['an invalid number', { ...TERMS, amount: '1e3' }],
   ])('refuses terms with %s', (_name, terms) => {
     expect(() => sign({}, terms)).toThrow(refused('terms'));
   });
 
-  it('refuses bytes that are no message', () => {
+  it('refuses bytes that are not a message', () => {
     const read = () => paymentPolicy(Uint8Array.of(1, 2, 3), TERMS, buyer.FEE_PAYER, BOUNDS);
     expect(read).toThrow(refused('could_not_be_decoded'));
     expect(read).toThrow(expect.toSatisfy(isDomainError));
   });
 
-  it('alone may sign payments', () => {
+  it('is the only key that may sign payments', () => {
     const rule = paymentRule;
     expect(rule !== undefined && maySign(rule, 'fee-payer/0')).toBe(true);
     expect(rule !== undefined && maySign(rule, 'hot')).toBe(false);

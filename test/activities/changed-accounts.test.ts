@@ -43,26 +43,29 @@ async function opened(mint: string, program = TOKEN_PROGRAM_ID): Promise<PublicK
 const pay = (mint: string) =>
   room.composer().compose(withdrawalRow(mint, { destination: receiver.address }), 1, 0n);
 
-describe('an account that has changed in the newest confirmed block', () => {
+describe('a token account of the receiver that the newest confirmed block changes', () => {
   it.each([
     ['Token', () => room.localnet.mint.address, TOKEN_PROGRAM_ID],
     ['Token-2022', () => room.localnet.feeMint.address, TOKEN_2022_PROGRAM_ID],
-  ])('is waited for where the receiver has closed it, and then made anew: %s', async (_, mintOf, program) => {
-    const mint = mintOf();
-    const account = await opened(mint, program);
-    const owner = receiver.publicKey;
-    confirmed(createCloseAccountInstruction(account, owner, owner, [], program));
-    await expect(pay(mint)).rejects.toMatchObject({
-      code: 'NodeFault',
-      message: expect.stringContaining('(token program) failed'),
-    });
-    room.localnet.controls.produceSlots(4);
-    const composed = await pay(mint);
-    if (composed.kind !== 'composed') throw new Error(composed.reason.message);
-    expect(composed.attempt.rentLamports).toBeGreaterThan(0n);
-  });
+  ])(
+    'delays the payment when the receiver closed it, and the payment creates it again: %s',
+    async (_, mintOf, program) => {
+      const mint = mintOf();
+      const account = await opened(mint, program);
+      const owner = receiver.publicKey;
+      confirmed(createCloseAccountInstruction(account, owner, owner, [], program));
+      await expect(pay(mint)).rejects.toMatchObject({
+        code: 'NodeFault',
+        message: expect.stringContaining('(token program) failed'),
+      });
+      room.localnet.controls.produceSlots(4);
+      const composed = await pay(mint);
+      if (composed.kind !== 'composed') throw new Error(composed.reason.message);
+      expect(composed.attempt.rentLamports).toBeGreaterThan(0n);
+    },
+  );
 
-  it('is waited for where the receiver has begun to require a memo, which it then gets', async () => {
+  it('delays the payment when the receiver began to require a memo, and the payment then carries one', async () => {
     const mint = await room.localnet.createToken22Mint();
     await room.localnet.mintTo(mint, room.hotWallet, 1_000_000n);
     const account = await opened(mint, TOKEN_2022_PROGRAM_ID);
@@ -81,8 +84,8 @@ describe('an account that has changed in the newest confirmed block', () => {
   });
 });
 
-describe('the compute units of an attempt after one that failed', () => {
-  it('are found anew, whatever is known of its shape, and are at least what it is given', async () => {
+describe('the compute limit of an attempt that follows a failed one', () => {
+  it('is measured again, ignores the cached value, and covers what the attempt uses', async () => {
     const mint = room.localnet.mint.address;
     const composer = room.composer();
     const limitOf = async (leastUnits?: number) => {

@@ -109,33 +109,38 @@ describe('a token with a transfer hook', () => {
   it.each([
     ['a fixed account', () => fixedAccount(randomAddress())],
     ['an address made of an account that the transfer makes', () => PDA_OF_RECEIVER],
-  ])('gets %s that its hook demands, and is signed by a signer that allows that', async (_what, entry) => {
-    const terms = withdrawalRow(await mintWithHook(1, hookList([entry()])));
-    const composed = await compose(terms);
-    if (composed.kind !== 'composed') throw new Error(composed.reason.message);
-    const { message, feeLamports, rentLamports, createsAccount = null } = composed.attempt;
-    const transfer = decodeMessage(base64.decode(message)).instructions.at(-1);
-    expect(transfer?.accounts).toHaveLength(4 + 1 + 2);
-    const transferTerms = {
-      withdrawalId: terms.id,
-      asset: terms.asset,
-      amount: terms.amount.toString(),
-      destination: terms.destination,
-      memo: null,
-      maxFeeLamports: feeLamports.toString(),
-      maxRentLamports: rentLamports.toString(),
-      createsAccount,
-    };
-    const task = { kind: WITHDRAWAL, key: 'hot', message, terms: transferTerms };
-    const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
-      new MockActivityEnvironment().run(() =>
-        createSignerActivities({ keys: { hot: signer }, bounds, rules: SIGNING_RULES }).signTransaction(task),
-      );
-    expect((await sign(HOOKS_ALLOWED)).signature).not.toBe('');
-    await expect(sign(NO_HOOKS)).rejects.toMatchObject({ code: 'SigningRefused' });
-  });
+  ])(
+    'includes %s that its hook requires, and a signer that allows the hook signs it',
+    async (_what, entry) => {
+      const terms = withdrawalRow(await mintWithHook(1, hookList([entry()])));
+      const composed = await compose(terms);
+      if (composed.kind !== 'composed') throw new Error(composed.reason.message);
+      const { message, feeLamports, rentLamports, createsAccount = null } = composed.attempt;
+      const transfer = decodeMessage(base64.decode(message)).instructions.at(-1);
+      expect(transfer?.accounts).toHaveLength(4 + 1 + 2);
+      const transferTerms = {
+        withdrawalId: terms.id,
+        asset: terms.asset,
+        amount: terms.amount.toString(),
+        destination: terms.destination,
+        memo: null,
+        maxFeeLamports: feeLamports.toString(),
+        maxRentLamports: rentLamports.toString(),
+        createsAccount,
+      };
+      const task = { kind: WITHDRAWAL, key: 'hot', message, terms: transferTerms };
+      const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
+        new MockActivityEnvironment().run(() =>
+          createSignerActivities({ keys: { hot: signer }, bounds, rules: SIGNING_RULES }).signTransaction(
+            task,
+          ),
+        );
+      expect((await sign(HOOKS_ALLOWED)).signature).not.toBe('');
+      await expect(sign(NO_HOOKS)).rejects.toMatchObject({ code: 'SigningRefused' });
+    },
+  );
 
-  it('is held while the policy of the signer forbids the accounts, and never rejected', async () => {
+  it('is held, not rejected, while the signer policy forbids the hook accounts', async () => {
     const row = withdrawalRow(await mintWithHook(1, hookList([fixedAccount(randomAddress())])));
     expect(await compose(row, composerWith({ transferHook: 'allow' }, NO_HOOKS))).toMatchObject({
       kind: 'held',
@@ -147,12 +152,12 @@ describe('a token with a transfer hook', () => {
     expect((await compose(row)).kind).toBe('composed');
   });
 
-  it('is waited for where the hook says no, whatever error it says it with: its issuer can change that', async () => {
+  it('is retried when the hook refuses, whatever the error code, because the issuer can change the hook', async () => {
     const mint = await mintWithHook(2, hookList([fixedAccount(randomAddress())]));
     await expect(compose(withdrawalRow(mint))).rejects.toMatchObject(HOOK_REFUSES);
   });
 
-  it('is tried anew each time: what its hook took once says nothing about the next transfer', async () => {
+  it('is simulated for each transfer, because an earlier success of the hook proves nothing about the next one', async () => {
     const program = plantHookProgram(localnet, 1);
     const mint = await hookedMint(localnet, program);
     await localnet.mintTo(mint, HOT, 1_000_000n);
@@ -179,14 +184,17 @@ describe('a token with a transfer hook', () => {
       hookList([{ kind: 1, config: Uint8Array.of(4, 5, 0, 32) }]),
     ],
     ['with a second signer', hookList([{ ...fixedAccount(randomAddress()), signer: true }])],
-  ])('is held for a list %s: the issuer can change it', async (_what, list) => {
-    expect(await compose(withdrawalRow(await mintWithHook(1, list)))).toMatchObject({
-      kind: 'held',
-      reason: { code: 'cannot_prepare', message: expect.stringContaining('hook') },
-    });
-  });
+  ])(
+    'is held when the account list of the hook is %s, because the issuer can change the list',
+    async (_what, list) => {
+      expect(await compose(withdrawalRow(await mintWithHook(1, list)))).toMatchObject({
+        kind: 'held',
+        reason: { code: 'cannot_prepare', message: expect.stringContaining('hook') },
+      });
+    },
+  );
 
-  it('is tried again where a node cannot read what its list points to', async () => {
+  it('is retried when a node cannot read an account that the list refers to', async () => {
     const config = fixedAccount(localnet.mint.address);
     const ofItsData: ListEntry = { kind: 1, config: Uint8Array.of(4, 5, 4, 32) };
     const terms = withdrawalRow(await mintWithHook(2, hookList([config, ofItsData])));
@@ -195,7 +203,7 @@ describe('a token with a transfer hook', () => {
     await expect(compose(terms, deaf)).rejects.toMatchObject({ code: 'NoHealthyNode' });
   });
 
-  it('is rejected as too large for a packet where its hook wants too many accounts', async () => {
+  it('is rejected as too large for a packet when its hook requires too many accounts', async () => {
     const list = hookList(Array.from({ length: 30 }, () => fixedAccount(randomAddress())));
     const terms = withdrawalRow(await mintWithHook(30, list), { memo: 'm'.repeat(200) });
     expect(await compose(terms)).toMatchObject(refusedFor('invalid_request', 'even without its memo'));
@@ -203,7 +211,7 @@ describe('a token with a transfer hook', () => {
 });
 
 describe('composing a withdrawal', () => {
-  it('rejects a memo too large for a packet, and says how large it may be', async () => {
+  it('rejects a memo too large for a packet, and names the largest size allowed', async () => {
     const sized = (memo: string) => withdrawalRow('SOL', { memo, amount: 1_000_000n });
     const answer = await compose(sized('é'.repeat(600)));
     expect(answer).toMatchObject(refusedFor('invalid_request', 'its memo has 1200 bytes, and at most'));
@@ -213,11 +221,11 @@ describe('composing a withdrawal', () => {
     expect((await compose(sized('m'.repeat(room + 1)))).kind).toBe('rejected');
   });
 
-  it.each([['an address that holds no mint', HOT]])('rejects as an asset %s', async (_what, asset) => {
+  it.each([['an address that holds no mint', HOT]])('rejects %s as an asset', async (_what, asset) => {
     expect(await compose(withdrawalRow(asset))).toMatchObject(refusedFor('asset_rejected'));
   });
 
-  it('rejects an amount below the minimum of the chain for what it is, and not for what the chain would say', async () => {
+  it('rejects an amount below the minimum of the chain by its own rule, before any simulation', async () => {
     expect(await compose(withdrawalRow('SOL', { amount: 1n }))).toMatchObject(
       refusedFor('amount_below_minimum'),
     );
@@ -232,7 +240,7 @@ describe('composing a withdrawal', () => {
   });
 });
 
-describe('a hot wallet that lacks the money', () => {
+describe('a hot wallet with too little money', () => {
   const short = (message: string): object => ({
     kind: 'awaiting_funds',
     reason: { code: 'insufficient_funds', message: expect.stringContaining(message) },
@@ -241,12 +249,15 @@ describe('a hot wallet that lacks the money', () => {
   it.each([
     ['a token', () => localnet.mint.address, `of ${2n ** 60n} `],
     ['SOL', () => 'SOL', `of ${formatUnits(2n ** 60n, 9)} SOL`],
-  ])('is waited for with what it has and needs: %s', async (_what, asset, told) => {
-    const answer = await compose(withdrawalRow(asset(), { amount: 2n ** 60n }));
-    expect(answer).toMatchObject(short(told));
-  });
+  ])(
+    'delays the payment, and the reason names the balance and the amount needed: %s',
+    async (_what, asset, told) => {
+      const answer = await compose(withdrawalRow(asset(), { amount: 2n ** 60n }));
+      expect(answer).toMatchObject(short(told));
+    },
+  );
 
-  it('only in the newest block is waited for, too, and no limit is guessed', async () => {
+  it('delays the payment, without a guessed compute limit, when only the newest block shows the lack', async () => {
     const held = localnet.controls.chain.vm.balance(HOT);
     await spend(held - 10_000_000n);
     localnet.controls.produceSlots(2);
@@ -257,7 +268,7 @@ describe('a hot wallet that lacks the money', () => {
   });
 });
 
-/** A payment that Sluice knows nothing of. */
+/** A payment that Sluice did not make. */
 async function spend(amount: bigint): Promise<void> {
   const { blockhash } = await chain.latestBlockhash();
   const { message } = composeTransfer({

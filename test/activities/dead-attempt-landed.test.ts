@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
-/** A withdrawal whose first attempt is dead on record, and whose second is prepared; `signature` and `raw` are those of the second. */
+/** A withdrawal whose first attempt is recorded as dead, and whose second is prepared; `signature` and `raw` are those of the second. */
 async function secondPrepared() {
   const [id, destination] = [newId(), wallet()];
   const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, 5_000_000n);
@@ -80,8 +80,8 @@ const stands = async (id: string) => {
   return [status, reason?.code, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
 };
 
-describe('after the alarm that a dead attempt has landed, the next attempt', () => {
-  it('is not handed out to be signed', async () => {
+describe('after the alert that a dead attempt landed, the next attempt', () => {
+  it('is not given to the signer', async () => {
     const { id, destination } = await secondPrepared();
     const admission = createAdmission({ ledger: use.ledger });
     const again = terms(id, { destination });
@@ -90,7 +90,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     expect(await admission.admit(again)).toMatchObject({ status: 'held', attempt: null });
   });
 
-  it('takes no signature that comes late, and is buried when it can land no more', async () => {
+  it('gets no late signature, and expires once it can no longer land', async () => {
     const { id, signature, destination } = await secondPrepared();
     await sound(id);
     const { end, heartbeats } = landing(id, signature);
@@ -103,7 +103,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     expect(await balanceOf(destination)).toBe(0n);
   });
 
-  it('is sent no more where it is signed, and judged all the same', async () => {
+  it('is not resent when it is signed, and the judge still examines it', async () => {
     const { id, signature, destination } = await secondPrepared();
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
@@ -121,7 +121,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     expect(await balanceOf(destination)).toBe(0n);
   });
 
-  it('is sent again once people have judged the alert as false', async () => {
+  it('is resent once an operator closes the alert as false', async () => {
     const { id, signature, destination } = await secondPrepared();
     await use.ledger.attempts.storeSignature(id, 2, signature);
     await sound(id);
@@ -133,7 +133,7 @@ describe('after the alarm that a dead attempt has landed, the next attempt', () 
     expect(await balanceOf(destination)).toBe(5_000_000n);
   });
 
-  it('is on record where it lands all the same, and only people end the withdrawal', async () => {
+  it('is recorded when it lands, and only an operator ends the withdrawal', async () => {
     const { id, signature, raw } = await secondPrepared();
     await use.ledger.attempts.storeSignature(id, 2, signature);
     await room.chain.send(raw);

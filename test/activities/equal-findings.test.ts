@@ -12,8 +12,8 @@ function moved(left: bigint, came: bigint): BlockFinding {
   return findingOf({ transactions: [transaction({ accounts })] }, known);
 }
 
-describe('what two nodes say of a transaction', () => {
-  it('is the same only where the same came, and the same left', () => {
+describe('the answers of two nodes about a transaction', () => {
+  it('are equal only when inflows and outflows are equal', () => {
     expect(moved(10n, 5n).outflows).not.toEqual([]);
     expect(isSameFinding(moved(10n, 5n), moved(10n, 5n))).toBe(true);
     expect(isSameFinding(moved(10n, 5n), moved(11n, 5n))).toBe(false);

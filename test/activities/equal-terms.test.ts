@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => room?.close());
 
-/** A withdrawal on record, of the same terms as every other one to this destination. */
+/** A recorded withdrawal, of the same terms as every other one to this destination. */
 async function reserved(destination: string, id = newId()): Promise<WithdrawalTerms> {
   const asked = terms(id, { destination, acceptEmptyWallet: true, amount: AMOUNT.toString() });
   await use.ledger.withdrawals.reserve(asked);
@@ -61,7 +61,7 @@ function worker(ledger: Ledger): (of: WithdrawalTerms) => Promise<PreparedAttemp
   };
 }
 
-/** The record, and the hash of each message that somebody wanted to write. */
+/** The store, and the hash of each message that a caller tried to write. */
 function overheard(): { readonly ledger: Ledger; readonly wanted: string[] } {
   const wanted: string[] = [];
   const attempts = new Proxy(use.ledger.attempts, {
@@ -77,7 +77,7 @@ function overheard(): { readonly ledger: Ledger; readonly wanted: string[] } {
   return { ledger: { ...use.ledger, attempts }, wanted };
 }
 
-/** Two ids whose first attempts get the same salt, which is all that tells equal terms of one blockhash apart. */
+/** Two ids whose first attempts get the same salt, the only difference between equal terms with one blockhash. */
 function twins(): readonly [string, string] {
   const seen = new Map<number, string>();
   for (let number = 0; ; number += 1) {
@@ -100,8 +100,8 @@ async function land({ id }: WithdrawalTerms, { n, message }: PreparedAttempt): P
   return activityEnvironment().run(() => landings.landAttempt({ id, n, signature }));
 }
 
-describe('withdrawals of equal terms', () => {
-  it('that would be one transaction are two: the second is composed again, and both are paid', async () => {
+describe('withdrawals with equal terms', () => {
+  it('get different messages: the second is composed again, and both are paid', async () => {
     const destination = wallet();
     const [one, other] = twins();
     const asked = [await reserved(destination, one), await reserved(destination, other)];
@@ -124,7 +124,7 @@ describe('withdrawals of equal terms', () => {
     expect(await room.lamportsOf(destination)).toBe(2n * AMOUNT);
   });
 
-  it('prepared at once share one simulation of two nodes, and no two of them a message', async () => {
+  it('that are prepared at once share one simulation by two nodes, and each gets its own message', async () => {
     const destination = wallet();
     const asked = await Promise.all(Array.from({ length: 20 }, () => reserved(destination)));
     const calls: string[] = [];

@@ -21,7 +21,7 @@ afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
 const bury = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
-/** One that reads two entries of a history a look. */
+/** A reader that reads two history entries per run. */
 const patient = () =>
   createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesPerCall: 1 } });
 
@@ -38,7 +38,7 @@ const standing = async (id: string) => {
   return [status, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
 };
 
-/** A withdrawal held because the signer refused its attempt; `raw` is what somebody who has the key could still send. */
+/** A withdrawal held because the signer refused its attempt; `raw` is what a holder of the key could still send. */
 async function refused(changes: { readonly message?: string } = {}) {
   const [id, destination] = [newId(), wallet()];
   const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, 5_000_000n);
@@ -62,7 +62,7 @@ async function end(id: string): Promise<void> {
 }
 
 describe('an attempt that the signer refused', () => {
-  it('is dead once the blocks of its life and the histories of the wallet lack its message; the next one may follow', async () => {
+  it('is dead once the blocks of its lifetime and the histories of the wallet lack its message, and the next one may follow', async () => {
     const { id, signature } = await refused();
     expect(await bury()).toBe(0);
     const other = await room.attempt(wallet(), 5_000_000n);
@@ -78,7 +78,7 @@ describe('an attempt that the signer refused', () => {
     expect((await use.ledger.attempts.prepare(attempt(id, 2), PLENTY)).kind).toBe('prepared');
   });
 
-  it('is dead, too, where it only waits for a signature for longer than its blockhash lives', async () => {
+  it('is also dead when the signer does not answer before its blockhash expires', async () => {
     const { id } = await refused();
     await sql`update settlement set status = 'preparing', reason_code = null, reason_message = null
       where id = ${id}`.execute(use.ledger.db);
@@ -90,7 +90,7 @@ describe('an attempt that the signer refused', () => {
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
-  it('has an alert while it cannot be examined', async () => {
+  it('has an open alert while it cannot be examined', async () => {
     const { id } = await refused();
     const burial = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain });
     room.localnet.controls.produceSlots(170);
@@ -103,7 +103,7 @@ describe('an attempt that the signer refused', () => {
     expect(await use.ledger.alerts.openAbout(id)).toEqual([]);
   });
 
-  it('has no alert left by a process that ended; one about a signed attempt stays', async () => {
+  it('has no alert left from a process that ended, but the alert about a signed attempt stays', async () => {
     const [over, judged] = [await refused(), await refused()];
     await end(judged.id);
     for (const { id: subject } of [over, judged])
@@ -115,7 +115,7 @@ describe('an attempt that the signer refused', () => {
     await use.ledger.alerts.close('evidence_missing', judged.id);
   });
 
-  it('waits for no more than one of each other kind', async () => {
+  it('waits for at most one attempt of each other kind', async () => {
     const [first, second] = [await refused(), await refused()];
     const other = await refused();
     await sql`update settlement set kind = 'purchase' where id = ${other.id}`.execute(use.ledger.db);
@@ -124,14 +124,14 @@ describe('an attempt that the signer refused', () => {
     for (const { id } of [first, second, other]) await end(id);
   });
 
-  it('is examined although as many older ones as a round reads cannot be proved dead', async () => {
+  it('is examined even when a full batch of older attempts cannot be proved dead', async () => {
     const odd = [await refused({ message: 'AQID' }), await refused({ message: 'AQIE' })];
     const { id } = await refused();
     room.localnet.controls.produceSlots(170);
     const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
     expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
     expect(await standing(id)).toEqual(['preparing', 'dead']);
-    // The oldest are looked at again.
+    // The oldest attempts are examined again.
     const read = vi.spyOn(use.ledger.attempts, 'unsigned');
     await rounds.expireUnsigned();
     const [rows] = await Promise.all(read.mock.results.map(({ value }) => value));
@@ -142,7 +142,7 @@ describe('an attempt that the signer refused', () => {
     for (const one of odd) await end(one.id);
   });
 
-  it('can be cancelled then, and not before; that gives back what it had reserved', async () => {
+  it('allows a cancellation only once it is dead, and the cancellation releases its reservation', async () => {
     const { id } = await refused();
     expect(await codeOf(use.ledger.settlements.cancel(id, CANCELLED))).toBe('NotCancellable');
     room.localnet.controls.produceSlots(170);
@@ -157,7 +157,7 @@ describe('an attempt that the signer refused', () => {
     expect(open).toEqual([]);
   });
 
-  it('is not dead where it was signed and sent after all, also where every history of the wallet hides that', async () => {
+  it('is not dead when it was signed and sent, even if every history of the wallet hides it', async () => {
     const { id, raw, signature } = await refused();
     await room.chain.send(raw);
     room.localnet.controls.produceSlots(170);
@@ -186,7 +186,7 @@ describe('an attempt that the signer refused', () => {
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
-  it('is dead at last where the wallet was named more often since than one round reads', async () => {
+  it('is dead in the end when the wallet history is longer than one batch', async () => {
     const { id } = await refused();
     room.localnet.controls.produceSlots(170);
     await dust(9);
@@ -203,7 +203,7 @@ describe('an attempt that the signer refused', () => {
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
-  it('is not dead where a node has lost the place at which its history was to be read on', async () => {
+  it('is not dead when a node lost the cursor at which its history continues', async () => {
     const { id } = await refused();
     room.localnet.controls.produceSlots(170);
     await dust(3);
@@ -217,7 +217,7 @@ describe('an attempt that the signer refused', () => {
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
-  it('is dead where a fork took the block of its blockhash, by a history that is read no higher than its life', async () => {
+  it('is dead when a fork dropped the block of its blockhash, by a history that covers only its lifetime', async () => {
     room.localnet.controls.produceSlots(10);
     const { id } = await refused();
     room.localnet.controls.fork(3);
@@ -230,7 +230,7 @@ describe('an attempt that the signer refused', () => {
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
-  it('is dead however much dust its life holds, none of which is read but by the signers that blocks name', async () => {
+  it('is dead however much dust its lifetime holds, and only transactions with a known signer are read', async () => {
     const { id } = await refused();
     await dust(12);
     room.localnet.controls.produceSlots(170);
@@ -242,14 +242,14 @@ describe('an attempt that the signer refused', () => {
     expect(await standing(id)).toEqual(['preparing', 'dead']);
   });
 
-  it('is not judged by a message that is not the one prepared', async () => {
+  it('is not judged by any message but the prepared one', async () => {
     const { id } = await refused({ message: 'AQID' });
     room.localnet.controls.produceSlots(170);
     expect(await bury()).toBe(0);
     await end(id);
   });
 
-  it('is not ended unsigned where its signature was stored meanwhile', async () => {
+  it('does not expire when its signature was stored meanwhile', async () => {
     const { id, signature } = await refused();
     await use.ledger.attempts.storeSignature(id, 1, signature);
     const proof = {};

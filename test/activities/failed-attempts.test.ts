@@ -24,7 +24,7 @@ async function prepares(): Promise<string> {
   return (await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind;
 }
 
-/** A withdrawal whose first attempt failed in a finalized block, and is on record as that. */
+/** A withdrawal whose first attempt failed in a finalized block, and is recorded as failed. */
 async function failed(more = 0n) {
   const id = newId();
   const toPubkey = Keypair.generate().publicKey;
@@ -57,7 +57,7 @@ async function settled(): Promise<void> {
 }
 
 describe('a node that reports a failed attempt as a success', () => {
-  it('stops nothing where the other node shows the failure on record, and is distrusted', async () => {
+  it('stops no payment when the other node shows the recorded failure, and is distrusted', async () => {
     await settled();
     const { slot } = await failed();
     reportSuccess(slot, [0]);
@@ -66,7 +66,7 @@ describe('a node that reports a failed attempt as a success', () => {
     expect(hot.pool.report().map(({ demoted }) => demoted?.cause)).toEqual(['false', undefined]);
   });
 
-  it('delays payments, with an alert, while the other node does not show the transaction', async () => {
+  it('delays payments and opens an alert while the other node does not show the transaction', async () => {
     await settled();
     const { slot } = await failed();
     reportSuccess(slot, [0]);
@@ -78,7 +78,7 @@ describe('a node that reports a failed attempt as a success', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('pauses payments where the other node shows the success, too', async () => {
+  it('pauses payments when the other node also shows the success', async () => {
     await settled();
     const { id, slot } = await failed();
     reportSuccess(slot, [0, 1]);
@@ -88,7 +88,7 @@ describe('a node that reports a failed attempt as a success', () => {
   });
 });
 
-it('costs one status call of each node for all failed attempts, and none once two nodes show the failure', async () => {
+it('the check of all failed attempts costs one status call per node, and none once two nodes show the failure', async () => {
   await settled();
   const entries: WalletSignature[] = [];
   for (let more = 0n; more < 5n; more += 1n) {

@@ -73,7 +73,7 @@ function price(prioritizationFee: number, nodes: readonly number[]): void {
 }
 
 it.each([1_200_000, 1])(
-  'one node of three that counts %i compute units sets no limit, and is asked last',
+  'one node of three that returns %i compute units sets no limit, and is asked last',
   async (units) => {
     countNow(units, 0);
     expect(limitsOf(await payVia(3)).units).toBe(540);
@@ -82,35 +82,32 @@ it.each([1_200_000, 1])(
   },
 );
 
-it('one node of three that counts other compute units in another slot sets no limit, and is not distrusted', async () => {
+it('one node of three that returns other compute units for another slot sets no limit, and is not distrusted', async () => {
   count(1_200_000, [0]);
   localnet.controls.produceSlots(10);
   expect(limitsOf(await payVia(3)).units).toBe(540);
   expect(pool.report()[0]?.demoted).toBeNull();
 });
 
-it.each([1_200_000, 1])(
-  'one node of two that counts %i compute units makes the payment wait',
-  async (units) => {
-    count(units, [0]);
-    await expect(payVia(2)).rejects.toMatchObject({
-      code: 'NodeFault',
-      message: expect.stringContaining('no quorum of nodes simulates the transfer alike'),
-    });
-  },
-);
+it.each([1_200_000, 1])('one node of two that returns %i compute units delays the payment', async (units) => {
+  count(units, [0]);
+  await expect(payVia(2)).rejects.toMatchObject({
+    code: 'NodeFault',
+    message: expect.stringContaining('no quorum of nodes simulates the transfer alike'),
+  });
+});
 
-it.each([2, 3])('one node of %i that tells high prices sets none', async (nodes) => {
+it.each([2, 3])('one node of %i that returns high prices sets no price', async (nodes) => {
   price(900_000, [0]);
   expect(limitsOf(await payVia(nodes)).price).toBeLessThan(2_000n);
 });
 
-it('prices that two nodes of three tell are followed', async () => {
+it('the price follows what two nodes of three return', async () => {
   price(90_000, [0, 1]);
   expect(limitsOf(await payVia(3)).price).toBe(90_000n);
 });
 
-it('the price is as low as the bound of the whole fee demands', async () => {
+it('the price is lowered to fit the bound of the whole fee', async () => {
   price(900_000, [0, 1]);
   const { units, price: offered } = limitsOf(await payVia(2, { maxFeeLamports: 5_100n }));
   expect(priorityLamports(units, offered)).toBe(100n);
@@ -118,7 +115,7 @@ it('the price is as low as the bound of the whole fee demands', async () => {
 });
 
 it.each([5_000n, 4_999n])(
-  'a payment whose fee fits not even with the lowest price is not composed: %i',
+  'a payment is not composed when even the lowest price exceeds its fee bound: %i',
   async (maxFeeLamports) => {
     await expect(payVia(2, { maxFeeLamports })).rejects.toMatchObject({
       code: 'FeeAboveBound',
@@ -127,7 +124,7 @@ it.each([5_000n, 4_999n])(
   },
 );
 
-it('a mint of other decimals is tried anew: what was tried says nothing about it', async () => {
+it('a mint with other decimals is simulated again, and no cached simulation applies to it', async () => {
   pool = await openNodePool(localnet.rpcUrls.slice(0, 2));
   const chain = quickChain(pool);
   const fees = new FeePlanner(chain, QUICK_PRICES);

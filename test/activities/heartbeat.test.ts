@@ -5,7 +5,7 @@ import { TIMEOUTS } from '../../src/domain/timeouts.ts';
 
 afterEach(() => vi.useRealTimers());
 
-/** Counts the heartbeats while a work goes on that takes `intervals` between two heartbeats, and for as long after it. */
+/** Counts the heartbeats while a task runs that takes `intervals` between two heartbeats, and for as long after it. */
 async function beats(intervals: number, work: () => void): Promise<number> {
   const ms = intervals * TIMEOUTS.heartbeatEveryMs;
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearInterval'] });
@@ -24,13 +24,13 @@ async function beats(intervals: number, work: () => void): Promise<number> {
   return told;
 }
 
-it('beats for as long as the work goes on', async () => {
+it('the heartbeat repeats for as long as the work runs', async () => {
   const nothing = (): void => undefined;
   expect(await beats(3.5, nothing)).toBe(3);
   expect(await beats(2.5, nothing)).toBe(2);
 });
 
-it('ends with a work that fails', async () => {
+it('the heartbeat ends when the work fails', async () => {
   const fail = (): never => {
     throw new Error('boom');
   };

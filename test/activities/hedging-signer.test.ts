@@ -33,7 +33,7 @@ function look(): Promise<void> {
   return new WalletWatch({ ledger, chain: room.chain, hotWallet: room.signer.address }).look();
 }
 
-/** A prepared attempt of which its signer has given two signatures, and the record knows none. */
+/** A prepared attempt of which its signer has given two signatures, and the database has none. */
 async function signedTwice() {
   const [id, destination] = [newId(), wallet()];
   const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, AMOUNT);
@@ -51,7 +51,7 @@ async function signedTwice() {
   return { id, destination, first: { signature, raw }, second };
 }
 
-/** The record is the same as it was, and may be an older copy. */
+/** The database may have been restored from a backup. */
 async function restore(): Promise<void> {
   await sql`update continuity set identity = 'of another server'`.execute(use.ledger.db);
 }
@@ -80,8 +80,8 @@ const stands = async (id: string) => {
   return [status, reason?.code, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
 };
 
-describe('a signer that answers another signature for the same message', () => {
-  it('when it is asked again is not listened to: what is on record first is the only one ever sent', async () => {
+describe('a second signature of one message from the same signer', () => {
+  it('is ignored: only the signature that was stored first is ever sent', async () => {
     const { id, destination, first, second } = await signedTwice();
     await use.ledger.attempts.storeSignature(id, 1, first.signature);
     const { end } = landing(id, second.signature);
@@ -92,7 +92,7 @@ describe('a signer that answers another signature for the same message', () => {
     expect((await use.ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
   });
 
-  it('is not listened to either when another run stores the first one just before it', async () => {
+  it('is ignored when another run stores the first one just before it', async () => {
     const { id, first, second } = await signedTwice();
     const { attempts } = use.ledger;
     const storing = vi.spyOn(attempts, 'storeSignature').mockImplementationOnce(async (...mine) => {
@@ -107,7 +107,7 @@ describe('a signer that answers another signature for the same message', () => {
     expect(room.localnet.controls.chain.ledger.record(second.signature)).toBeUndefined();
   });
 
-  it('than one that landed and that a restored record has forgotten leads to no second payment', async () => {
+  it('leads to no second payment when the restored database lacks the one that landed', async () => {
     const { id, destination, first, second } = await signedTwice();
     await room.chain.send(first.raw);
     room.localnet.controls.produceSlots(8);
@@ -126,7 +126,7 @@ describe('a signer that answers another signature for the same message', () => {
     stop();
   });
 
-  it('is proved dead after a restore when no block of its life holds its message, and only then', async () => {
+  it('is proved dead after a restore only when no block of its lifetime holds the message', async () => {
     await healed();
     const { id, second } = await signedTwice();
     room.swallow();
@@ -146,7 +146,7 @@ describe('a signer that answers another signature for the same message', () => {
     });
   });
 
-  it('is looked for by its message also after the gap has ended, where every list hides that it landed', async () => {
+  it('is searched by its message even after the gap ended, when every list hides that it landed', async () => {
     await healed();
     const { id, first, second } = await signedTwice();
     await room.chain.send(first.raw);
@@ -162,7 +162,7 @@ describe('a signer that answers another signature for the same message', () => {
   });
 });
 
-/** Ends the gap, as looks do that find nothing lost. */
+/** Ends the gap, as checks do that find nothing lost. */
 async function healed(): Promise<void> {
   await expect
     .poll(

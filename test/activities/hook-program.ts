@@ -12,7 +12,7 @@ const RENT_EXEMPT_EPOCH = 18446744073709551615n;
 /** Accounts that Token-2022 hands to every hook that has a list: source, mint, destination, owner and the list. */
 const GIVEN_ACCOUNTS = 5;
 
-/** A hook program on the chain that lets a transfer pass only where it is called with so many accounts behind those of every hook. */
+/** A hook program on the chain that lets a transfer pass only when it is called with so many accounts behind those of every hook. */
 export function plantHookProgram(localnet: Localnet, extraAccounts: number): string {
   const address = Keypair.generate().publicKey.toBase58();
   plant(localnet, address, LOADER, sbpfProgram(demandAccounts(GIVEN_ACCOUNTS + extraAccounts)), true);

@@ -15,7 +15,7 @@ import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { resume } from '../ledger/support.ts';
 import { quickChain } from '../support/quick-chain.ts';
 
-/** A chain of `nodes` with a hot wallet of our own, for the tests of one file. */
+/** A chain of `nodes` with a hot wallet for the tests of one file. */
 export class HotWallet {
   readonly #key = Keypair.generate();
   readonly address = this.#key.publicKey.toBase58();

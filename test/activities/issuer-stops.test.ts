@@ -75,7 +75,7 @@ beforeAll(async () => {
 });
 
 describe("the hot wallet's frozen token account", () => {
-  it('holds the withdrawals of that token, with one alert, until it is thawed', async () => {
+  it('holds the withdrawals of that token, with one alert, until the issuer thaws it', async () => {
     const { localnet } = hot;
     const mint = localnet.mint.address;
     const account = deriveAta(hot.address, mint, TOKEN_PROGRAM);
@@ -98,7 +98,7 @@ describe("the hot wallet's frozen token account", () => {
     expect(await alerts()).toEqual([]);
   });
 
-  it('has its alert closed by the last of many that end at once', async () => {
+  it('has its alert closed by the last of many withdrawals that end at once', async () => {
     const { controls, mint } = hot.localnet;
     await controls.setFrozen(mint.address, hot.address, true);
     const many = await Promise.all(Array.from({ length: 8 }, () => requested(mint.address)));
@@ -109,7 +109,7 @@ describe("the hot wallet's frozen token account", () => {
     await controls.setFrozen(mint.address, hot.address, false);
   });
 
-  it('rejects nothing where only the newest block shows it: the next try holds', async () => {
+  it('rejects no withdrawal when only the newest block shows it, and the next try holds', async () => {
     const { controls, mint } = hot.localnet;
     const waiting = await requested(mint.address);
     controls.queueFrozen(mint.address, hot.address, true);
@@ -124,7 +124,7 @@ describe("the hot wallet's frozen token account", () => {
 });
 
 describe('a paused mint', () => {
-  it('holds the withdrawals of the token until it is resumed', async () => {
+  it('holds the withdrawals of the token until the issuer resumes it', async () => {
     const mint = await pausable();
     const waiting = await requested(mint);
     setPaused(mint, true);
@@ -136,7 +136,7 @@ describe('a paused mint', () => {
     expect(await alerts()).toEqual([]);
   });
 
-  it('rejects nothing where only the newest block shows it', async () => {
+  it('rejects no withdrawal when only the newest block shows it', async () => {
     const mint = await pausable();
     const waiting = await requested(mint);
     setPaused(mint, true, 2);
@@ -146,8 +146,8 @@ describe('a paused mint', () => {
   });
 });
 
-describe('a destination that the issuer has to thaw', () => {
-  it('is waited for where its account would start frozen, and where it did', async () => {
+describe('a withdrawal to an account that the issuer must thaw', () => {
+  it('is held when its account would start frozen, and when it already did', async () => {
     const { controls } = hot.localnet;
     const mint = await mintWith({
       type: ExtensionType.DefaultAccountState,
@@ -167,7 +167,7 @@ describe('a destination that the issuer has to thaw', () => {
     expect(await alerts()).toEqual([]);
   });
 
-  it('can still be cancelled, which ends its alert and no other', async () => {
+  it('can be cancelled, which closes its alert and no other', async () => {
     const { controls, mint } = hot.localnet;
     const [waiting, other] = [await requested(mint.address), await requested(mint.address)];
     for (const { destination } of [waiting, other]) await controls.setFrozen(mint.address, destination, true);
@@ -190,13 +190,13 @@ describe('a listed mint', () => {
       extensions: [],
     });
 
-  it('is paid while it is as it was listed', async () => {
+  it('is paid while it is unchanged since its listing', async () => {
     const mint = hot.localnet.mint.address;
     await listed(mint, 6);
     expect((await prepared(await requested(mint))).kind).toBe('prepared');
   });
 
-  it('is neither paid nor rejected once it was closed, or made again with other decimals', async () => {
+  it('is neither paid nor rejected once it was closed, or created again with other decimals', async () => {
     const [other, closed] = [await hot.localnet.createToken22Mint(), randomAddress()];
     for (const mint of [other, closed]) {
       await listed(mint, 6);

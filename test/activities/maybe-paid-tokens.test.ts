@@ -16,7 +16,7 @@ const hot = useHotWallet(2, use);
 const ACCOUNT_BYTES = 165;
 const RENT = 2_039_280;
 
-/** A withdrawal of tokens that is on record and no further. */
+/** A withdrawal of tokens that is recorded and not yet prepared. */
 async function reserved(): Promise<{ id: string; destination: PublicKey }> {
   const id = newId();
   const destination = Keypair.generate().publicKey;
@@ -68,22 +68,22 @@ interface Shown {
   readonly meta: { readonly postTokenBalances: readonly object[] };
 }
 
-describe('an unknown spend of tokens to an account whose owner stands in its outcome alone', () => {
-  it('names whom a quorum tells to be the owner, and nobody else', async () => {
+describe('an unknown token spend whose outcome alone shows the owner', () => {
+  it('names only the owner that a quorum returns', async () => {
     const [suspect] = [await reserved(), await reserved()];
     await payUnnamed(suspect.destination);
     await hot.look(use.ledger);
     expect(await suspects()).toEqual([suspect.id]);
   });
 
-  it.each([0, 1])('names him where node %d claims another owner', async (liar) => {
+  it.each([0, 1])('names the owner when node %d claims another one', async (liar) => {
     const suspect = await reserved();
     await claimOwner(liar, await payUnnamed(suspect.destination), Keypair.generate().publicKey.toBase58());
     await hot.look(use.ledger);
     expect(await suspects()).toEqual([suspect.id]);
   });
 
-  it('names every withdrawal of tokens where too few nodes tell the owners', async () => {
+  it('names every token withdrawal when too few nodes return the owners', async () => {
     const [suspect, other] = [await reserved(), await reserved()];
     await claimOwner(0, await payUnnamed(suspect.destination), undefined);
     await hot.look(use.ledger);

@@ -12,8 +12,8 @@ const UNKEPT: readonly (readonly [string, string, Json])[] = [
   ['a first block that no database holds', 'getFirstAvailableBlock', `${2n ** 64n - 1n}`],
 ];
 
-describe('what one node says of itself', () => {
-  it.each(UNKEPT)('hides no alert about it, nor about others: %s', async (_name, method, result) => {
+describe('a value that one node reports about itself', () => {
+  it.each(UNKEPT)('hides no alert about that node or other nodes: %s', async (_name, method, result) => {
     nodes.liar.edit = (asked, _params, answer) => (asked === method ? { ...answer, result } : answer);
     for (let rounds = 0; rounds < 3; rounds += 1) await nodes.pool.probe();
     nodes.pool.distrust(nodes.pool.nodes[0]?.name ?? '', 'showed a transaction that a quorum denies');

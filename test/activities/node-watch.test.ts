@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 describe('the watch over the nodes', () => {
-  it('opens an alert for each broken rule and closes it when the rule is kept again', async () => {
+  it('opens an alert for each broken rule, and closes it when the rule holds again', async () => {
     await use.ledger.alerts.raise({ kind: 'unknown_spend', subject: 'sig', message: 'not about nodes' });
     const broken = NODE_ALERTS.map((kind): NodeWarning => {
       return { kind, node: ofAll(kind) ? null : `the-${kind}`, message: `${kind} is broken` };
@@ -57,7 +57,7 @@ describe('the watch over the nodes', () => {
     expect(await open()).toEqual(['node_version_behind n']);
   });
 
-  it('names a node that lacks blocks which the scan needs', async () => {
+  it('names a node that lacks blocks the scanner needs', async () => {
     const needed: (bigint | null)[] = [];
     const pool = {
       warnings: (slot: bigint | null = null) => {

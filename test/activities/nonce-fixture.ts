@@ -42,10 +42,10 @@ interface Rooms {
 
 /** An unfinished withdrawal of {@link AMOUNT} to a new wallet. */
 export type Paid = Awaited<ReturnType<typeof newWithdrawal>>;
-/** An attempt and its signature, which nobody has sent. */
+/** An attempt and its signature, which is not sent. */
 export type Signed = Awaited<ReturnType<NonceDesk['sign']>>;
 
-/** The activities of withdrawals with durable nonces over one record, called as the workflows call them. */
+/** The activities of withdrawals with durable nonces over one database, called as the workflows call them. */
 export class NonceDesk {
   readonly act: Awaited<ReturnType<typeof activities>>;
   readonly #ledger: Ledger;
@@ -96,7 +96,7 @@ export class NonceDesk {
     const { address } = await this.#ledger.nonces.register(this.#wallet, addressOf);
     const making = () => this.settle(settlementId(NONCE_CREATE, address));
     let end = await making();
-    // Its blockhash lives for some seconds here, and a slow record may take longer.
+    // Its blockhash lives for some seconds here, and a slow database may take longer.
     while (end?.kind === 'dead') end = await making();
     expect(end).toMatchObject({ kind: 'finalized' });
     return this.account(address);

@@ -48,7 +48,7 @@ async function lamports(address: string): Promise<bigint> {
 }
 
 describe('a withdrawal with a durable nonce', () => {
-  it('waits while no account is free, and says so', async () => {
+  it('waits while no account is free, and gives that reason', async () => {
     expect(await desk.prepare(await desk.withdrawal())).toMatchObject({
       kind: 'waiting',
       status: 'held',
@@ -56,7 +56,7 @@ describe('a withdrawal with a durable nonce', () => {
     });
   });
 
-  it('is paid, and its account is free again only with another finalized nonce', async () => {
+  it('is paid, and its account is free again only once another nonce is finalized', async () => {
     const { address, nonce, state } = await desk.newAccount();
     expect(state).toBe('free');
     const paid = await desk.withdrawal();
@@ -77,7 +77,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(later?.blockhash).not.toBe(nonce);
   });
 
-  it('whose signer answers two signatures is paid once, also where the record knows only the one that did not land', async () => {
+  it('is paid once when its signer returns two signatures, even if the database has only the one that did not land', async () => {
     const paid = await desk.withdrawal();
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const message = base64.decode(signed.message);
@@ -125,7 +125,7 @@ describe('a withdrawal with a durable nonce', () => {
     }
   });
 
-  it('shares no nonce with any other, however many prepare at once', async () => {
+  it('shares no nonce with any other, however many are prepared at once', async () => {
     await desk.newAccount();
     const all = await Promise.all(Array.from({ length: 9 }, () => desk.withdrawal()));
     const preparations = await Promise.all(all.map((one) => desk.prepare(one)));
@@ -150,7 +150,7 @@ describe('a withdrawal with a durable nonce', () => {
     for (const { destination } of all) expect(await lamports(destination)).toBe(AMOUNT);
   });
 
-  it('is killed by a bare advance and then paid once, by a second attempt', async () => {
+  it('is dead after a bare advance, and a second attempt pays it once', async () => {
     const paid = await desk.withdrawal();
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const [first] = await ledger.attempts.of(paid.id);
@@ -168,7 +168,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(rows[0]?.proof).toMatchObject({ nonceUsedBy: { carriedNonce: true } });
   });
 
-  it('lets an advance that came too late die, and pays once', async () => {
+  it('outlives an advance that came too late, and is paid once', async () => {
     const paid = await desk.withdrawal();
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);
@@ -184,7 +184,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
-  it('that blocks include without running it, for no fee, is not failed: it is sent again, and paid once', async () => {
+  it('is not failed when a block includes it without executing it, and is resent and paid once', async () => {
     await desk.newAccount();
     const paid = await desk.withdrawal();
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
@@ -211,7 +211,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
-  it('that nobody has signed is dead once an advance has used up its nonce, and its account is free for the next one', async () => {
+  it('is dead without a signature once an advance used its nonce, and its account is free again', async () => {
     const burial = createUnsignedExpiry({ ledger, chain });
     const { paid, used } = await refused();
     expect(await burial.expireUnsigned()).toBe(0);
@@ -226,7 +226,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
-  it('that somebody has signed and sent is not dead, whatever the record says', async () => {
+  it('is not dead when it was signed and sent, whatever the database says', async () => {
     const { paid, preparation } = await refused();
     const { message, signature } = await desk.sign(paid, preparation);
     await chain.send(assembleTransaction(base64.decode(message), base58.decode(signature)).raw);
@@ -238,13 +238,13 @@ describe('a withdrawal with a durable nonce', () => {
     expect((await desk.land({ id: paid.id, n: 1, signature, message })).kind).toBe('finalized');
   });
 
-  it('leaves no transaction of the hot wallet that the record does not know', async () => {
+  it('leaves no transaction of the hot wallet that the database lacks', async () => {
     await desk.prepare(await desk.withdrawal());
     expect((await ledger.alerts.list({ open: true, limit: 9 })).rows).toEqual([]);
   });
 
-  // The last one: it takes the hot wallet's money away past the record.
-  it('waits for its next attempt where its transaction fails on chain, which uses up the nonce', async () => {
+  // The last one: it takes the money of the hot wallet without a database row.
+  it('waits for its next attempt when its transaction fails on chain and uses the nonce', async () => {
     const paid = await desk.withdrawal();
     const signed = await desk.sign(paid, await desk.preparedWhenFree(paid));
     const [row] = await ledger.attempts.of(paid.id);

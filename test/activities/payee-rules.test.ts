@@ -48,7 +48,7 @@ function memosOf(answer: Composition): readonly string[] {
 }
 
 describe('a token account that demands a memo', () => {
-  it("gets the withdrawal's id for one, or the memo that the customer gave", async () => {
+  it('gets the withdrawal id as memo, or the memo of the customer', async () => {
     const { localnet } = room;
     const mint = localnet.feeMint.address;
     const owner = newWallet();
@@ -70,7 +70,7 @@ describe('a token account that demands a memo', () => {
 });
 
 describe('a mint whose issuer', () => {
-  it('pauses it is not paid until he resumes it', async () => {
+  it('paused it is not paid until the issuer resumes it', async () => {
     const issuer = newWallet();
     await room.localnet.airdrop(issuer.address, 1_000_000_000n);
     const initialize = (mint: PublicKey) =>
@@ -91,7 +91,7 @@ describe('a mint whose issuer', () => {
 });
 
 describe('a wallet that is in use', () => {
-  it('is paid at once, but waits for the customer where confirmUsedWallet is on', async () => {
+  it('is paid at once, but waits for the customer when confirmUsedWallet is on', async () => {
     const destination = randomAddress();
     await room.localnet.airdrop(destination, 5_000_000n);
     const row = withdrawalRow('SOL', { destination, amount: 1_000_000n });
@@ -127,7 +127,7 @@ describe('a multisig vault', () => {
     }
   });
 
-  it('that holds nothing is rejected whatever the setting', async () => {
+  it('is rejected when it holds nothing, whatever the setting', async () => {
     const row = withdrawalRow('SOL', { destination: vaultOf('missing'), confirmedByCustomer: true });
     expect(await room.composer({ allowVaults: true }).compose(row, 1, 0n)).toMatchObject({
       kind: 'rejected',
@@ -136,8 +136,8 @@ describe('a multisig vault', () => {
   });
 });
 
-describe('a deposit address of ours', () => {
-  it('is never paid, free or given out, in SOL or a token: its user would not be credited', async () => {
+describe('a deposit address of Sluice', () => {
+  it('is never paid, assigned or not, in SOL or a token, because its user would not be credited', async () => {
     const { ledger } = use;
     const [free, given] = [randomAddress(), randomAddress()];
     const composer = room.composer({ kindOf: (address) => ledger.walletHistory.kindOf(address) });

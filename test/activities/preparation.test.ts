@@ -20,7 +20,7 @@ beforeAll(() => {
   preparation = quickPreparation(use.ledger, hot);
 });
 
-/** The given try of the activity. */
+/** The activity with this attempt number. */
 function prepared(
   of: WithdrawalTerms,
   shown: DisplayedStatus,
@@ -37,7 +37,7 @@ function newTerms(): WithdrawalTerms {
 }
 
 describe('a preparation', () => {
-  it('takes a withdrawal in again whose row was lost, and has people look before it is paid', async () => {
+  it('restores a withdrawal whose row was lost, and an operator must confirm before it is paid', async () => {
     const lost = newTerms();
     const held = { kind: 'waiting', status: 'held', reason: { code: 'maybe_paid' } };
     expect(await prepared(lost, REQUESTED)).toMatchObject(held);
@@ -46,7 +46,7 @@ describe('a preparation', () => {
     expect((await prepared(lost, REQUESTED)).kind).toBe('prepared');
   });
 
-  it('holds what it would reject while the record may have lost a payment of it', async () => {
+  it('holds what it would reject while the database may lack a payment of it', async () => {
     const { alerts, withdrawals } = use.ledger;
     const unpayable = { ...newTerms(), destination: hot.address };
     await withdrawals.reserve(unpayable);
@@ -58,7 +58,7 @@ describe('a preparation', () => {
     expect(await prepared(unpayable, shown)).toMatchObject({ kind: 'ended', status: 'rejected' });
   });
 
-  it('answers the hold, and nothing to sign, where the chain shows a dead attempt', async () => {
+  it('returns the hold and no message to sign when the chain shows a dead attempt', async () => {
     const { attempts, withdrawals, pauses } = use.ledger;
     const paid = newTerms();
     await withdrawals.reserve(paid);
@@ -75,7 +75,7 @@ describe('a preparation', () => {
     expect(await prepared(paid, REQUESTED)).toEqual({ kind: 'waiting', status: 'held', reason });
   });
 
-  it('after a dead attempt offers at least twice its price, whatever the salts of both', async () => {
+  it('offers at least twice the price of a dead attempt, whatever the salts of both', async () => {
     const { attempts, withdrawals } = use.ledger;
     for (const again of Array.from({ length: 6 }, newTerms)) {
       await withdrawals.reserve(again);
@@ -89,7 +89,7 @@ describe('a preparation', () => {
     }
   });
 
-  it('holds a payment whose fee does not fit its bound, and goes on once the bound is raised', async () => {
+  it('holds a payment whose fee exceeds its bound, and continues once the bound is raised', async () => {
     const dear = newTerms();
     await use.ledger.withdrawals.reserve(dear);
     const bounded = quickPreparation(use.ledger, hot, { ...QUICK_PRICES, maxFeeLamports: 5_000n });
@@ -105,7 +105,7 @@ describe('a preparation', () => {
     expect((await prepared(dear, shown)).kind).toBe('prepared');
   });
 
-  it('that fails a third time is shown as held with the error and an alert, and goes on by itself', async () => {
+  it('that fails a third time is shown as held with the error and an alert, and continues by itself', async () => {
     const openAlerts = async () => {
       const { rows } = await use.ledger.alerts.list({ open: true, limit: 100 });
       return rows.flatMap(({ kind, subject }) => (kind === 'cannot_prepare' ? [subject] : []));
@@ -127,7 +127,7 @@ describe('a preparation', () => {
     expect(await openAlerts()).toEqual([]);
   });
 
-  it('that an error of our own ends is held at once, fails no run, and goes on once that is mended', async () => {
+  it('is held at once after an internal error, fails no run, and continues after the fix', async () => {
     const { ledger } = use;
     const refused = newTerms();
     await ledger.withdrawals.reserve(refused);
@@ -146,7 +146,7 @@ describe('a preparation', () => {
     expect((await prepared(refused, shown)).kind).toBe('prepared');
   });
 
-  it('answers a wait that people do not see yet, and retries one that they see', async () => {
+  it('returns a wait that operators do not see yet, and retries one that they see', async () => {
     const poor = { ...newTerms(), amount: (10n ** 18n).toString() };
     await use.ledger.withdrawals.reserve(poor);
     const waiting = await prepared(poor, { status: 'held', code: 'paused' });

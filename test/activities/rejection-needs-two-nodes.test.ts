@@ -106,8 +106,8 @@ const REFUSED = {
   },
 } as const;
 
-describe('a withdrawal is not rejected for good', () => {
-  it('by a node that lags behind the token account which another one showed', async () => {
+describe('a withdrawal is not rejected', () => {
+  it('by a node that lags behind the token account of another node', async () => {
     const destination = randomAddress();
     await localnet.airdrop(destination, 5_000_000n);
     await localnet.mintTo(localnet.mint.address, destination, 1n);
@@ -122,7 +122,7 @@ describe('a withdrawal is not rejected for good', () => {
     expect((await pay(destination)).kind).toBe('composed');
   });
 
-  it('by one node whose simulation fails where that of another one does not', async () => {
+  it('by one node whose simulation fails while that of another node succeeds', async () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
     await expect(pay(randomAddress())).rejects.toMatchObject({
       code: 'NodeFault',
@@ -130,7 +130,7 @@ describe('a withdrawal is not rejected for good', () => {
     });
   });
 
-  it('by one node while no other can try it, but by two', async () => {
+  it('by one node while no other can simulate it, but by two', async () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
     localnet.controls.setFault(1, 'simulateTransaction', { kind: 'http', status: 503 });
     await expect(pay(randomAddress())).rejects.toMatchObject({
@@ -153,12 +153,12 @@ describe('one node that lies about an account', () => {
   });
   const owned = (owner: string) => account(owner, new Uint8Array(3));
 
-  it('has no SOL paid to a mint that it does not show', async () => {
+  it('causes no SOL payment to a mint that it does not show', async () => {
     await lieAbout(localnet.mint.address, () => null);
     await expect(pay(localnet.mint.address, 'SOL')).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
-  it('is not borne out by a second one that lags behind it', async () => {
+  it('is not confirmed by a second node that lags behind it', async () => {
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 60 });
     await expect(pay(randomAddress(), 'SOL')).rejects.toThrow(/nodes disagree about .* \(slots: /);
   });
@@ -167,7 +167,7 @@ describe('one node that lies about an account', () => {
     ['a wallet that it gives another owner', 'SOL', () => randomAddress()],
     ['a mint that it does not show', 'token', () => localnet.mint.address],
     ['a mint that it gives another owner', 'token', () => localnet.mint.address],
-  ])('has no withdrawal rejected for good for %s', async (reason, asset, addressOf) => {
+  ])('causes no rejection of a withdrawal for %s', async (reason, asset, addressOf) => {
     const address = addressOf();
     await lieAbout(address, () => (reason.endsWith('owner') ? owned(randomAddress()) : null));
     const paid = asset === 'SOL' ? pay(address, 'SOL') : pay(randomAddress());
@@ -195,7 +195,7 @@ describe('one node that lies about an account', () => {
       () => ataOf(HOT),
       () => account(TOKEN_PROGRAM, tokenAccount(foreign)),
     ],
-  ] as const)('has no token withdrawal rejected by %s', async (_what, addressOf, change) => {
+  ] as const)('causes no rejection of a token withdrawal for %s', async (_what, addressOf, change) => {
     await lieAbout(addressOf(), change);
     await expect(pay(receiver)).rejects.toMatchObject({ code: 'NodeFault' });
 
@@ -207,7 +207,7 @@ describe('one node that lies about an account', () => {
     expect(pool.warnings()).toMatchObject([{ kind: 'node_false_word', node: best?.name }]);
   });
 
-  it('is found out by one question to another node for all that are composed together', async () => {
+  it('is detected by one request to another node for all withdrawals that are composed together', async () => {
     const asked: string[][] = [];
     for (const [at, node] of pool.nodes.entries()) {
       const call = node.call.bind(node);
@@ -234,8 +234,8 @@ describe('one node that lies about an account', () => {
   });
 });
 
-describe('a token account at an address that somebody sent lamports to', () => {
-  it.each(['mint', 'feeMint'] as const)('has a limit of its own (%s)', async (which) => {
+describe('a token account at an address that already holds lamports', () => {
+  it.each(['mint', 'feeMint'] as const)('has a separate compute limit (%s)', async (which) => {
     const { address } = localnet[which];
     const program = which === 'mint' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM;
     await unitsOf(await pay(randomAddress(), address));
@@ -246,7 +246,7 @@ describe('a token account at an address that somebody sent lamports to', () => {
     expect(limit).toBeGreaterThan(used * 1.15);
   });
 
-  it.each([-1n, 0n, 1_000_000n])('is made and paid with the rent and %s lamports', async (more) => {
+  it.each([-1n, 0n, 1_000_000n])('is created and paid with the rent and %s lamports', async (more) => {
     const rent = 2_039_280n;
     const destination = randomAddress();
     await localnet.airdrop(deriveAta(destination, localnet.mint.address, TOKEN_PROGRAM), rent + more);
@@ -257,7 +257,7 @@ describe('a token account at an address that somebody sent lamports to', () => {
   });
 });
 
-it('accounts too long for an answer spoil no other question of their moment', async () => {
+it('an account too long for one answer affects no other request in the same batch', async () => {
   const [program] = (await chain.accounts([TOKEN_2022_PROGRAM])).accounts;
   // A program of the upgradeable loader is its kind and the address of its code.
   const code = base58.encode(program?.data.subarray(4, 36) ?? new Uint8Array());
@@ -268,7 +268,7 @@ it('accounts too long for an answer spoil no other question of their moment', as
   expect(accounts[1]?.lamports).toBeGreaterThan(0n);
 });
 
-it('a mint that cannot be read whole is rejected', async () => {
+it('a mint that cannot be read completely is rejected', async () => {
   const data = new Uint8Array(ACCOUNT_BYTES);
   const [mint] = (await chain.accounts([localnet.feeMint.address])).accounts;
   if (mint === undefined || mint === null) throw new Error('the mint is planted');

@@ -26,8 +26,8 @@ async function composed(row: WithdrawalRow) {
   return answer;
 }
 
-describe('a chain with another rent', () => {
-  it('sets what the hot wallet keeps, and the least that may be paid (ckSOL, ledger-live #21646, stakenet #325)', async () => {
+describe('the rent of another chain', () => {
+  it('sets the balance that the hot wallet keeps, and the smallest payment (ckSOL, ledger-live #21646, stakenet #325)', async () => {
     says('getMinimumBalanceForRentExemption', Number(RENT));
     const {
       reservations: [reservation],
@@ -42,7 +42,7 @@ describe('a chain with another rent', () => {
     });
   });
 
-  it('sets what is reserved for a token account that must be made', async () => {
+  it('sets the reservation for a token account that must be created', async () => {
     says('getMinimumBalanceForRentExemption', Number(RENT));
     const {
       attempt,
@@ -57,7 +57,7 @@ describe('a chain with another rent', () => {
   });
 });
 
-describe('a chain with another fee for a signature', () => {
+describe('the signature fee of another chain', () => {
   it('sets the fee that is reserved', async () => {
     const row = withdrawalRow('SOL', { amount: 1_000_000n });
     says('getFeeForMessage', { context: { slot: 1 }, value: Number(FEE) });

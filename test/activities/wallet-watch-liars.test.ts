@@ -30,12 +30,12 @@ async function openSubjects(): Promise<readonly string[]> {
   return rows.map(({ subject }) => subject);
 }
 
-/** One node answers a method with this, whatever it is asked. */
+/** One node answers a method with this, for any request. */
 function lie(node: number, method: string, result: unknown): void {
   hot.localnet.controls.setFault(node, method, { kind: 'result', result });
 }
 
-/** A withdrawal on record, and whether an attempt may be prepared for it now. */
+/** A recorded withdrawal, and whether an attempt may be prepared for it now. */
 async function prepares(): Promise<string> {
   const id = newId();
   await use.ledger.withdrawals.reserve(terms(id));
@@ -65,7 +65,7 @@ async function signedTwice(signer: Signer) {
 const signatureOf = (name: string): string => base58.encode(createHash('sha512').update(name).digest());
 
 describe('one node of three', () => {
-  it('that names a far slot for a payment blinds nobody to a later spend', async () => {
+  it('that returns a far slot for a payment hides no later spend', async () => {
     lie(0, 'getSignaturesForAddress', [{ signature: await hot.spend(), slot: FAR }]);
     lie(0, 'getEpochInfo', { epoch: 0, absoluteSlot: FAR, blockHeight: FAR });
     await look();
@@ -77,7 +77,7 @@ describe('one node of three', () => {
     expect(await openSubjects()).toContain(later);
   });
 
-  it('that lists what it cannot show is not listened to', async () => {
+  it('that lists a transaction it cannot show is ignored', async () => {
     const spent = await hot.spend();
     lie(1, 'getSignaturesForAddress', [{ signature: 'made-up', slot: 7_000 }]);
     await look();
@@ -87,7 +87,7 @@ describe('one node of three', () => {
     expect(await openSubjects()).toEqual([spent]);
   });
 
-  it('that shows another transaction for a spend neither hides it nor makes one up', async () => {
+  it('that shows another transaction for a spend neither hides the spend nor invents one', async () => {
     const deposit = await hot.localnet.airdrop(Keypair.generate().publicKey.toBase58(), 5_000_000n);
     hot.localnet.controls.produceSlots(4);
     const params = [deposit, { encoding: 'base64', maxSupportedTransactionVersion: 1 }];
@@ -97,7 +97,7 @@ describe('one node of three', () => {
     expect(await openSubjects()).toEqual([spent]);
   });
 
-  it('that gives the same page for ever is not listened to', async () => {
+  it('that returns the same page forever is ignored', async () => {
     const page = Array.from({ length: 1_000 }, (_, index) => ({ signature: `s${index}`, slot: FAR - index }));
     lie(2, 'getSignaturesForAddress', page);
     const spent = await hot.spend();
@@ -107,7 +107,7 @@ describe('one node of three', () => {
     expect(await openSubjects()).toEqual([spent]);
   });
 
-  it('that names a far height does not keep a gap in the record open', async () => {
+  it('that returns a far height does not keep a restore gap open', async () => {
     await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
     lie(0, 'getBlockHeight', FAR);
     await look();
@@ -117,7 +117,7 @@ describe('one node of three', () => {
     expect(await prepares()).toBe('prepared');
   });
 
-  it('that lists an attempt which was proved dead stops nothing, and is distrusted', async () => {
+  it('that lists an attempt proved dead stops no payment, and is distrusted', async () => {
     const id = newId();
     await givenUp(id, signatureOf(id), { state: 'dead' });
     hot.localnet.controls.produceSlots(4);
@@ -159,7 +159,7 @@ describe('one node of three', () => {
     expect(await openSubjects()).toEqual([]);
   });
 
-  it('that reports a failed attempt as a success stops nothing', async () => {
+  it('that reports a failed attempt as a success stops no payment', async () => {
     const id = newId();
     const toPubkey = Keypair.generate().publicKey;
     const transfer = { fromPubkey: new PublicKey(hot.address), toPubkey, lamports: 10n ** 18n };
@@ -173,13 +173,13 @@ describe('one node of three', () => {
   });
 });
 
-it('judges a wallet that has paid before, although another pays now', async () => {
+it('a wallet that paid before is watched, although another wallet pays now', async () => {
   const spent = await hot.spend();
   await hot.look(use.ledger, Keypair.generate().publicKey.toBase58());
   expect(await openSubjects()).toEqual([spent]);
 });
 
-it('gets ahead of more dust than one look reads, and reads each grain once', async () => {
+it('the watch catches up on more dust than one run reads, and reads each transaction once', async () => {
   await look();
   for (let grain = 1n; grain <= 5n; grain += 1n) await hot.localnet.airdrop(hot.address, grain);
   hot.localnet.controls.produceSlots(4);

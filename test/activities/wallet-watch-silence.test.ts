@@ -27,8 +27,8 @@ function silence(nodes: readonly number[], method: string): void {
   for (const node of nodes) hot.localnet.controls.setFault(node, method, { kind: 'no-answer' });
 }
 
-describe('a look', () => {
-  it.each([0, 1, 2])('waits for no answer of node %i, where two of three give theirs', async (node) => {
+describe('a check of the wallet history', () => {
+  it.each([0, 1, 2])('does not wait for node %i when two of three nodes answer', async (node) => {
     hot.localnet.controls.produceSlots(200);
     for (const method of ['getEpochInfo', 'getSignaturesForAddress', 'getGenesisHash'])
       silence([node], method);
@@ -45,7 +45,7 @@ describe('a look', () => {
     expect(rows.map(({ subject }) => subject)).toContain(spent);
   });
 
-  it('that took longer than it is shared serves those who come at its end', async () => {
+  it('that took longer than its cache lifetime still serves the callers that wait for it', async () => {
     for (const node of [0, 1, 2])
       hot.localnet.controls.setFault(node, 'getEpochInfo', { kind: 'delay', ms: 3_100 });
     const shared = watch();

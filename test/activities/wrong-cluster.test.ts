@@ -39,7 +39,7 @@ const look = (pool: NodePool) =>
   new WalletWatch({ ledger: use.ledger, chain: quickChain(pool), hotWallet: room.signer.address }).look();
 const judgedTo = () => use.ledger.walletHistory.judgedTo(room.signer.address);
 
-/** An attempt on record that was never sent, so that its death can be proved after its life. */
+/** A recorded attempt that was never sent, so that its death can be proved after its life. */
 async function unsent() {
   const id = newId();
   const { raw: _raw, signature, feeLamports: _fee, ...life } = await room.attempt(wallet(), 5_000_000n);
@@ -63,8 +63,8 @@ function land(id: string, signature: string, pool: NodePool): Promise<unknown> {
   return environment.run((input) => landings.landAttempt(input), { id, n: 1, signature });
 }
 
-describe('a pool of another cluster than that of the record', () => {
-  it('moves no position, and may not even be opened', async () => {
+describe('a pool of another cluster than the database', () => {
+  it('moves no scan cursor, and may not even be opened', async () => {
     await look(room.pool);
     const before = await judgedTo();
     expect(await codeOf(look(otherPool))).toBe('WrongCluster');
@@ -73,14 +73,14 @@ describe('a pool of another cluster than that of the record', () => {
     expect(await codeOf(openNodePool(other.rpcUrls, { admit }))).toBe('WrongCluster');
   });
 
-  it('judges nothing', async () => {
+  it('judges no attempt', async () => {
     const { id, signature } = await unsent();
     expect(await codeOf(land(id, signature, otherPool))).toBe('WrongCluster');
     expect(await use.ledger.attempts.get(id, 1)).toMatchObject({ state: 'signed' });
     expect(await land(id, signature, room.pool)).toMatchObject({ kind: 'dead' });
   });
 
-  it('judges nothing either where its addresses came to lead there after it was opened', async () => {
+  it('judges no attempt when its addresses switch to that cluster after it was opened', async () => {
     const { id, signature } = await unsent();
     moved(room.localnet);
     expect(await codeOf(land(id, signature, room.pool))).toBe('NoHealthyNode');

@@ -28,7 +28,7 @@ describe('an alert about a false block of one node', () => {
     ['a deposit that a quorum corrected', CORRECTED],
     ['a deposit that kept its amount', KEPT],
     ['a payment that a quorum corrected', { ...changed(CORRECTED, { read: '7' }), subject: 's2' }],
-  ])('is no finding: %s', (_, alert) => {
+  ])('is no failure of the run: %s', (_, alert) => {
     expect(alertFindings([alert], CHAIN)).toEqual([]);
   });
 
@@ -37,10 +37,10 @@ describe('an alert about a false block of one node', () => {
     ['an asset that the chain does not have', changed(CORRECTED, { asset: 'other' })],
     ['a transaction that the chain does not have', { ...CORRECTED, subject: 's9' }],
     ['the answer of one node', changed(CORRECTED, { by: ['a'] })],
-    ['an amount on record that the chain does not have', changed(KEPT, { onRecord: '6' })],
+    ['a recorded amount that the chain does not have', changed(KEPT, { onRecord: '6' })],
     ['a deposit that was rejected', changed(KEPT, { state: 'dropped' })],
     ['another kind of alert', { ...CORRECTED, kind: 'deposit_missed' as const }],
-  ])('is a finding: %s', (_, alert) => {
+  ])('is a failure of the run: %s', (_, alert) => {
     expect(alertFindings([alert], CHAIN)).toEqual([`${alert.kind}: ${alert.message}`]);
   });
 });

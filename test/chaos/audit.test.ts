@@ -35,7 +35,7 @@ const judged = (
 ) => audit({ outcomes, payments, books: { ...books, ...other }, alarms: [] });
 
 describe('the audit of a chaos run', () => {
-  it('is content with one exact transfer for each withdrawal', () => {
+  it('passes with one exact transfer per withdrawal', () => {
     const clean = {
       withdrawals: 1,
       finalized: 1,
@@ -54,27 +54,27 @@ describe('the audit of a chaos run', () => {
     expect(report.findings).toHaveLength(1);
   });
 
-  it('counts a transfer that no withdrawal has', () => {
+  it('counts a transfer without a withdrawal', () => {
     const report = judged([paid], [transfer, { ...transfer, signature: 'foreign' }]);
     expect(report).toMatchObject({ duplicates: 1, lost: 0 });
   });
 
   it.each([
     ['is missing', []],
-    ['left the wallet at another amount', [{ ...transfer, sent: 6n }]],
+    ['debited another amount', [{ ...transfer, sent: 6n }]],
     ['has another amount', [{ ...transfer, received: 4n }]],
     ['went to another wallet', [{ ...transfer, wallet: 'V' }]],
     ['is of another asset', [{ ...transfer, asset: 'mint' }]],
-  ])('calls a finalized withdrawal lost whose transfer %s', (_, payments) => {
+  ])('reports a finalized withdrawal as lost when its transfer %s', (_, payments) => {
     expect(judged([paid], payments)).toMatchObject({ lost: 1 });
   });
 
-  it('tells of a transfer for a withdrawal that is not finalized', () => {
+  it('reports a transfer for a withdrawal that is not finalized', () => {
     const { findings } = judged([{ ...paid, status: 'held', workflow: 'RUNNING' }], [transfer]);
     expect(findings).toHaveLength(2);
   });
 
-  it('tells of money still reserved, and of a workflow that disagrees', () => {
+  it('reports money still reserved, and a workflow that disagrees', () => {
     const { findings } = judged([{ ...paid, workflow: 'TERMINATED' }], [transfer], { openReservations: 7n });
     expect(findings).toEqual([
       'a is finalized, its workflow is TERMINATED',
@@ -82,7 +82,7 @@ describe('the audit of a chaos run', () => {
     ]);
   });
 
-  it('holds what every transaction cost on chain against the record, failed ones too', () => {
+  it('compares the on-chain cost of every transaction with the database, including failed ones', () => {
     const { findings } = judged([paid], [transfer], { chain: { s1: 7n, s9: 5_000n }, record: { s1: 8n } });
     expect(findings).toEqual([
       's1 cost 7 lamports on chain, 8 lamports in the database',
@@ -90,12 +90,12 @@ describe('the audit of a chaos run', () => {
     ]);
   });
 
-  it('tells of a fee above what an idle chain asks for, of later attempts as much more as they may offer', () => {
+  it('reports a fee above that of an idle chain, with the allowed increase for later attempts', () => {
     const { findings } = judged([paid], [transfer], { fees: { s0: 7_700n, s1: 5_500n, foreign: 9_000n } });
     expect(findings).toEqual(['a paid a fee of 7700 lamports for s0, more than 5250 on an idle chain']);
   });
 
-  it('does not trust what the record says arrived: what left is what was asked for', () => {
+  it('uses the requested amount, not the received amount in the database', () => {
     const short = { ...transfer, received: 4n, sent: 4n };
     expect(judged([{ ...paid, amountReceived: '4' }], [short])).toMatchObject({ lost: 1 });
   });

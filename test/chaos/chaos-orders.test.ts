@@ -18,7 +18,7 @@ const wishes = fc.record(
   { requiredKeys: ['atMs'] },
 );
 
-it('an order is there for each that is wanted, and all that were asked for, twins at one moment', () => {
+it('the plan contains the requested number of orders, and twins have one moment', () => {
   const all = fc.array(wishes, { maxLength: 6 });
   fc.assert(
     fc.property(fc.nat(1_000), fc.integer({ min: 20, max: 200 }), all, (seed, withdrawals, wanted) => {
@@ -46,16 +46,19 @@ function meets({ atMs, terms }: ReturnType<typeof demand>[number], wanted: Wante
 it.each([
   [150, 5],
   [60, 2],
-])('of %i in %i minutes some go to new token accounts, of every asset', (withdrawals, minutes) => {
-  const orders = demand(
-    11,
-    withdrawals,
-    wantedBy(drawSchedule({ seed: 11, minutes, nodes: 3, deposits: 0 })),
-    minutes,
-  );
-  for (const asset of ['mint', 'fee-mint', 'pausable'])
-    expect(
-      orders.filter(({ terms }) => terms.asset === asset && !MARKET.wallets.includes(terms.destination))
-        .length,
-    ).toBeGreaterThan(1);
-});
+])(
+  'the plan of %i orders in %i minutes includes new token accounts of every asset',
+  (withdrawals, minutes) => {
+    const orders = demand(
+      11,
+      withdrawals,
+      wantedBy(drawSchedule({ seed: 11, minutes, nodes: 3, deposits: 0 })),
+      minutes,
+    );
+    for (const asset of ['mint', 'fee-mint', 'pausable'])
+      expect(
+        orders.filter(({ terms }) => terms.asset === asset && !MARKET.wallets.includes(terms.destination))
+          .length,
+      ).toBeGreaterThan(1);
+  },
+);

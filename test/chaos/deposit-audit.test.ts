@@ -85,14 +85,14 @@ const clean: DepositEvidence = {
 const judged = (change: Partial<DepositEvidence>) => auditDeposits({ ...clean, ...change });
 
 describe('the audit of deposits', () => {
-  it('is content with one exact credit for each deposit, and none for a fake', () => {
+  it('passes with one exact credit per deposit, and none for a fake', () => {
     expect(judged({})).toEqual({
       deposits: { made: 1, credited: 1, duplicates: 0, missed: 0 },
       findings: [],
     });
   });
 
-  it('lets what was announced come to nothing', () => {
+  it('allows an announced deposit that is withdrawn', () => {
     const dropped: Deposit = { ...credit, id: '3', signature: 's3', blockhash: 'forked', state: 'dropped' };
     const told = [...feed, event(4, dropped)];
     expect(judged({ deposits: [credit, refused, dropped], feed: told, followed: told }).findings).toEqual([]);
@@ -104,23 +104,23 @@ describe('the audit of deposits', () => {
     ['another block', { blockhash: 'forked' }],
     ['another wallet', { wallet: 'V' }],
     ['another user', { userRef: 'other' }],
-  ])('calls a deposit missed whose credit has %s', (_, change) => {
+  ])('reports a deposit as missed when its credit has %s', (_, change) => {
     const { deposits, findings } = judged({ deposits: [{ ...credit, ...change }, refused] });
     expect(deposits).toMatchObject({ credited: 0, missed: 1, duplicates: 1 });
     expect(findings.length).toBeGreaterThan(0);
   });
 
   it.each<[string, readonly Deposit[]]>([
-    ['is not on record', [refused]],
+    ['is not recorded', [refused]],
     ['is still pending', [{ ...credit, state: 'pending' }, refused]],
     ['is refused', [{ ...credit, state: 'not_credited', reason: 'internal' }, refused]],
-  ])('calls a deposit missed that %s', (_, deposits) => {
+  ])('reports a deposit as missed when it %s', (_, deposits) => {
     expect(judged({ deposits }).deposits).toEqual({ made: 1, credited: 0, duplicates: 0, missed: 1 });
   });
 
   it.each<[string, Deposit]>([
     ['a second credit for a deposit', { ...credit, id: '3' }],
-    ['a credit for what no block shows', { ...credit, id: '3', signature: 'failed' }],
+    ['a credit for a transfer that no block contains', { ...credit, id: '3', signature: 'failed' }],
     ['a credit for a fake', { ...refused, id: '3', state: 'final', reason: null }],
   ])('counts %s', (_, extra) => {
     expect(judged({ deposits: [credit, refused, extra] }).deposits).toMatchObject({ duplicates: 1 });
@@ -128,19 +128,19 @@ describe('the audit of deposits', () => {
 
   it.each<[string, Partial<DepositEvidence>]>([
     [
-      'a fake that is refused for the wrong reason',
+      'a fake with the wrong reason for its refusal',
       { deposits: [credit, { ...refused, reason: 'internal' }] },
     ],
-    ['a fake that is not on record', { deposits: [credit] }],
-    ['a row that is not credited for what no block shows', { arrivals: [arrival] }],
+    ['a fake that is not recorded', { deposits: [credit] }],
+    ['an uncredited row for a transfer that no block contains', { arrivals: [arrival] }],
     [
-      'a deposit that its payer knows and the blocks do not',
+      'a deposit that its payer has and the blocks do not',
       { paid: [...clean.paid, { signature: 's9', wallet: 'W', asset: 'SOL', userRef: 'user' }] },
     ],
-    ['a deposit that nobody made', { paid: [] }],
-    ['less than the least deposit that was credited', { assets: new Map([['SOL', { minimum: 6n }]]) }],
+    ['a deposit without a payer', { paid: [] }],
+    ['a credited deposit below the minimum', { assets: new Map([['SOL', { minimum: 6n }]]) }],
     ['an account that is not the associated one', { accountOf: () => 'elsewhere' }],
-  ])('tells of %s', (_, change) => {
+  ])('reports %s', (_, change) => {
     expect(judged(change).findings).not.toEqual([]);
   });
 
@@ -149,14 +149,14 @@ describe('the audit of deposits', () => {
     ['repeats a number', { feed: [event(1, credit), event(1, refused)] }],
     ['does not begin with 1', { feed: [event(2, credit), event(3, refused)] }],
     [
-      'tells another end than the deposit has',
+      'has another end than the deposit',
       { feed: [event(1, { ...credit, state: 'pending' }), event(2, refused)] },
     ],
-    ['tells another amount', { feed: [event(1, { ...credit, amount: '6' }), event(2, refused)] }],
+    ['has another amount', { feed: [event(1, { ...credit, amount: '6' }), event(2, refused)] }],
     ['lacks a deposit', { feed: [event(1, credit)] }],
     ['has a deposit final twice', { feed: [event(1, credit), event(2, refused), event(3, credit)] }],
     [
-      'takes a credit back and gives it again',
+      'reverses a credit and repeats it',
       {
         feed: [
           event(1, credit),
@@ -166,11 +166,11 @@ describe('the audit of deposits', () => {
         ],
       },
     ],
-  ])('tells of a feed that %s', (_, change) => {
+  ])('reports a feed that %s', (_, change) => {
     expect(judged({ ...change, followed: change.feed ?? [] }).findings).not.toEqual([]);
   });
 
-  it('tells of a follower who read something else than the feed says now', () => {
+  it('reports a follower that read other events than the feed now has', () => {
     expect(judged({ followed: feed.slice(0, 2) }).findings).toHaveLength(1);
     const other = [feed[0], event(2, credit), feed[2]].flatMap((one) => one ?? []);
     expect(judged({ followed: other }).findings).toHaveLength(1);
@@ -178,7 +178,7 @@ describe('the audit of deposits', () => {
   });
 
   it.each<[string, Partial<DepositEvidence>]>([
-    ['was never begun', { headers: [], cursor: null }],
+    ['never began', { headers: [], cursor: null }],
     ['lacks a block', { headers: headers.filter(({ slot }) => slot !== 7n) }],
     [
       'holds a block of a fork',
@@ -200,7 +200,7 @@ describe('the audit of deposits', () => {
       'has a wrong parent slot',
       { headers: headers.map((one) => (one.slot === 9n ? { ...one, parentSlot: 8n } : one)) },
     ],
-    ['stands below its last block', { cursor: { slot: 9n, blockhash: 'h9' } }],
+    ['has a cursor below its last block', { cursor: { slot: 9n, blockhash: 'h9' } }],
     ['names a block of a fork', { cursor: { slot: 10n, blockhash: 'fork' } }],
     [
       'follows a fork to its end',
@@ -209,10 +209,10 @@ describe('the audit of deposits', () => {
         cursor: { slot: 10n, blockhash: 'fork' },
       },
     ],
-    ['has not come to a deposit', { headers: headers.slice(0, 2), cursor: { slot: 7n, blockhash: 'h7' } }],
-    ['stands at a gap', { openGaps: 1 }],
+    ['has not reached a deposit', { headers: headers.slice(0, 2), cursor: { slot: 7n, blockhash: 'h7' } }],
+    ['is stopped at a gap', { openGaps: 1 }],
     ['began on another chain', { headers: [header(3, 2)], cursor: { slot: 3n, blockhash: 'h3' } }],
-  ])('tells of a scan that %s', (_, change) => {
+  ])('reports a scan that %s', (_, change) => {
     expect(judged(change).findings).not.toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ const plans = fc.record({
 });
 
 describe('the deposits of a chaos run', () => {
-  it('are as many to be credited as were asked for, and the same for the same seed', () => {
+  it('include the requested number of credited deposits, and are the same for the same seed', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const payments = drawDeposits(plan);
@@ -23,7 +23,7 @@ describe('the deposits of a chaos run', () => {
     );
   });
 
-  it('never pay one account twice in a transaction, for that is one deposit', () => {
+  it('never pay one account twice in a transaction, because that is one deposit', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         for (const { legs } of drawDeposits(plan))
@@ -33,7 +33,7 @@ describe('the deposits of a chaos run', () => {
     );
   });
 
-  it('have every kind of fake, and transactions that pay many', () => {
+  it('include every kind of fake, and transactions that pay many', () => {
     const payments = drawDeposits({ seed: 11, deposits: 500, minutes: 6, newcomersAtMs: [] });
     expect(new Set(payments.flatMap(({ fake }) => fake ?? []))).toEqual(new Set(FAKES));
     expect(new Set(payments.map(({ legs }) => legs.length))).toEqual(new Set([1, 2, 3]));
@@ -41,7 +41,7 @@ describe('the deposits of a chaos run', () => {
     expect(users.size).toBeGreaterThan(40);
   });
 
-  it('bring a new user in at each moment that asks for one', () => {
+  it('add a new user at each moment that requires one', () => {
     const newcomersAtMs = [7_000, 30_000];
     const payments = drawDeposits({ seed: 1, deposits: 40, minutes: 1, newcomersAtMs });
     for (const moment of newcomersAtMs) {

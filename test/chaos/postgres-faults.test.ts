@@ -49,7 +49,7 @@ async function sessionToCut(url: string): Promise<void> {
   await ended;
 }
 
-it('a cut of sessions waits for PostgreSQL to start, goes on after its restart, and spares the driver', async () => {
+it('a session cut waits for PostgreSQL to start, continues after its restart, and leaves the driver connected', async () => {
   const postgres = await ownPostgres();
   const field = fieldOf(postgres);
   await postgres.process.kill();

@@ -11,7 +11,7 @@ const plans = fc.record({
 });
 
 describe('the schedule of a chaos run', () => {
-  it('is the same for the same seed, and another one for another', () => {
+  it('is the same for the same seed, and differs for another', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         expect(drawSchedule(plan)).toEqual(drawSchedule(plan));
@@ -21,7 +21,7 @@ describe('the schedule of a chaos run', () => {
     );
   });
 
-  it('does not depend on what faults of the scan there are, where there are no deposits', () => {
+  it('is independent of scan faults when there are no deposits', () => {
     const schedule = drawSchedule({ seed: 7, minutes: 6, nodes: 3, deposits: 0 });
     expect(schedule).toHaveLength(56);
     expect(schedule.slice(0, 2)).toEqual([
@@ -31,7 +31,7 @@ describe('the schedule of a chaos run', () => {
     expect(schedule.at(-1)).toMatchObject({ kind: 'node_false_price', atMs: 351_303 });
   });
 
-  it('holds every kind of fault and heals each before the end', () => {
+  it('contains every kind of fault, and heals each before the end', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const schedule = drawSchedule(plan);
@@ -47,7 +47,7 @@ describe('the schedule of a chaos run', () => {
     );
   });
 
-  it('lets a node list dead attempts only after some have died', () => {
+  it('has a node list dead attempts only after some died', () => {
     fc.assert(
       fc.property(plans, (plan) => {
         const schedule = drawSchedule(plan);
@@ -59,11 +59,11 @@ describe('the schedule of a chaos run', () => {
   });
 
   it.each([
-    ['lets no two nodes lie at a time', ['lie', 'lie-of-best', 'blocks']],
-    ['lets no other node lie beside the best one', ['lie-of-best', 'lie', 'blocks']],
+    ['has at most one lying node at a time', ['lie', 'lie-of-best', 'blocks']],
+    ['has no other node lie beside the best one', ['lie-of-best', 'lie', 'blocks']],
     ['cuts workers off only while database, API and workers run', ['database-of-workers', 'database', 'api']],
-    ['seeks the scanner only while Temporal and the workers run', ['scanner', 'temporal']],
-    ['takes blocks back in one place at a time', ['chain']],
+    ['searches for the scanner only while Temporal and the workers run', ['scanner', 'temporal']],
+    ['drops blocks in one place at a time', ['chain']],
   ])('%s', (_, lanes) => {
     fc.assert(
       fc.property(plans, (plan) => {

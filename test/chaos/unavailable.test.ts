@@ -82,7 +82,7 @@ describe('the driver does not ask again', () => {
     expect(asked).toBe(1);
   });
 
-  it('after the end of its time, and throws the last failure', async () => {
+  it('after its deadline, and throws the last failure', async () => {
     const failure = refused();
     const answer = retryWhileUnavailable(() => {
       throw failure;

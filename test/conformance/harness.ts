@@ -26,7 +26,7 @@ export class Harness {
     this.connection = new Connection(rpcUrl, { commitment: 'confirmed', wsEndpoint: wsUrl });
   }
 
-  /** Gives the payer lamports that every commitment shows. */
+  /** Funds the payer, visible at every commitment. */
   async fund(): Promise<void> {
     const signature = await this.connection.requestAirdrop(this.payer.publicKey, 100_000_000_000);
     const latest = await this.connection.getLatestBlockhash();
@@ -56,7 +56,7 @@ export class Harness {
     return answer.result;
   }
 
-  /** As {@link expectShape}, for what was taken out of a result. */
+  /** As {@link expectShape}, for a part of a result. */
   async expectShapeOf(name: string, value: unknown): Promise<void> {
     const shape = JSON.stringify(shapeOf(value), null, 2);
     await expect(`${shape}\n`).toMatchFileSnapshot(`./shapes/${name}.shape`);

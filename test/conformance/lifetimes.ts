@@ -73,7 +73,7 @@ export function lifetimeSubjects(chain: () => Harness): void {
   });
 
   describe('durable nonces', () => {
-    it('are used up by a transaction that lands, also by one that fails', async () => {
+    it('are used by a transaction that lands, even by one that fails', async () => {
       const address = await createNonce(chain());
       await chain().expectShape('nonce-account', 'getAccountInfo', [
         address.toBase58(),
@@ -91,7 +91,7 @@ export function lifetimeSubjects(chain: () => Harness): void {
       }
     });
 
-    it('count only where the advance is the first instruction', async () => {
+    it('count only when the advance is the first instruction', async () => {
       const address = await createNonce(chain());
       const nonce = await readNonce(chain(), address);
       const { raw } = await chain().sign([pay(10_000_000), advance(address)], [], nonce);
@@ -100,7 +100,7 @@ export function lifetimeSubjects(chain: () => Harness): void {
   });
 
   describe('fees', () => {
-    it('are 5000 lamports a signature and the price of the units asked for', async () => {
+    it('are 5000 lamports per signature plus the price of the requested units', async () => {
       const instructions = [
         ComputeBudgetProgram.setComputeUnitLimit({ units: 1_001 }),
         ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_500_000 }),
@@ -118,7 +118,7 @@ export function lifetimeSubjects(chain: () => Harness): void {
       ]);
     });
 
-    it('take the default limit per instruction where none is set', async () => {
+    it('use the default limit per instruction when none is set', async () => {
       const price = ComputeBudgetProgram.setComputeUnitPrice({ microLamports: 1_000_000 });
       const { transaction } = await chain().sign([price, pay(10_000_000)]);
       const fee = await chain().connection.getFeeForMessage(transaction.compileMessage(), 'confirmed');

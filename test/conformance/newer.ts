@@ -77,7 +77,7 @@ function version1Subjects(chain: () => Harness): void {
       });
     });
 
-    it('are shown only to callers that name their version', async () => {
+    it('are returned only to callers that name their version', async () => {
       const { payer } = chain();
       const { raw, signature } = await sign([pay(payer.publicKey, Keypair.generate().publicKey, 1_000_000)]);
       await chain().send(raw);
@@ -98,7 +98,7 @@ function version1Subjects(chain: () => Harness): void {
         });
     });
 
-    it('load and run nothing where their config sets no limits', async () => {
+    it('load and execute nothing when their config sets no limits', async () => {
       const { payer } = chain();
       const instructions = [pay(payer.publicKey, Keypair.generate().publicKey, 1_000_000)];
       for (const config of [{}, { computeUnitLimit: 300_000 }]) {
@@ -113,7 +113,7 @@ function version1Subjects(chain: () => Harness): void {
       });
     });
 
-    it('are refused where config or counts break the format', async () => {
+    it('are refused when config or counts break the format', async () => {
       const { payer } = chain();
       const { raw } = await sign([pay(payer.publicKey, Keypair.generate().publicKey, 1_000_000)]);
       const broken = Buffer.from(raw, 'base64');

@@ -26,14 +26,14 @@ export function readingSubjects(chain: () => Harness): void {
     return value[0]?.slot ?? 0;
   }
 
-  describe('reading', () => {
-    it('gives whole blocks in each encoding', async () => {
+  describe('a node', () => {
+    it('returns whole blocks in each encoding', async () => {
       const signature = await chain().land([pay(Keypair.generate())]);
       const slot = await slotOf(signature);
       for (const encoding of ['json', 'jsonParsed', 'base64', 'base58']) {
         const options = { encoding, ...CONFIRMED, maxSupportedTransactionVersion: 0, rewards: true };
         const block = (await chain().result('getBlock', [slot, options])) as Block;
-        // A validator's votes stand in its blocks too.
+        // The blocks of a validator contain its votes too.
         const transactions = block.transactions.filter(({ transaction }) => carries(transaction, signature));
         expect(transactions).toHaveLength(1);
         await chain().expectShapeOf(`block-${encoding}`, { ...block, transactions });
@@ -53,7 +53,7 @@ export function readingSubjects(chain: () => Harness): void {
       expect(await chain().result('getBlocksWithLimit', [parentSlot, 0, CONFIRMED])).toEqual([]);
     });
 
-    it('tells the status of the finalized, and null of the unknown', async () => {
+    it('returns the status of finalized signatures, and null for unknown ones', async () => {
       const signature = await chain().land([pay(Keypair.generate())]);
       await chain().seen(signature, /^finalized$/);
       const unknown = base58.encode(new Uint8Array(64).fill(7));
@@ -66,7 +66,7 @@ export function readingSubjects(chain: () => Harness): void {
       });
     });
 
-    it('gives the history of an address newest first, by pages', async () => {
+    it('returns the history of an address newest first, by pages', async () => {
       const to = Keypair.generate();
       const landed: string[] = [];
       for (let count = 0; count < 3; count += 1) {
@@ -89,7 +89,7 @@ export function readingSubjects(chain: () => Harness): void {
       expect(await pageOf({ before: newest, until: oldest })).toEqual([middle]);
     });
 
-    it('gives many accounts in the order asked for, and null for those that are not there', async () => {
+    it('returns many accounts in the requested order, and null for missing ones', async () => {
       const nowhere = Keypair.generate().publicKey.toBase58();
       const payer = chain().payer.publicKey.toBase58();
       for (const encoding of ['base64', 'jsonParsed']) {
@@ -103,7 +103,7 @@ export function readingSubjects(chain: () => Harness): void {
       }
     });
 
-    it('takes bytes to send in base58, which is its default', async () => {
+    it('accepts bytes to send in base58, which is its default', async () => {
       for (const encoding of [{ encoding: 'base58' }, {}]) {
         const to = Keypair.generate();
         const { raw, signature } = await chain().sign([pay(to)]);
@@ -115,7 +115,7 @@ export function readingSubjects(chain: () => Harness): void {
       }
     });
 
-    it('checks signatures in a simulation where asked to, and only there', async () => {
+    it('checks signatures in a simulation only when requested', async () => {
       const { raw } = await chain().sign([pay(Keypair.generate())]);
       const simulate = (bytes: Buffer, sigVerify: boolean) =>
         chain().call('simulateTransaction', [

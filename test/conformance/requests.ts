@@ -15,7 +15,7 @@ async function unpacked(answer: unknown): Promise<string> {
   return Buffer.from(decompress(bytes)).toString('hex');
 }
 
-/** Requests that every node refuses, with what it says. */
+/** Requests that every node refuses, with its error. */
 const REFUSED: readonly (readonly [string, unknown, number, string])[] = [
   ['noSuchMethod', [], -32601, 'Method not found'],
   ['getFees', [], -32601, 'Method not found'],
@@ -89,20 +89,20 @@ const REFUSED: readonly (readonly [string, unknown, number, string])[] = [
   ],
 ];
 
-/** What a node says about itself, and what it refuses. */
+/** Answers of a node about itself, and its refusals. */
 export function requestSubjects(chain: () => Harness): void {
-  describe('requests', () => {
-    it.each(REFUSED)('%s is refused, case %#', async (method, params, code, message) => {
+  describe('a node', () => {
+    it.each(REFUSED)('refuses %s, case %#', async (method, params, code, message) => {
       const { error } = await chain().call(method, params);
       expect(error).toMatchObject({ code, message });
     });
 
-    it('names the slot that it has reached when it is behind', async () => {
+    it('names its current slot when it is behind', async () => {
       const { error } = await chain().call('getLatestBlockhash', [{ minContextSlot: 999_999_999 }]);
       expect(error?.data).toEqual({ contextSlot: expect.any(Number) });
     });
 
-    it('answers batches in order and refuses what is not JSON', async () => {
+    it('answers batches in order, and refuses a body that is no JSON', async () => {
       const post = async (body: string): Promise<unknown> =>
         (
           await fetch(chain().rpcUrl, {
@@ -124,16 +124,16 @@ export function requestSubjects(chain: () => Harness): void {
       'getFirstAvailableBlock',
       'getLatestBlockhash',
       'getRecentPrioritizationFees',
-    ])('%s has the shape of a validator', async (method) => {
+    ])('answers %s in the shape of a validator', async (method) => {
       await chain().expectShape(method, method);
     });
 
-    it('gives the rent minimum of the chain', async () => {
+    it('returns the rent minimum of the chain', async () => {
       const sizes = [0, 165, 170].map((size) => chain().result('getMinimumBalanceForRentExemption', [size]));
       expect(await Promise.all(sizes)).toEqual([890_880, 2_039_280, 2_074_080]);
     });
 
-    it('shows accounts in each encoding', async () => {
+    it('returns accounts in each encoding', async () => {
       const clock = 'SysvarC1ock11111111111111111111111111111111';
       for (const encoding of ['base58', 'base64', 'jsonParsed']) {
         await chain().expectShape(`clock-${encoding}`, 'getAccountInfo', [clock, { encoding }]);
@@ -155,7 +155,7 @@ export function requestSubjects(chain: () => Harness): void {
       });
     });
 
-    it('tells a known blockhash from an unknown one', async () => {
+    it('distinguishes a known blockhash from an unknown one', async () => {
       const { blockhash } = await chain().connection.getLatestBlockhash('confirmed');
       expect(
         await chain().result('isBlockhashValid', [blockhash, { commitment: 'confirmed' }]),

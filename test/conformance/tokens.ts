@@ -71,7 +71,7 @@ async function createToken(chain: Harness, program: PublicKey): Promise<Token> {
 /** Transfers of both token programs, with the accounts that they make. */
 export function tokenSubjects(chain: () => Harness): void {
   describe.each(NAMES)('%s', (name, program) => {
-    it('transfers into a new token account and shows it', async () => {
+    it('transfers into a new token account, and a node returns it', async () => {
       const { mint, source } = await createToken(chain(), program);
       const payer = chain().payer.publicKey;
       const owner = Keypair.generate().publicKey;

@@ -10,7 +10,7 @@ export function transferSubjects(chain: () => Harness): void {
     SystemProgram.transfer({ fromPubkey: chain().payer.publicKey, toPubkey: to.publicKey, lamports });
 
   describe('transfers', () => {
-    it('land, show everywhere, and cannot land twice', async () => {
+    it('land, are returned by every method, and cannot land twice', async () => {
       const to = Keypair.generate();
       const { raw, signature } = await chain().sign([pay(to, AMOUNT)]);
       expect((await chain().preflight(raw)).result).toBe(signature);
@@ -35,7 +35,7 @@ export function transferSubjects(chain: () => Harness): void {
       ]);
     });
 
-    it('stand in blocks that link to their parents', async () => {
+    it('land in blocks that link to their parents', async () => {
       const signature = await chain().land([pay(Keypair.generate(), AMOUNT)]);
       const config = { commitment: 'confirmed', maxSupportedTransactionVersion: 0, rewards: false } as const;
       const found = await chain().connection.getTransaction(signature, config);
@@ -108,7 +108,7 @@ export function transferSubjects(chain: () => Harness): void {
       ]);
     });
 
-    it('that call what is no program cost their fee without being executed', async () => {
+    it('that call an account without a program cost their fee and are not executed', async () => {
       const program = Keypair.generate().publicKey;
       const call = new TransactionInstruction({ programId: program, keys: [], data: Buffer.from([1]) });
       const before = await chain().balance(chain().payer.publicKey);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isAddress } from '../../src/domain/address.ts';
 
-it('is base58 text of 32 bytes, whatever they are', () => {
+it('an address is the base58 text of any 32 bytes', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ minLength: 0, maxLength: 40 }),
     fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -14,7 +14,7 @@ it('is base58 text of 32 bytes, whatever they are', () => {
   fc.assert(fc.property(bytes, (value) => isAddress(base58.encode(value)) === (value.length === 32)));
 });
 
-it('is nothing else', () => {
+it('no other text is an address', () => {
   const wallet = '9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin';
   expect(isAddress(wallet)).toBe(true);
   for (const other of [

@@ -3,7 +3,7 @@ import type { AccountChange, ScannedTransaction, TokenChange } from '../../src/d
 import { ata, TOKEN, TOKEN_2022, transaction } from './credits-support.ts';
 
 export const U64_MAX = 2n ** 64n - 1n;
-/** `dep1`, `dep2`, `hot1` and `hot2` are ours. */
+/** `dep1`, `dep2`, `hot1` and `hot2` are watched wallets. */
 export const WALLETS = ['dep1', 'dep2', 'hot1', 'hot2', 'stranger', 'other'];
 export const MINTS = ['usd', 'eur', 'fake'];
 /** Small numbers meet each other and the minimum; large ones need all 64 bits. */
@@ -44,7 +44,7 @@ const tokens = fc.uniqueArray(token, {
   maxLength: 6,
 });
 
-/** A transaction of any of these wallets, as the chain may show it, or not: it need not balance. */
+/** A transaction of any of these wallets, which may be impossible on the chain: its changes need not balance. */
 export const anyTransaction: fc.Arbitrary<ScannedTransaction> = fc
   .record({
     signature: fc.constantFrom('ours', 'theirs'),

@@ -8,7 +8,7 @@ import {
   unsentServed,
 } from '../../src/domain/backpressure.ts';
 
-it('begins as many as ever while nothing dies, and never none', () => {
+it('the limit stays while no attempt dies, and is never zero', () => {
   expect(unsentAllowed({ ended: 0, dead: 0 }, USUAL_UNSENT)).toBe(USUAL_UNSENT);
   expect(unsentAllowed({ ended: 1, dead: 1 }, USUAL_UNSENT)).toBe(2);
   fc.assert(
@@ -24,7 +24,7 @@ it('begins as many as ever while nothing dies, and never none', () => {
   );
 });
 
-it('waits for a signer that signs nothing, but for a few that find out when it does', () => {
+it('the limit falls to a few probes while the signer signs nothing', () => {
   const none = { ended: 0, dead: 0 };
   expect(mayBegin({ living: USUAL_UNSENT - 1, overdue: 0 }, none, USUAL_UNSENT)).toBe(true);
   expect(mayBegin({ living: 2, overdue: USUAL_UNSENT }, none, USUAL_UNSENT)).toBe(false);
@@ -58,7 +58,7 @@ function settles(perSecond: number, latencyMs: number, atOnce: number): { most: 
   return { most, signed: 1_000 / ((ends.at(-1) ?? 1) / 1_000) };
 }
 
-it('a slow signer that signs many at once is no bound: 150 payments a second, each signed in half a second', () => {
+it('a slow signer that signs many at once sets no limit: 150 payments a second, each signed in half a second', () => {
   const { signed } = settles(150, 500, 1_000);
   expect(signed).toBeGreaterThan(100);
 });
@@ -68,7 +68,7 @@ it.each([
   [5_000, 1],
   [10_000, 4],
 ])(
-  'no more are begun than are signed in half the life of a blockhash: %i ms, %i at once',
+  'the limit is what the signer signs in half the life of a blockhash: %i ms, %i at once',
   (latencyMs, atOnce) => {
     const served = (30_000 / latencyMs) * atOnce;
     const { most } = settles(150, latencyMs, atOnce);
@@ -76,7 +76,7 @@ it.each([
   },
 );
 
-it('a signer that has stopped is given ever fewer', () => {
+it('a signer that has stopped receives fewer and fewer attempts', () => {
   const signings = { count: 32, latencyMs: 20, firstAt: 0, lastAt: 320 };
   const served = [0, 1_000, 10_000, 60_000].map((waited) => unsentServed(signings, 400, waited));
   expect(served).toEqual([2_048, 705, 90, USUAL_UNSENT]);

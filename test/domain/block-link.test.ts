@@ -27,7 +27,7 @@ function endsOf(chain: readonly BlockHeader[]): { cursor: BlockHeader; anchor: B
   return { cursor, anchor };
 }
 
-/** What nodes showed: some blocks are missing, some are forged. */
+/** What nodes return: some blocks are missing, some are forged. */
 function shown(chain: readonly BlockHeader[], choices: readonly number[]): Map<bigint, BlockHeader> {
   const blocks = new Map<bigint, BlockHeader>();
   for (const [index, block] of chain.entries()) {
@@ -47,8 +47,8 @@ function forged(block: BlockHeader, index: number): BlockHeader {
   return { ...block, ...lies[index % lies.length] };
 }
 
-describe('the walk from an agreed block back to the cursor', () => {
-  it('ends with every block in between, each the parent of the next, whatever nodes hid or forged at first', () => {
+describe('the walk from an agreed block back to the scan cursor', () => {
+  it('returns every block in between, each the parent of the next, whatever nodes hid or forged at first', () => {
     fc.assert(
       fc.property(chains, fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1 }), (chain, choices) => {
         const { cursor, anchor } = endsOf(chain);
@@ -71,7 +71,7 @@ describe('the walk from an agreed block back to the cursor', () => {
     );
   });
 
-  it('asks for the missing block by the name that its child gives it, and for nothing below it', () => {
+  it('requests the missing block by the hash that its child names, and none below it', () => {
     fc.assert(
       fc.property(chains, fc.nat(), (chain, pick) => {
         const { cursor, anchor } = endsOf(chain);
@@ -87,7 +87,7 @@ describe('the walk from an agreed block back to the cursor', () => {
     );
   });
 
-  it('never links a chain that does not hold the cursor', () => {
+  it('never links a chain that lacks the cursor block', () => {
     fc.assert(
       fc.property(chains, fc.constantFrom('hash', 'height', 'slot'), (chain, lie) => {
         const { cursor, anchor } = endsOf(chain);
@@ -111,8 +111,8 @@ describe('the walk from an agreed block back to the cursor', () => {
   });
 });
 
-describe('the blocks that go on from the cursor', () => {
-  it('end before the first that does not name the one before it as its parent', () => {
+describe('the linked blocks after the scan cursor', () => {
+  it('end before the first block that does not name the previous block as its parent', () => {
     fc.assert(
       fc.property(chains, fc.nat(), (chain, pick) => {
         const { cursor } = endsOf(chain);
@@ -123,7 +123,7 @@ describe('the blocks that go on from the cursor', () => {
     );
   });
 
-  it('know a parent by its slot, its hash and its height', () => {
+  it('match a parent by its slot, its hash and its height', () => {
     const { cursor, anchor } = endsOf(chainOf([1, 3]));
     expect(isParent(cursor, anchor)).toBe(true);
     for (const lie of [{ slot: 7n }, { blockhash: 'x' }, { height: 5n }])
@@ -131,7 +131,7 @@ describe('the blocks that go on from the cursor', () => {
   });
 });
 
-describe('one block is the parent of another', () => {
+describe('the parent check', () => {
   const previous = { slot: 10n, blockhash: 'hash-10', height: 7n };
   const next: BlockHeader = {
     slot: 13n,
@@ -142,21 +142,21 @@ describe('one block is the parent of another', () => {
     time: null,
   };
 
-  it('the next block links to its parent across slots without a block', () => {
+  it('accepts the next block across slots without a block', () => {
     expect(isParent(previous, next)).toBe(true);
   });
 
   it.each([
     ['names another slot', { parentSlot: 11n }],
     ['names another hash of the same slot, as on a fork', { previousBlockhash: 'hash-10b' }],
-    ['leaves a height out', { height: 9n }],
+    ['skips a height', { height: 9n }],
     ['has the height of its parent', { height: 7n }],
-    ['is not behind it, as the first block of all is its own parent', { slot: 10n }],
-  ])('a block that %s does not', (_what, change) => {
+    ['is not after it, as the first block is its own parent', { slot: 10n }],
+  ])('refuses a block that %s', (_what, change) => {
     expect(isParent(previous, { ...next, ...change })).toBe(false);
   });
 
-  it('in a chain for the very next one, and for no other', () => {
+  it('accepts only the direct child in a chain', () => {
     fc.assert(
       fc.property(chains, (chain) => {
         for (const [i, one] of chain.entries())

@@ -15,14 +15,14 @@ const allowed = (name: ClusterName) =>
     }
   });
 
-describe('the name of the cluster in the settings', () => {
-  it('allows the nodes of that cluster alone; a private chain is anything but mainnet', () => {
+describe('the cluster setting', () => {
+  it('allows only nodes of that cluster, and a private chain is any chain but mainnet', () => {
     expect(allowed('mainnet-beta')).toEqual([MAINNET]);
     expect(allowed('devnet')).toEqual([DEVNET]);
     expect(allowed('localnet')).toEqual([DEVNET, PRIVATE]);
   });
 
-  it('is told with the hash that was found and the one that was wanted', () => {
+  it('is refused with the hash found and the hash expected', () => {
     expect(() => checkClusterName('mainnet-beta', DEVNET)).toThrow(new RegExp(`${DEVNET}.*${MAINNET}`));
     expect(() => checkClusterName('localnet', MAINNET)).toThrow(/no private chain.*SLUICE_CLUSTER/);
   });

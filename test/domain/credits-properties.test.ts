@@ -10,7 +10,7 @@ const known = ours({
   isAttempt: (signature) => signature === 'ours',
 });
 
-/** What one wallet has more, or less, of one asset: arithmetic on both sides of the transaction alone. */
+/** The balance change of one wallet in one asset, from both sides of the transaction alone. */
 function changeOf(
   { accounts: native, tokens: held }: ScannedTransaction,
   name: string,
@@ -35,7 +35,7 @@ function movedOf({ inflows, outflows }: BlockFinding, name: string, asset: strin
   return sum(inflows) - sum(outflows);
 }
 
-it('inflows less outflows are what every watched wallet has more, to the last unit', () => {
+it('inflows minus outflows are the balance change of every watched wallet, to the last unit', () => {
   fc.assert(
     fc.property(anyTransaction, (shown) => {
       fc.pre(shown.error === null);
@@ -50,7 +50,7 @@ it('inflows less outflows are what every watched wallet has more, to the last un
   );
 });
 
-it('every movement is positive, and its account and asset name it within the transaction', () => {
+it('every movement is positive, and its account and asset identify it within the transaction', () => {
   fc.assert(
     fc.property(anyTransaction, (shown) => {
       const { inflows, outflows } = findingOfTransaction(shown, known);
@@ -65,7 +65,7 @@ it('every movement is positive, and its account and asset name it within the tra
   );
 });
 
-it('nothing arrives by a transaction that failed, and no tokens leave', () => {
+it('a failed transaction brings no inflow, and no outflow of tokens', () => {
   fc.assert(
     fc.property(anyTransaction, (shown) => {
       const { inflows, outflows } = findingOfTransaction({ ...shown, error: 'AccountInUse' }, known);
@@ -75,7 +75,7 @@ it('nothing arrives by a transaction that failed, and no tokens leave', () => {
   );
 });
 
-it('what is credited is beyond every doubt', () => {
+it('a credited deposit satisfies every rule', () => {
   fc.assert(
     fc.property(anyTransaction, (shown) => {
       const { inflows } = findingOfTransaction(shown, known);
@@ -100,7 +100,7 @@ it('what is credited is beyond every doubt', () => {
   );
 });
 
-it('the order of accounts, but for the fee payer, and of token accounts changes nothing', () => {
+it('the result is independent of the order of accounts, except the fee payer, and of token accounts', () => {
   const sorted = ({ inflows, outflows, spends }: BlockFinding) =>
     [inflows, outflows, spends].map((list) =>
       list.map((one) => Object.values(one).map(String).join(' ')).toSorted(),

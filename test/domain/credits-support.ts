@@ -42,7 +42,7 @@ export function account(
   return { address, signer, before, after };
 }
 
-/** A fee payer that is nothing to us, signs, and loses the fee. */
+/** A foreign fee payer that signs and pays the fee. */
 export const PAYER = account('stranger', 1_000_000n, 995_000n, { signer: true });
 
 export function holding(

@@ -29,13 +29,13 @@ const usd = (wallet: string, amount: bigint, reason: string | null = null, where
   reason,
 });
 
-describe('what arrives', () => {
-  it('is the lamports that a wallet has more, in every wallet of one transaction', () => {
+describe('the inflow of a transaction', () => {
+  it('is the lamports that each watched wallet gains', () => {
     const accounts = [PAYER, account('dep1', 5n, 12n), account('other', 0n, 9n), account('dep2', 0n, 1n)];
     expect(inflowsOf({ accounts })).toEqual([sol('dep1', 7n), sol('dep2', 1n)]);
   });
 
-  it('is the tokens that a token account has more, by its owner; from nothing where it is new', () => {
+  it('is the tokens that each token account gains, by owner, from zero for a new account', () => {
     const changes = [
       tokens('dep1', 'usd', 40n, 100n),
       tokens('dep2', 'usd', null, 9n),
@@ -44,13 +44,13 @@ describe('what arrives', () => {
     expect(inflowsOf({ tokens: changes })).toEqual([usd('dep1', 60n), usd('dep2', 9n)]);
   });
 
-  it('is nothing where all stays as it was, and nothing in a new token account that is empty', () => {
+  it('is empty when no balance changes, and for a new token account without tokens', () => {
     const accounts = [PAYER, account('dep1', 5n, 5n)];
     const changes = [tokens('dep1', 'usd', 7n, 7n), tokens('dep2', 'usd', null, 0n)];
     expect(inflowsOf({ accounts, tokens: changes })).toEqual([]);
   });
 
-  it('is nothing in a transaction that failed, whatever a node says of balances', () => {
+  it('is empty in a failed transaction, whatever balances a node reports', () => {
     const failed = transaction({
       error: 'InsufficientFundsForRent',
       accounts: [PAYER, account('dep1', 0n, 7n)],
@@ -68,7 +68,7 @@ describe('what arrives', () => {
     ]);
   });
 
-  it('does not count lamports of token accounts as SOL: wrapped SOL is an asset of its own', () => {
+  it('does not count lamports of token accounts as SOL, because wrapped SOL is a separate asset', () => {
     const where = ata('dep1', 'wsol');
     const changes = {
       accounts: [PAYER, account(where, 0n, 2_039_280n + 5n)],
@@ -79,7 +79,7 @@ describe('what arrives', () => {
     expect(inflowsOf(changes, ours({ assets: [terms('wsol')] }))).toEqual([{ ...arrived, reason: null }]);
   });
 
-  it('counts the lamports of a stranger who closes his token account in favour of our wallet', () => {
+  it('counts the lamports that a closed foreign token account sends to a watched wallet', () => {
     const accounts = [
       PAYER,
       account(ata('stranger', 'usd'), 2_039_280n, 0n),
@@ -90,7 +90,7 @@ describe('what arrives', () => {
     ]);
   });
 
-  it('keeps what one account held of two mints apart', () => {
+  it('keeps two mints of one account separate', () => {
     const where = ata('dep1', 'usd');
     const changes = [tokens('dep1', 'old', 70n, null, where), tokens('dep1', 'usd', null, 9n, where)];
     expect(findingOfTransaction(transaction({ tokens: changes }), ours())).toMatchObject({
@@ -108,11 +108,11 @@ describe('a change of owner', () => {
     after: holding('dep1', 100n),
   };
 
-  it('brings the whole of what the account holds, and is not credited', () => {
+  it('is an inflow of the whole token balance, and is not credited', () => {
     expect(inflowsOf({ tokens: [handed] })).toEqual([usd('dep1', 100n, 'owner_changed', 'made-by-stranger')]);
   });
 
-  it('is credited where that is allowed, to deposit wallets, and of the right program only', () => {
+  it('is credited when the setting allows it, to deposit wallets only, and under the right program only', () => {
     const allowed = ours({ ownerChangeAllowed: true });
     expect(inflowsOf({ tokens: [handed] }, allowed)).toEqual([usd('dep1', 100n, null, 'made-by-stranger')]);
     const toHot = { ...handed, after: holding('hot1', 100n) };
@@ -121,7 +121,7 @@ describe('a change of owner', () => {
     expect(inflowsOf({ tokens: [odd] }, allowed)).toMatchObject([{ reason: 'asset_changed' }]);
   });
 
-  it('takes all that was there from the owner before', () => {
+  it('is an outflow of the whole balance from the previous owner', () => {
     const away = { ...handed, before: holding('dep2', 30n), after: holding('stranger', 100n) };
     const { inflows, outflows } = findingOfTransaction(transaction({ tokens: [away] }), ours());
     expect([inflows, outflows]).toEqual([
@@ -139,50 +139,54 @@ describe('a change of owner', () => {
     ]);
   });
 
-  it('is one, too, where an early ledger does not tell the owner before', () => {
+  it('is detected when an early ledger omits the previous owner', () => {
     const untold = { ...handed, before: { owner: null, program: null, decimals: null, amount: 30n } };
     expect(inflowsOf({ tokens: [untold] })).toMatchObject([{ amount: 100n, reason: 'owner_changed' }]);
   });
 });
 
-describe('internal', () => {
+describe('an internal movement', () => {
   const gift = account('dep1', 0n, 100n);
 
-  it('is all that an attempt of ours brings', () => {
+  it('is every inflow of an attempt of Sluice', () => {
     const known = ours({ isAttempt: (signature) => signature === 'sig' });
-    expect(inflowsOf({ accounts: [PAYER, gift] }, known)).toEqual([sol('dep1', 100n, 'internal')]);
+    expect(inflowsOf({ accounts: [PAYER, gift] }, known)).toEqual([
+      sol('dep1', 100n, 'an internal movement'),
+    ]);
   });
 
-  it.each(['hot1', 'dep2'])('is what %s signed away of the same asset', (wallet) => {
+  it.each(['hot1', 'dep2'])('is the amount that %s signed away in the same asset', (wallet) => {
     const signer = account(wallet, 1_000n, 900n, { signer: true });
     const held = tokens(wallet, 'usd', 9n, 0n);
     const got = tokens('dep1', 'usd', 0n, 9n);
     expect(inflowsOf({ accounts: [PAYER, signer, gift], tokens: [held, got] })).toEqual([
-      sol('dep1', 100n, 'internal'),
-      usd('dep1', 9n, 'internal'),
+      sol('dep1', 100n, 'an internal movement'),
+      usd('dep1', 9n, 'an internal movement'),
     ]);
   });
 
-  it('is not what arrives in another asset than the one that our signer lost', () => {
+  it('is not an inflow in another asset than the outflow of the signer', () => {
     const signer = account('hot1', 1_000n, 900n, { signer: true });
     const got = tokens('dep1', 'usd', 0n, 9n);
     expect(inflowsOf({ accounts: [PAYER, signer], tokens: [got] })).toEqual([usd('dep1', 9n)]);
   });
 
-  it('is nothing that our fee payer only pays the fee of', () => {
+  it('is not an inflow for which a watched wallet only pays the fee', () => {
     const payer = account('hot1', 10_000n, 5_000n, { signer: true });
     const giver = account('stranger', 100n, 0n, { signer: true });
     expect(inflowsOf({ accounts: [payer, giver, gift] })).toEqual([sol('dep1', 100n)]);
     const generous = account('hot1', 10_000n, 4_999n, { signer: true });
-    expect(inflowsOf({ accounts: [generous, giver, gift] })).toMatchObject([{ reason: 'internal' }]);
+    expect(inflowsOf({ accounts: [generous, giver, gift] })).toMatchObject([
+      { reason: 'an internal movement' },
+    ]);
   });
 
-  it('is nothing that a wallet of ours lost without its signature', () => {
+  it('is not an outflow of a watched wallet that did not sign', () => {
     const robbed = account('dep2', 100n, 0n);
     expect(inflowsOf({ accounts: [PAYER, robbed, gift] })).toEqual([sol('dep1', 100n)]);
   });
 
-  it('is the rent that comes back where our wallet closes a token account of its own', () => {
+  it('is the rent that a watched wallet recovers when it closes its token account', () => {
     const where = ata('dep1', 'wsol');
     const accounts = [
       PAYER,
@@ -190,17 +194,19 @@ describe('internal', () => {
       account(where, 2_039_285n, 0n),
     ];
     expect(inflowsOf({ accounts, tokens: [tokens('dep1', 'wsol', 5n, null)] })).toEqual([
-      sol('dep1', 2_039_285n, 'internal'),
+      sol('dep1', 2_039_285n, 'an internal movement'),
     ]);
   });
 
-  it('is what our signer takes to another token account of his', () => {
+  it('is a transfer between two token accounts of the signer', () => {
     const moved = [tokens('dep1', 'usd', 9n, 0n), tokens('dep1', 'usd', 0n, 9n, 'elsewhere')];
     const accounts = [PAYER, account('dep1', 0n, 0n, { signer: true })];
-    expect(inflowsOf({ accounts, tokens: moved })).toEqual([usd('dep1', 9n, 'internal', 'elsewhere')]);
+    expect(inflowsOf({ accounts, tokens: moved })).toEqual([
+      usd('dep1', 9n, 'an internal movement', 'elsewhere'),
+    ]);
   });
 
-  it('is a token account that our signer hands to another wallet of ours', () => {
+  it('is a token account that the signer hands to another watched wallet', () => {
     const handed = {
       account: 'x',
       mint: 'usd',
@@ -208,7 +214,7 @@ describe('internal', () => {
       after: holding('dep1', 9n),
     };
     const accounts = [PAYER, account('dep2', 0n, 0n, { signer: true })];
-    expect(inflowsOf({ accounts, tokens: [handed] })).toMatchObject([{ reason: 'internal' }]);
+    expect(inflowsOf({ accounts, tokens: [handed] })).toMatchObject([{ reason: 'an internal movement' }]);
   });
 });
 
@@ -223,11 +229,11 @@ describe('a token account', () => {
       'shown under another program than the mint has',
       { account: ata('dep1', 'usd'), mint: 'usd', before: null, after: holding('dep1', 9n, TOKEN_2022) },
     ],
-  ])('is not credited where it is %s', (_name, change) => {
+  ])('is not credited when it is %s', (_name, change) => {
     expect(inflowsOf({ tokens: [change] })).toMatchObject([{ amount: 9n, reason: 'not_associated_account' }]);
   });
 
-  it('is derived by the program of the asset where an early ledger does not tell one', () => {
+  it('is derived with the program of the asset when an early ledger omits the program', () => {
     const untold = { ...tokens('dep1', 'usd', null, null), after: holding('dep1', 9n, null) };
     expect(inflowsOf({ tokens: [untold] })).toEqual([usd('dep1', 9n)]);
     const unknown = { ...untold, mint: 'fake' };
@@ -235,7 +241,7 @@ describe('a token account', () => {
   });
 });
 
-describe('a mint that was closed and made again', () => {
+describe('a mint that was closed and created again', () => {
   const remade = (decimals: number | null, program = TOKEN) => ({
     account: ata('dep1', 'usd', program),
     mint: 'usd',
@@ -246,18 +252,18 @@ describe('a mint that was closed and made again', () => {
   it.each([
     ['with other decimals', remade(9)],
     ['under another program', remade(6, TOKEN_2022)],
-  ])('%s is not the one that was listed: nothing of it is credited', (_name, change) => {
+  ])('%s is not the listed mint, and its tokens are not credited', (_name, change) => {
     expect(inflowsOf({ tokens: [change] })).toMatchObject([{ amount: 9n, reason: 'asset_changed' }]);
     expect(inflowsOf({ tokens: [change] }, ours({ assets: [] }))).toMatchObject([{ reason: 'unknown_mint' }]);
   });
 
-  it('is told by what nodes show: decimals that one leaves out are no others', () => {
+  it('is detected by what nodes return: omitted decimals are no difference', () => {
     expect(inflowsOf({ tokens: [remade(null)] })).toEqual([usd('dep1', 9n)]);
   });
 });
 
-// Each thing that is wrong is taken away in turn; the next reason must come up.
-it('the first reason in the order of precedence is told', () => {
+// Each defect is removed in turn, and the next reason must follow.
+it('the reason returned is the first in the order of precedence', () => {
   const told: (string | null)[] = [];
   const all = {
     hot: true,
@@ -292,7 +298,7 @@ it('the first reason in the order of precedence is told', () => {
     tell(wrong);
   }
   expect(told).toEqual([
-    'internal',
+    'an internal movement',
     'hot_wallet',
     'owner_changed',
     'not_associated_account',

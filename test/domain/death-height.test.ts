@@ -6,13 +6,13 @@ describe('deathHeight', () => {
   const last = (lastValidBlockHeight: bigint, originHeight = 1000n, blockhashHeight = 1000n) =>
     deathHeight({ ...ATTEMPT, blockhashHeight, lastValidBlockHeight }, originHeight);
 
-  it('is counted from the height that a quorum gives the blockhash, and one more where the attempt claims more', () => {
+  it('is counted from the quorum height of the blockhash, plus one if the attempt claims more', () => {
     expect(last(1149n)).toBe(1150n);
     expect(last(1150n)).toBe(1150n);
     expect(last(1151n)).toBe(1151n);
   });
 
-  it('follows no claim downwards, and none that is wildly high', () => {
+  it('ignores a claim that lowers it, and one that is far too high', () => {
     expect(last(1005n, 1000n, 855n)).toBe(1150n);
     expect(last(10n ** 15n)).toBe(1151n);
     expect(last(1150n, 1000n, 10n ** 15n)).toBe(1151n);

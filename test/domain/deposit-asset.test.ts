@@ -17,7 +17,7 @@ const anyLimits = fc.record({
   immovable: fc.constantFrom(null, 'it cannot be transferred'),
 });
 
-test('terms that the chain cannot keep are refused, whoever set them, and all others are as they were asked for', () => {
+test('terms that the chain cannot keep are refused for every actor, and all other terms are kept as requested', () => {
   fc.assert(
     fc.property(anyTerms, anyChange, anyLimits, (terms, change, limits) => {
       const asked = { ...terms, ...change };
@@ -38,14 +38,14 @@ test('terms that the chain cannot keep are refused, whoever set them, and all ot
   );
 });
 
-test('what nobody has changed may stand as it is', () => {
+test('an unchanged asset keeps its terms', () => {
   const sol = untouchedSol(890_880n);
   expect(changeTerms(sol, {}, { leastDeposit: 890_880n, immovable: null })).toEqual(sol);
   const token = untouchedToken({ asset: 'mint', program: 'program', decimals: 6 });
   expect(changeTerms(token, {}, { leastDeposit: 1n, immovable: null })).toEqual(token);
 });
 
-test('SOL is taken before an operator said a word, and no mint is', () => {
+test('SOL is accepted before an operator configures an asset, and no mint is', () => {
   expect(takesDeposits('SOL', undefined)).toBe(untouchedSol(1n).depositsOn);
   expect(takesDeposits('mint', undefined)).toBe(false);
   for (const depositsOn of [true, false])

@@ -24,7 +24,7 @@ export const ATTEMPT: AttemptFacts = {
   adoptedFrom: null,
 };
 
-/** The null of a node that had come far, and whose history reaches back to the beginning. */
+/** The null of a node that is far ahead, and whose history reaches back to the beginning. */
 export const ABSENT = {
   kind: 'absent',
   atSlot: 4_000n,
@@ -181,7 +181,7 @@ export const anyEvidence: fc.Arbitrary<Evidence> = fc.record({
   coverage: fc.option(anyCoverage, { freq: 9 }),
 });
 
-/** What the evidence says of the attempt, in one word. */
+/** The verdict of the evidence on the attempt. */
 export function kindOf(evidence: Evidence, attempt: AttemptFacts = ATTEMPT): string {
   return judgeAttempt(attempt, evidence).kind;
 }

@@ -4,7 +4,7 @@ import type { AttemptFacts, Evidence } from '../../src/domain/attempt.ts';
 import { adoptedLastHeight, BLOCKHASH_LIFE } from '../../src/solana/proof/judge.ts';
 import { agreed, anyEvidence, coverage, deathEvidence, kindOf, RUNS, said } from './evidence.ts';
 
-/** Adopted after the finalized block of height 1000, with a blockhash of which nobody knows the height. L is 1200. */
+/** Adopted after the finalized block of height 1000, with a blockhash of unknown height. L is 1200. */
 const ADOPTED: AttemptFacts = {
   signature: 'sig',
   blockhash: 'a-blockhash-of-its-buyer',
@@ -26,7 +26,7 @@ describe('an adopted attempt is dead', () => {
     expect(kindOf(proof(), ADOPTED)).toBe('dead');
   });
 
-  it('never while a linked block of its life is unread or holds the signature', () => {
+  it('never while a linked block of its lifetime is unread or holds the signature', () => {
     let dead = 0;
     const heights = fc.array(fc.bigInt({ min: 1190n, max: 1230n }), { minLength: 2, maxLength: 2 });
     const last = fc.bigInt({ min: 1190n, max: 1230n });
@@ -49,16 +49,16 @@ describe('an adopted attempt is dead', () => {
   });
 
   it.each<[string, Partial<Evidence>]>([
-    ['the blocks end below L, though above a life after its adoption', { coverage: coverage() }],
+    ['the blocks end below L, even if above one lifetime after its adoption', { coverage: coverage() }],
     ['its first block is not shown', { origin: null }],
     ['another block is shown in its place', { origin: agreed({ blockhash: ADOPTED.blockhash }) }],
     ['no quorum is above L', { finalizedHeights: [said('a', 1, 1200n), said('b', 2, 1200n)] }],
     ['a finalized bank still accepts its blockhash', { stillTaking: ['a', 'b'] }],
-  ])('not where %s', (_, changes) => {
+  ])('not when %s', (_, changes) => {
     expect(kindOf(proof(changes), ADOPTED)).not.toBe('dead');
   });
 
-  it('not because the block in that slot has another hash than the one that it carries', () => {
+  it('not because the block in that slot has another hash than its own', () => {
     const by = agreed({ slot: 2501n, blockhash: 'another' });
     const displacement = { slot: 2500n, by, parentSlot: 2499n, sequence: 20 };
     for (const origin of [null, agreed()])
@@ -67,7 +67,7 @@ describe('an adopted attempt is dead', () => {
 });
 
 describe('the last height of an adopted message', () => {
-  it('is never below that of any blockhash which a node accepted', () => {
+  it('is never below that of any blockhash that a node accepted', () => {
     const near = fc.bigInt({ min: 5_000n, max: 5_200n });
     const anyHeights = fc.array(near, { minLength: 1, maxLength: 5 });
     fc.assert(
@@ -79,7 +79,7 @@ describe('the last height of an adopted message', () => {
     );
   });
 
-  it('is not told by too few nodes, nor by one far above the others', () => {
+  it('is unknown with too few nodes, and ignores a node far above the others', () => {
     expect(adoptedLastHeight([5_000n], 2)).toBeNull();
     expect(adoptedLastHeight([5_000n, 9_000n, 5_001n], 2)).toBeNull();
     expect(adoptedLastHeight([5_000n, 5_010n], 2)).toBe(5_160n);

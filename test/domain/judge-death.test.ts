@@ -59,27 +59,30 @@ function proofOf(
   return { last, sequence: blocks.sequence };
 }
 
-describe('an attempt whose blockhash a fork took', () => {
+describe('an attempt whose blockhash was dropped by a fork', () => {
   const by = agreed({ slot: 2501n, blockhash: 'another' });
   const displacement = { slot: 2500n, by, parentSlot: 2499n, sequence: 20 };
   const gone = (changes: Partial<Evidence> = {}) =>
     deathEvidence({ origin: null, coverage: null, displacement, ...changes });
 
-  it('is dead with heights, another block of a quorum in its place and later nulls', () => {
+  it('is dead with heights, another block of a quorum in place of its own, and later nulls', () => {
     expect(kindOf(gone())).toBe('dead');
     expect(kindOf(gone({ displacement: { ...displacement, by: { ...by, slot: 2500n } } }))).toBe('dead');
   });
 
   it.each<[string, Partial<Evidence>]>([
-    ['nothing shows what displaced it', { displacement: null }],
+    ['no node returns the block that replaced it', { displacement: null }],
     [
-      'one node alone shows it',
+      'only one node returns the replacing block',
       { displacement: { ...displacement, by: { ...by, agreeingNodes: ['a', 'a'] } } },
     ],
     ['a block between may be missing', { displacement: { ...displacement, parentSlot: 2500n } }],
-    ['it is told of another slot', { displacement: { ...displacement, slot: 2499n, parentSlot: 2498n } }],
     [
-      'what is in its place carries the blockhash',
+      'the replacing block is in another slot',
+      { displacement: { ...displacement, slot: 2499n, parentSlot: 2498n } },
+    ],
+    [
+      'the replacing block carries the blockhash',
       { displacement: { ...displacement, by: { ...by, blockhash: 'hash-1000' } } },
     ],
     [
@@ -90,15 +93,15 @@ describe('an attempt whose blockhash a fork took', () => {
     ['a node reports it finalized', { statuses: [said('a', 30, seen('finalized')), said('b', 31, ABSENT)] }],
     ['a finalized bank of the quorum still takes its blockhash', { stillTaking: ['a'] }],
     ['no quorum is past its last height', { finalizedHeights: [said('a', 1, 1151n), said('b', 2, 1150n)] }],
-  ])('is not dead where %s', (_, changes) => {
+  ])('is not dead when %s', (_, changes) => {
     expect(kindOf(gone(changes))).not.toBe('dead');
   });
 
-  it('lives again where a quorum shows the block of its blockhash after all', () => {
+  it('is alive again when a quorum returns the block of its blockhash', () => {
     expect(kindOf(gone({ origin: agreed() }))).toBe('unknown');
   });
 
-  it('is not kept alive by a node that still shows it on the dead fork', () => {
+  it('is not kept alive by a node that still returns it on the dead fork', () => {
     const statuses = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
     expect(kindOf(gone({ statuses }))).toBe('dead');
   });
@@ -109,12 +112,12 @@ describe('an attempt is dead', () => {
     expect(judgeAttempt(ATTEMPT, deathEvidence())).toEqual({ kind: 'dead' });
   });
 
-  it('though it was once seen on a fork that the coverage refutes', () => {
+  it('although a node once saw it on a fork that the coverage refutes', () => {
     const statuses = [said('a', 3, seen('confirmed')), ...deathEvidence().statuses];
     expect(kindOf(deathEvidence({ statuses }))).toBe('dead');
   });
 
-  it('never while any node ever showed it finalized, or the blocks hold it, or an outcome was confirmed', () => {
+  it('never while any node reported it finalized, the blocks hold it, or an outcome was confirmed', () => {
     whereDead((evidence) => {
       expect(
         mentions(evidence, (answer) => answer.kind === 'seen' && answer.commitment === 'finalized'),
@@ -126,7 +129,7 @@ describe('an attempt is dead', () => {
     });
   });
 
-  it('never without a quorum of finalized heights above L, the whole coverage or another block in its place, and later nulls', () => {
+  it('never without a quorum of finalized heights above L, full coverage or a replacing block, and later nulls', () => {
     whereDead((evidence, attempt) => {
       const { last, sequence: provedAt } = proofOf(evidence, attempt);
       const silent = evidence.statuses.filter(({ answer, sequence }) => {
@@ -140,7 +143,7 @@ describe('an attempt is dead', () => {
     });
   });
 
-  it('never again once any answer of the proof is taken away or turned', () => {
+  it('no longer once any answer of the proof is removed or reversed', () => {
     const spoilt: readonly Partial<Evidence>[] = [
       { quorum: 3 },
       { quorum: 0 },

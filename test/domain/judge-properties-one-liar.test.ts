@@ -15,7 +15,7 @@ const ORIGIN = { slot: 2500n, blockhash: 'hash-1000', height: 1000n };
 const LAST_HEIGHT = 1150n;
 const LANDED_SLOT = 2600n;
 
-/** What is so: how many honest nodes there are, how far each has come, and at which height the attempt landed, if it did. */
+/** The true state: how many honest nodes there are, how far each is, and at which height the attempt landed, if it did. */
 interface Truth {
   readonly tips: readonly bigint[];
   readonly landedAt: bigint | null;
@@ -65,7 +65,7 @@ function honestSighting({ landedAt }: Truth, tip: bigint): StatusObservation {
     : ABSENT;
 }
 
-/** Who confirms the first finalized sighting: honest nodes where it is true, the liar where it did not report it itself. */
+/** The nodes that confirm the first finalized status: honest nodes where it is true, the liar where it did not report it itself. */
 function confirmers(
   truth: Truth,
   statuses: readonly NodeAnswer<StatusObservation>[],
@@ -133,12 +133,12 @@ const cases = truths.chain((truth) =>
   fc.record({
     truth: fc.constant(truth),
     evidence: evidenceOf(truth),
-    // As if composed with the liar's word alone; only the slot is one that a quorum showed.
+    // As if composed with the answer of the liar alone; only the slot is one that a quorum showed.
     claims: fc.record({ blockhashHeight: wildHeight, lastValidBlockHeight: wildHeight }),
   }),
 );
 
-it('one liar in a pool of two to five brings no verdict that the honest nodes contradict, whatever it says', () => {
+it('one lying node in a pool of two to five causes no verdict that the honest nodes contradict', () => {
   const reached = new Set<string>();
   fc.assert(
     fc.property(cases, ({ truth, evidence, claims }) => {

@@ -20,14 +20,14 @@ function reasonOf(changes: Partial<typeof SIDES>): string {
 }
 
 describe('checkNativeSides', () => {
-  it('lets pass what leaves both sides at nothing or the minimum', () => {
+  it('allows a transfer that leaves each side empty or at the minimum', () => {
     expect(reasonOf({})).toBe('ok');
     expect(reasonOf({ amountLamports: MINIMUM })).toBe('ok');
     expect(reasonOf({ hotLamports: 1_005_000n })).toBe('ok');
     expect(reasonOf({ hotLamports: 1_005_000n + MINIMUM })).toBe('ok');
   });
 
-  it('names what is wrong', () => {
+  it('names the side at fault', () => {
     expect(reasonOf({ amountLamports: MINIMUM - 1n })).toBe('amount: amount_below_minimum');
     expect(reasonOf({ hotLamports: 1_004_999n })).toBe('funds: insufficient_funds');
     expect(reasonOf({ hotLamports: 1_005_001n })).toBe('funds: hot_wallet_below_minimum');
@@ -35,14 +35,14 @@ describe('checkNativeSides', () => {
     expect(reasonOf({ rentLamports: 9_000_000n })).toBe('funds: insufficient_funds');
   });
 
-  it('judges a token withdrawal by its fee payer alone', () => {
+  it('checks only the fee payer of a token withdrawal', () => {
     expect(reasonOf({ amountLamports: 0n, rentLamports: 2_039_280n })).toBe('ok');
     expect(reasonOf({ amountLamports: 0n, rentLamports: 2_039_280n, hotLamports: 2_044_279n })).toContain(
       'funds',
     );
   });
 
-  it('never passes what the chain would refuse', () => {
+  it('never allows a transfer that the chain would refuse', () => {
     const lamports = fc.bigInt({ min: 0n, max: 4n * MINIMUM });
     const sides = fc.record({
       hot: lamports,
@@ -71,20 +71,20 @@ describe('checkNativeSides', () => {
 describe('the states of a withdrawal', () => {
   const status = fc.constantFrom(...WITHDRAWAL_STATUSES);
 
-  it('stay for ever once terminal', () => {
+  it('never change once terminal', () => {
     fc.assert(
       fc.property(status, status, (from, to) => !isTerminal(from) || mayFollow(from, to) === (from === to)),
     );
     expect(WITHDRAWAL_STATUSES.filter(isTerminal)).toEqual(['finalized', 'rejected', 'cancelled', 'failed']);
   });
 
-  it('have a guard that is the table read backwards', () => {
+  it('have predecessors that match the successors in reverse', () => {
     fc.assert(
       fc.property(status, status, (from, to) => statesBefore(to).includes(from) === mayFollow(from, to)),
     );
   });
 
-  it('never let go of money in flight', () => {
+  it('never release money in flight', () => {
     for (const to of ['rejected', 'cancelled'] as const) {
       for (const from of ['sending', 'confirmed'] as const) expect(mayFollow(from, to)).toBe(false);
     }
@@ -92,7 +92,7 @@ describe('the states of a withdrawal', () => {
   });
 });
 
-it('the list of states beside the type of settlements names every state, and all that may follow it', () => {
+it('the list of states beside the settlement type names every state and its successors', () => {
   const text = readFileSync(new URL('../../src/domain/settlement.ts', import.meta.url), 'utf8');
   const rows = [...text.matchAll(/^ \* \| (\w+) \| [^|]+ \|([^|]*)\|$/gm)].filter(
     ([, state]) => state !== 'state',

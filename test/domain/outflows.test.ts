@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { findingOf, findingOfTransaction } from '../../src/domain/credits.ts';
 import { account, ours, PAYER, tokens, transaction } from './credits-support.ts';
 
-describe('what leaves', () => {
-  it('is lamports and tokens of our wallets, whoever signed, and all of a closed token account', () => {
+describe('the outflow of a transaction', () => {
+  it('is the lamports and tokens of watched wallets, whoever signed, and all of a closed token account', () => {
     const { outflows } = findingOfTransaction(
       transaction({
         accounts: [PAYER, account('dep1', 9n, 2n), account('other', 9n, 2n)],
@@ -18,7 +18,7 @@ describe('what leaves', () => {
     ]);
   });
 
-  it('is the fee of a transaction that failed, and none of its tokens', () => {
+  it('is only the fee, and no tokens, when the transaction failed', () => {
     const accounts = [account('hot1', 9_000n, 4_000n, { signer: true })];
     const failed = { error: '{"InstructionError":[0,"Custom"]}', accounts };
     expect(
@@ -40,7 +40,7 @@ describe('what leaves', () => {
   });
 });
 
-it('spends are what each hot wallet signed, deposit wallets and mere mentions left out', () => {
+it('spends are what each hot wallet signed, without deposit wallets and mere mentions', () => {
   const accounts = [
     account('hot1', 1n, 1n, { signer: true }),
     account('dep1', 1n, 1n, { signer: true }),

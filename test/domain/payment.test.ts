@@ -29,15 +29,15 @@ describe('a payment', () => {
     expect(after(events)).toBe(state);
   });
 
-  it('is served for ever once it is served', () => {
+  it('stays served', () => {
     fc.assert(fc.property(fc.array(event), (events) => after(events, 'served') === 'served'));
   });
 
-  it('that is void buys nothing any more', () => {
+  it('stays void', () => {
     fc.assert(fc.property(fc.array(event), (events) => after(events, 'void') === 'void'));
   });
 
-  it('is owed only after the money has moved, and not served without it but by an answer that was given', () => {
+  it('is owed only after the money moved, and served earlier only by an answer that was already given', () => {
     fc.assert(
       fc.property(fc.array(event), (events) => {
         const states = events.map((_, index) => after(events.slice(0, index + 1)));
@@ -47,7 +47,7 @@ describe('a payment', () => {
     );
   });
 
-  it('is changed by no event that comes twice', () => {
+  it('is unchanged by a repeated event', () => {
     fc.assert(
       fc.property(fc.constantFrom(...STATES), event, (state, once) => {
         const changed = paymentAfter(state, once);

@@ -11,7 +11,7 @@ import {
 const ACCOUNTS = ['wallet', 'token account', 'another'];
 const amounts = fc.array(fc.bigInt({ min: 0n, max: 5n }), { minLength: 3, maxLength: 3 });
 
-/** Nodes that stand at slots of their own, on a chain on which some came at each slot; the record lacks a part of what came. */
+/** Nodes at different slots of a chain with an inflow in each slot; the database lacks a part of the inflows. */
 const scene = fc
   .record({
     nodes: fc.integer({ min: 2, max: 7 }),
@@ -76,8 +76,8 @@ function truthOf(one: Scene): readonly string[] {
     .toSorted();
 }
 
-describe('what a quorum agrees on', () => {
-  it('is what the chain says and the record lacks, whatever fewer than a quorum say, at whatever slots they stand', () => {
+describe('the difference that a quorum agrees on', () => {
+  it('is the difference between chain and database, whatever a minority returns, at whatever slots the nodes are', () => {
     fc.assert(
       fc.property(scene, (one) => {
         for (const views of [
@@ -92,7 +92,7 @@ describe('what a quorum agrees on', () => {
     );
   });
 
-  it('is the truth or nothing where some of the nodes say nothing', () => {
+  it('is true or absent when some nodes do not answer', () => {
     fc.assert(
       fc.property(scene, fc.nat(6), (one, silent) => {
         const agreed = agreedOn(one.quorum, [...falseViews(one), ...honestViews(one).slice(silent)]);
@@ -101,19 +101,19 @@ describe('what a quorum agrees on', () => {
     );
   });
 
-  it('is shown at the newest slot at which one of them stands', () => {
+  it('is reported at the newest slot of the agreeing nodes', () => {
     const at = (slot: bigint): View => ({ slot, differences: [], pending: [], frozen: [], nested: [] });
     expect(agreedOn(2, [at(5n), at(9n), at(7n)])?.slot).toBe(9n);
     expect(agreedOn(2, [at(5n)])).toBeNull();
   });
 });
 
-describe('the alarm about what was not compared', () => {
+describe('the alert about accounts that are not compared', () => {
   const NOW = new Date('2026-01-10T00:00:00Z');
   const ago = (hours: number): Date => new Date(NOW.getTime() - hours * 3_600_000);
   const well = { comparedSince: ago(48), after: null, unread: 0, longest: null };
 
-  it('comes when the comparing of all of them took longer than two days', () => {
+  it('opens when the comparison of all accounts takes longer than two days', () => {
     expect(behindAlarm(well, NOW)).toBeNull();
     const late = { ...well, comparedSince: ago(48.1), after: 'wallet-17' };
     expect(behindAlarm(late, NOW)?.message).toMatch(
@@ -121,7 +121,7 @@ describe('the alarm about what was not compared', () => {
     );
   });
 
-  it('comes when one cannot be compared for three hours', () => {
+  it('opens when one account cannot be compared for three hours', () => {
     const unreadFor = (hours: number) => ({
       ...well,
       unread: 2,

@@ -22,7 +22,7 @@ function faultOf(input: unknown): string {
 }
 
 describe('parseAmount', () => {
-  it('reads every u64 but zero and nothing else', () => {
+  it('accepts every u64 but zero, and no other value', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: U64_MAX }), (n) => parseAmount(String(n), 'amount') === n),
     );
@@ -54,7 +54,7 @@ describe('formatUnits', () => {
     expect(formatUnits(-1_500n, 3)).toBe('-1.5');
   });
 
-  it('loses nothing', () => {
+  it('loses no digit', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: U64_MAX }), fc.integer({ min: 0, max: 30 }), (base, decimals) => {
         const [whole = '', fraction = ''] = formatUnits(base, decimals).split('.');
@@ -88,7 +88,7 @@ describe('checkTerms', () => {
     for (const input of [null, undefined, [], 'x']) expect(faultOf(input)).toBe('');
   });
 
-  it('names every field that is missing, what is no field, and what came instead of an object', () => {
+  it('names every missing field, every unknown field, and a body that is no object', () => {
     expect(() => checkTerms({ asset: 'SOL', destination: TERMS.destination })).toThrow(
       /^id is missing: 1 to 128 characters of .*; amount is missing: a whole number/,
     );
@@ -115,13 +115,13 @@ describe('checkTerms', () => {
     expect(faultOf({ ...TERMS, memo: '\ud800' })).toBe('memo');
   });
 
-  it('throws nothing but InvalidRequest, whatever it is given', () => {
+  it('throws only InvalidRequest, for any input', () => {
     fc.assert(fc.property(fc.anything(), (input) => faultOf(input) !== 'none'));
   });
 });
 
 describe('fingerprint', () => {
-  it('is equal for equal terms in any spelling, and only for them', () => {
+  it('is equal only for equal terms, in any spelling', () => {
     const { destination, amount, asset, id } = TERMS;
     expect(fingerprint({ destination, amount, asset, id })).toBe(
       fingerprint({ ...TERMS, acceptEmptyWallet: false }),
@@ -139,7 +139,7 @@ describe('fingerprint', () => {
 });
 
 describe('termsConflict', () => {
-  it('names each term that differs, on record and as sent, and no other', () => {
+  it('names each term that differs, stored and sent, and no other', () => {
     const { message, context } = termsConflict(TERMS, {
       ...TERMS,
       amount: '7',

@@ -7,15 +7,15 @@ describe.each([
   { of: 'production', times: TIMEOUTS },
   { of: 'the programs of tests', times: SHORT },
 ])('the time-outs of $of', ({ times }) => {
-  it('miss no activity before two of its heartbeats have failed to come', () => {
+  it('end no activity before two of its heartbeats are missing', () => {
     expect(times.heartbeatMs).toBeGreaterThanOrEqual(3 * times.heartbeatEveryMs);
   });
 
-  it('leave a preparation more time than a step of the record', () => {
+  it('give a preparation more time than a database statement', () => {
     expect(times.prepareMs).toBeGreaterThan(times.recordMs);
   });
 });
 
-it('in production a preparation that waits says why before its try ends', () => {
+it('a waiting preparation in production reports its reason before its attempt ends', () => {
   expect(TIMEOUTS.prepareMs).toBeGreaterThan(LONGEST_WAITS_MS);
 });

@@ -16,7 +16,7 @@ const height: BlockHeight = 1_151n;
 const absent = { kind: 'absent', atSlot: null, historyFrom: null } as const;
 
 // The compiler is the test: each line below an expected error fails `npm run check` once it compiles.
-test('the judge and its inputs take no slot for a height, and no height for a slot', () => {
+test('the judge accepts no slot as a height, and no height as a slot', () => {
   // @ts-expect-error
   const bySlot: AttemptFacts = { ...ATTEMPT, blockhashHeight: slot };
   // @ts-expect-error
@@ -37,7 +37,7 @@ test('the judge and its inputs take no slot for a height, and no height for a sl
   expect(isAbove(block.slot, height)).toBe(false);
 });
 
-test('an address is no signature', () => {
+test('the compiler accepts no address as a signature', () => {
   const address: Address = 'a';
   // @ts-expect-error
   const signature: Signature = address;

@@ -55,7 +55,7 @@ function withoutKey(outside: string): Promise<() => Promise<void>> {
 }
 
 it.each([PAYER, GIVER])(
-  'a settlement whose %s is offline waits for its signature, and is paid once',
+  'a settlement whose %s is offline waits for the signature, and is paid once',
   async (outside) => {
     const stop = await withoutKey(outside);
     try {

@@ -68,7 +68,7 @@ async function ordered(feePayer: string | null) {
 }
 
 describe('the life of an adopted message', () => {
-  it('begins a whole life below where its blockhash was accepted, and ends a life above the highest block', async () => {
+  it('begins a whole lifetime below the slot that accepted its blockhash, and ends a lifetime above the highest block', async () => {
     const { controls } = room.localnet;
     for (let times = 0; times < 30; times += 1) {
       controls.produceSlots(7);
@@ -84,20 +84,20 @@ describe('the life of an adopted message', () => {
     expect(blockhashSlot).toBeLessThan(slot - 400n);
   });
 
-  it('begins at the newest finalized block where only we can sign it', async () => {
+  it('begins at the newest finalized block when only Sluice can complete it', async () => {
     const { blockhashHeight, adoptedFrom } = await adoptedLife(room.pool, null);
     const { controls } = room.localnet;
     expect(blockhashHeight).toBe(BigInt(tip().height - controls.chain.depth('finalized')));
     expect(adoptedFrom).toBe(controls.chain.at('finalized').blockhash);
   });
 
-  it('is not known of a blockhash that no node accepts', async () => {
+  it('is unknown for a blockhash that no node accepts', async () => {
     expect(await acceptedIn(room.pool, wallet())).toBeNull();
   });
 });
 
 describe('an adopted settlement', () => {
-  it('that all have signed is on record though payments are paused; one that we are to sign waits', async () => {
+  it('is recorded during a payment pause when all have signed, and waits when Sluice has yet to sign', async () => {
     await use.ledger.pauses.begin({ actor: 'ops', reason: 'a look' });
     const [whole, ours] = [await ordered(null), await ordered(payer())];
     expect([await prepared(whole.id), await prepared(ours.id)]).toEqual(['prepared', 'held']);
@@ -108,7 +108,7 @@ describe('an adopted settlement', () => {
     expect(await use.ledger.settlements.get(ours.id)).toMatchObject({ status: 'preparing' });
   });
 
-  it('is rejected where another one has the same transaction, as it cannot be composed anew', async () => {
+  it('is rejected when another one has the same transaction, because it cannot be composed again', async () => {
     const { wire, id } = await ordered(payer());
     expect(await prepared(id)).toBe('prepared');
     const acceptedAt = BigInt(tip().slot);
@@ -117,7 +117,7 @@ describe('an adopted settlement', () => {
     expect((await use.ledger.settlements.get(second)).reason?.code).toBe('message_taken');
   });
 
-  it('ends with its proved death, gives back what it reserved, and is never prepared again', async () => {
+  it('ends with its proved death, releases its reservation, and is never prepared again', async () => {
     const { id } = await ordered(payer());
     await prepared(id);
     expect(await use.ledger.reservations.open(payer(), 'SOL')).toBeGreaterThan(0n);
@@ -164,7 +164,7 @@ describe('the transaction of a buyer', () => {
     },
   );
 
-  it('is refused where a signature is not over its message, it never expires, or it is no transaction', async () => {
+  it('is refused when a signature is invalid, it never expires, or it is no transaction', async () => {
     const wire = await boughtBy(room, buyer, wallet(), payer());
     const changed = wire.with(wire.length - 1, 1);
     const lasting = new VersionedTransaction(MessageV0.compile(await messageOf(true)));
@@ -173,7 +173,7 @@ describe('the transaction of a buyer', () => {
       expect(await codeOf(adopted(bytes))).toBe('InvalidRequest');
   });
 
-  it('may lack the signature of a key of ours, and of nobody else', async () => {
+  it('may lack only the signature of a Sluice key', async () => {
     const unsigned = (wire: Uint8Array, index: number) =>
       wire.slice().fill(0, 1 + 64 * index, 65 + 64 * index);
     const shared = await boughtBy(room, buyer, wallet(), payer());
@@ -183,7 +183,7 @@ describe('the transaction of a buyer', () => {
       expect(await codeOf(adopted(bytes, null))).toBe('InvalidRequest');
   });
 
-  it('is refused where no node accepts its blockhash, as nobody knows then how long it lives', async () => {
+  it('is refused when no node accepts its blockhash, because its lifetime is then unknown', async () => {
     const terms = {
       ...(await messageOf(false)),
       payerKey: new PublicKey(payer()),
@@ -195,7 +195,7 @@ describe('the transaction of a buyer', () => {
     await expect(unknown).rejects.toThrow(`no node accepts its blockhash ${terms.recentBlockhash}`);
   });
 
-  it('ends although one node names a slot without end for the acceptance of its blockhash', async () => {
+  it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
     const wire = await boughtBy(room, buyer, wallet(), payer());
     const adopting = { pool: room.pool, lives: new SharedLives(room.pool) };
     const lifeFrom = async (slot: bigint) => {
@@ -206,7 +206,7 @@ describe('the transaction of a buyer', () => {
     expect(await lifeFrom(9_000_000_000_000n)).toBeLessThan(honest + 150n);
   });
 
-  it('that all have signed begins to live below the slot in which it was seen, and is refused without that', async () => {
+  it('begins its lifetime below the slot in which it was seen when all have signed, and is refused without that slot', async () => {
     const wire = await boughtBy(room, buyer, wallet(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
@@ -214,8 +214,8 @@ describe('the transaction of a buyer', () => {
   });
 });
 
-describe('a message that its buyer has signed twice', () => {
-  it('is not dead where it has landed under the other signature', async () => {
+describe('a message with two signatures of its buyer', () => {
+  it('is not dead when it landed under the other signature', async () => {
     const seller = wallet();
     const wire = await boughtBy(room, buyer, seller, null);
     const message = readSigned(wire)?.message ?? new Uint8Array();

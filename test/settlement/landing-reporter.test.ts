@@ -28,13 +28,13 @@ async function signalled(
   return [...said];
 }
 
-it('callers that wait for confirmed are told at once, also right after the run was told that it is held', async () => {
+it('the reporter signals waiting callers at confirmed at once, even right after it signalled the run as held', async () => {
   const statuses = ['held', 'confirmed', 'confirmed'] as const;
   expect(await signalled('confirmed', statuses)).toEqual(['held', 'confirmed']);
   expect(await signalled('finalized', statuses)).toEqual(['held']);
 });
 
-it('a wait that keeps changing signals its run no more often than it may', async () => {
+it('the reporter signals a changing wait to its run no more often than allowed', async () => {
   const statuses = ['held', 'sending', 'held', 'sending'] as const;
   expect(await signalled('confirmed', statuses)).toEqual(['held']);
 });

@@ -6,7 +6,7 @@ import { newId, useLedger } from '../ledger/support.ts';
 
 const use = useLedger();
 
-it('what a kind misses of something else is no lost record, and pauses nothing', async () => {
+it('a NotFound error about another object is no lost record, and pauses no payment', async () => {
   const id = newId();
   const work = Promise.reject(new DomainError('NotFound', 'there is no mint', { id }));
   await expect(unlessLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({
@@ -15,7 +15,7 @@ it('what a kind misses of something else is no lost record, and pauses nothing',
   expect((await use.ledger.alerts.list({ limit: 9 })).rows).toEqual([]);
 });
 
-it('a signed attempt that is not on record is a lost record, and pauses payments', async () => {
+it('a signed attempt without a row is a lost record, and pauses payments', async () => {
   const id = newId();
   const work = readAttempt(use.ledger.db, id, 1);
   await expect(unlessLost(use.ledger, { id, n: 1, signature: 'sig' }, work)).rejects.toMatchObject({

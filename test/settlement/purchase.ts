@@ -22,7 +22,7 @@ export interface Order {
   readonly acceptedAt: bigint;
 }
 
-/** What is on record of purchases, by the address of the seller. */
+/** The recorded purchases, by the address of the seller. */
 export type Orders = Map<string, Order>;
 
 /** Asks for one. */

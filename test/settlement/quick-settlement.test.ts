@@ -62,7 +62,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A purchase on record whose fee a key of ours is to pay: its id, and who is to get the price. */
+/** A recorded purchase whose fee a Sluice key pays: its id, and the payee of the price. */
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
   const seller = wallet();
   const wire = await boughtBy(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
@@ -113,14 +113,14 @@ function untilPaid<T>(seller: string, wait: Promise<T>): Promise<T> {
 }
 
 describe('the quick part of a settlement', () => {
-  it('answers at confirmed, with the attempt on record and on its way', async () => {
+  it('answers at confirmed, with the attempt recorded and sent', async () => {
     const { id, seller } = await bought();
     const standing = await untilPaid(seller, quickly(id));
     expect(standing).toMatchObject({ status: 'confirmed', attempt: { n: 1 } });
     expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
   });
 
-  it('answers that it is sent where no node shows it in time', async () => {
+  it('answers that the attempt is sent when no node shows it in time', async () => {
     const { id, seller } = await bought();
     room.swallow();
     expect(await quickly(id, [], BRIEF_MS)).toMatchObject({ status: 'sending', attempt: { n: 1 } });
@@ -133,7 +133,7 @@ describe('the quick part of a settlement', () => {
     'after attempts.prepare',
     'before settlements.note',
     'after settlements.note',
-  ])('goes on from the stored attempt where its worker dies %s', async (point) => {
+  ])('continues from the stored attempt when its worker dies %s', async (point) => {
     const { id, seller } = await bought();
     await expect(untilPaid(seller, quickly(id, [point]))).rejects.toThrow(`crash ${point}`);
     expect(await untilPaid(seller, quickly(id))).toMatchObject({ status: 'confirmed' });
@@ -141,7 +141,7 @@ describe('the quick part of a settlement', () => {
     expect(room.localnet.controls.chain.vm.account(seller)?.lamports).toBe(PRICE);
   });
 
-  it('is held where the signer refuses', async () => {
+  it('is held when the signer refuses', async () => {
     const { id, seller } = await bought();
     const order = orders.get(seller);
     const other = wallet();
@@ -156,8 +156,8 @@ describe('the quick part of a settlement', () => {
   });
 });
 
-describe('where keys sign', () => {
-  it('in the worker, a pause keeps what they have signed from the record and from the nodes', async () => {
+describe('a settlement that Sluice keys sign', () => {
+  it('in the same worker is neither stored nor sent while payments are paused', async () => {
     const { id } = await bought();
     const send = vi.spyOn(room.chain, 'send');
     const note = { actor: 'ops', reason: 'look first' };
@@ -169,7 +169,7 @@ describe('where keys sign', () => {
     expect(send).not.toHaveBeenCalled();
   });
 
-  it('on other workers, the run is told what to ask them for', async () => {
+  it('on other workers returns the signing tasks to its run', async () => {
     const { id } = await bought();
     const work = () => activities([], PATIENT_MS, false).settleQuickly({ id, shown });
     const standing: SettlementState = await activityEnvironment().run(work);
@@ -181,7 +181,7 @@ describe('where keys sign', () => {
 });
 
 describe('a settlement that is confirmed', () => {
-  it('and taken back by a fork is told to its kind, with an alert that closes once it is final', async () => {
+  it('and dropped by a fork is reported to its kind, with an alert that closes once it is final', async () => {
     const { id, seller } = await bought();
     const { attempt } = await untilPaid(seller, quickly(id));
     room.localnet.controls.fork(2);
@@ -211,7 +211,7 @@ describe('a settlement that was confirmed', () => {
     return alert?.kind === 'confirmed_taken_back' ? alert.message.split('; ').at(-1) : alert?.kind;
   }
 
-  it('and is held is not taken back yet', async () => {
+  it('and is held is not yet dropped', async () => {
     const id = await confirmed();
     await ledger.settlements.note(id, 'held', doubt);
     expect(await saidOf(id)).toBeUndefined();
@@ -226,14 +226,14 @@ describe('a settlement that was confirmed', () => {
       'it failed on another fork',
     ],
     ['is proved dead', { state: 'dead' }, 'it is proved dead'],
-  ] as const)('and held, and then %s raises the alert', async (_what, outcome, said) => {
+  ] as const)('and is held, and then %s, raises the alert', async (_what, outcome, said) => {
     const id = await confirmed();
     await ledger.settlements.note(id, 'held', doubt);
     await ledger.attempts.settle(id, 1, { ...outcome, proof: { is: 'a proof' } });
     expect(await saidOf(id)).toBe(said);
   });
 
-  it('and fails straight on raises the alert', async () => {
+  it('and fails directly raises the alert', async () => {
     const id = await confirmed();
     const outcome = { state: 'failed', slot: 9n, error: '"X"', reason: failedOn } as const;
     await ledger.attempts.settle(id, 1, { ...outcome, proof: {} });
@@ -261,7 +261,7 @@ describe('the workflow of a quick settlement', () => {
   });
   afterAll(() => Promise.all(stops.map((stop) => stop())));
 
-  /** Asks the run, which is started where there is none, to say when it is there. */
+  /** Asks the run, started if it is missing, to answer once it is confirmed. */
   function reached(id: string, at: 'confirmed' | 'finalized', place = sound): Promise<SettlementView> {
     const startWorkflowOperation = new WithStartWorkflowOperation('x402Settlement', {
       workflowId: id,
@@ -273,7 +273,7 @@ describe('the workflow of a quick settlement', () => {
     return workflow.executeUpdateWithStart(settlementReached, { args: [at], startWorkflowOperation });
   }
 
-  it('answers callers at confirmed, and goes on to finalized without sending again', async () => {
+  it('answers callers at confirmed, and continues to finalized without a resend', async () => {
     const { id, seller } = await bought();
     const send = vi.spyOn(room.chain, 'send');
     const callers = Promise.all([reached(id, 'confirmed'), reached(id, 'confirmed')]);
@@ -287,7 +287,7 @@ describe('the workflow of a quick settlement', () => {
     expect(await room.lamportsOf(seller)).toBe(PRICE);
   }, 60_000);
 
-  it('is what a settlement of this kind without a run is started as', async () => {
+  it('is the workflow that starts for a settlement of this kind without a run', async () => {
     const { id, seller } = await bought();
     const named = { kind: PURCHASE, subjectId: seller };
     const handle = await startSettlement(
@@ -303,7 +303,7 @@ describe('the workflow of a quick settlement', () => {
     ['', () => sound],
     [', and the landing fails before it has said so', () => failing],
   ])(
-    'answers them at confirmed, too, where that comes after its quick part%s',
+    'answers callers at confirmed even when that follows its quick part%s',
     async (_what, place) => {
       const { id } = await bought();
       room.swallow();

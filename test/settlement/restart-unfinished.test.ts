@@ -20,7 +20,7 @@ async function reserved(prefix: string): Promise<string> {
   return id;
 }
 
-/** One round, with a Temporal in which these runs go on and every other has ended so. */
+/** One round, with a Temporal in which these runs continue and every other ended so. */
 async function round(
   going: readonly string[],
   end: 'completed' | 'failed' | 'none',
@@ -42,7 +42,7 @@ async function round(
   return started;
 }
 
-describe('a round over the orphans', () => {
+describe('the restart of missing runs', () => {
   it('starts every unfinished withdrawal without a run, and nothing else', async () => {
     const [orphan, going, over] = [await reserved('orphan'), await reserved('going'), await reserved('over')];
     await use.ledger.settlements.move(over, 'rejected', REASON);
@@ -51,7 +51,7 @@ describe('a round over the orphans', () => {
     for (const id of [orphan, going]) await use.ledger.settlements.move(id, 'rejected', REASON);
   });
 
-  it('starts every rescan on record without a run, such as one that Temporal was away for', async () => {
+  it('starts every recorded rescan without a run, even after an outage of Temporal', async () => {
     const { backfills, scan } = use.ledger;
     await scan.start({ ...START, slot: 1n, parentSlot: 0n });
     await use.ledger.db.updateTable('scanCursor').set({ slot: 4n }).execute();
@@ -61,7 +61,7 @@ describe('a round over the orphans', () => {
     for (const to of [2n, 3n]) await backfills.giveUp({ from: 1n, to }, 'over');
   });
 
-  it('starts the run of a payment that is final and that nobody serves', async () => {
+  it('starts the run of a final payment that is not served', async () => {
     const payment = newPayment();
     await use.ledger.payments.open(payment);
     const { db } = use.ledger;
@@ -76,7 +76,7 @@ describe('a round over the orphans', () => {
     expect(await round([], 'completed')).toEqual([]);
   });
 
-  it('tells of runs that failed', async () => {
+  it('reports runs that failed', async () => {
     const id = await reserved('red');
     expect(await round([], 'failed')).toEqual([id]);
     const [alert] = (await use.ledger.alerts.list({ open: true, limit: 1 })).rows;
@@ -84,7 +84,7 @@ describe('a round over the orphans', () => {
     await use.ledger.settlements.move(id, 'rejected', REASON);
   });
 
-  it('stops a withdrawal whose run had ended although the record does not know how, until people let it go', async () => {
+  it('stops a withdrawal whose run ended without a stored end, until an operator releases it', async () => {
     const id = await reserved('ended');
     expect(await round([], 'completed')).toEqual([id]);
     expect(await use.ledger.attempts.prepare(attempt(id), PLENTY)).toMatchObject({
@@ -96,7 +96,7 @@ describe('a round over the orphans', () => {
     expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
   });
 
-  it('starts the upkeep again that was terminated, at whatever step, and none of another wallet', async () => {
+  it('restarts a terminated nonce upkeep, at any step, and none of another wallet', async () => {
     const register = (wallet: string) =>
       use.ledger.nonces.register(wallet, (position) => `${wallet}/${position}`);
     const [unmade, onItsWay, dead, going, made] = await Promise.all([

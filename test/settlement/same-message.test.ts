@@ -52,7 +52,7 @@ async function blocksRead(work: () => Promise<unknown>): Promise<number> {
   return asked.filter((method) => method === 'getBlock').length;
 }
 
-it('proofs for payments of many wallets in the same minutes read its blocks once', async () => {
+it('proofs for payments of many wallets in the same minutes read the blocks once', async () => {
   const [first, ...others] = attempts;
   if (first === undefined) throw new Error('there are some');
   const proofs: unknown[] = [];
@@ -65,7 +65,7 @@ it('proofs for payments of many wallets in the same minutes read its blocks once
   expect(forOthers).toBeLessThan(forOne / 2);
 });
 
-it('puts off the proofs that would make the queue grow without bound', async () => {
+it('the judge postpones proofs that would make the queue grow without bound', async () => {
   const [attempt] = attempts;
   if (attempt === undefined) throw new Error('there are some');
   const release = holdCalls(room.pool);

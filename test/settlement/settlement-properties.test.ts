@@ -243,7 +243,7 @@ async function play<T>(payee: string, { fate, lies, liar }: Scenario, work: Prom
 }
 
 describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, isAdopted, source }) => {
-  it('is paid at most once, and its end is what the chain shows, whatever crashes, lies, forks or fails', async () => {
+  it('is paid at most once, and its end matches the chain, whatever crashes, lies, forks or fails', async () => {
     const ends = new Set<string>();
     const states = new Set<string>();
     await fc.assert(

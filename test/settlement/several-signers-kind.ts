@@ -10,7 +10,7 @@ import type { Signer } from '../../src/signing/signer.ts';
 import { decodeMessage, messageHashOf } from '../../src/solana/tx/message.ts';
 import type { LandingRoom } from '../solana/landing-fixture.ts';
 
-/** A made-up kind: three wallets give the same to one address in one transaction, and a fourth one pays the fee. */
+/** A test kind: three wallets pay the same amount to one address in one transaction, and a fourth wallet pays the fee. */
 export const GATHERING = 'gathering';
 export const EACH = 3_000_000n;
 const FEE_LAMPORTS = 4n * 5_000n;
@@ -27,7 +27,7 @@ export async function gather(ledger: Ledger, destination: string): Promise<strin
 export function gathering({ chain }: LandingRoom, keys: Keys): Kind {
   const [payer, ...givers] = Object.values(keys).map(({ address }) => address);
   const nameOf = (address: string) => Object.keys(keys).find((name) => keys[name]?.address === address) ?? '';
-  if (payer === undefined) throw new Error('somebody pays the fee');
+  if (payer === undefined) throw new Error('a fee payer is present');
   return {
     compose: async ({ id, subjectId }, { n, salt }) => {
       // Less than 500 micro-lamports for each of 2,000 units is less than one lamport: the fee is exact.

@@ -75,7 +75,7 @@ function openOf(name: string): Promise<bigint> {
 }
 
 describe('a settlement with three source wallets and a fee payer of its own', () => {
-  it('is paid once by a transaction that each has signed, whatever worker goes on after which signature', async () => {
+  it('is paid once by a transaction that each wallet signed, whichever worker continues after which signature', async () => {
     const destination = wallet();
     const id = await gather(use.ledger, destination);
     const { tasks = [] } = await prepared(id);
@@ -92,7 +92,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     expect(await use.ledger.attempts.of(id)).toMatchObject([{ n: 1, state: 'landed' }]);
   });
 
-  it('has no signature of its own before its fee payer has signed, and keeps the first of each', async () => {
+  it('has no transaction id before its fee payer signed, and keeps the first signature of each wallet', async () => {
     const id = await gather(use.ledger, wallet());
     const { n, tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('somebody is to sign');
@@ -114,7 +114,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     expect(await codeOf(wrong)).toBe('SigningRefused');
   });
 
-  it('is not sent, nor called failed, while another than its fee payer has not signed', async () => {
+  it('is neither sent nor failed while a wallet other than its fee payer has not signed', async () => {
     const destination = wallet();
     const id = await gather(use.ledger, destination);
     const { n, tasks = [] } = await prepared(id);
@@ -127,7 +127,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     expect(await room.lamportsOf(destination)).toBe(0n);
   });
 
-  it('is composed anew where it is proved dead, and then paid once', async () => {
+  it('is composed again when it is proved dead, and then paid once', async () => {
     const destination = wallet();
     const id = await gather(use.ledger, destination);
     room.swallow();
@@ -139,7 +139,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
     expect(rows.map(({ state }) => state)).toEqual(['dead', 'landed']);
   });
 
-  it('is not signed for another destination, by another key or by a rule that there is not', async () => {
+  it('is not signed for another destination, by another key or by an unknown rule', async () => {
     const id = await gather(use.ledger, wallet());
     const { tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('somebody is to sign');
@@ -147,7 +147,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
       expect(await codeOf(sign({ ...task, ...changes }))).toBe('SigningRefused');
   });
 
-  it('is not signed by a key that its kind has no use for, though this signer has it', async () => {
+  it('is not signed by a key that its kind does not use, although this signer has it', async () => {
     const id = await gather(use.ledger, wallet());
     const { tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('somebody is to sign');

@@ -49,14 +49,14 @@ const { nonceAccount: _account, ...blockhashTransfer } = transfer;
 describe('a transfer with a durable nonce', () => {
   const { message } = composeTransfer(transfer);
 
-  it('is signed where the task names its nonce account, and only there', () => {
+  it('is signed when the task names its nonce account, and only then', () => {
     checkMessage(message, request, BOUNDS);
     expect(() => checkMessage(message, blockhashRequest, BOUNDS)).toThrow(refusal);
     expect(() => checkMessage(message, { ...request, nonceAccount: OTHER }, BOUNDS)).toThrow(refusal);
     expect(() => checkMessage(composeTransfer(blockhashTransfer).message, request, BOUNDS)).toThrow(refusal);
   });
 
-  it('is refused with another authority, another place or another form of the advance', () => {
+  it('is refused with another authority, another position or another form of the advance', () => {
     const { instructions, payer } = parts(transfer);
     const [advance, ...rest] = instructions;
     if (advance === undefined) throw new Error('it begins with the advance');
@@ -123,7 +123,7 @@ describe('the upkeep of a nonce account', () => {
     expect(() => checkUpkeep(composeUpkeep(named), asked(named), BOUNDS)).toThrow(refusal);
   });
 
-  it('is refused with any byte changed but those of its lifetime and of cheaper limits', () => {
+  it('is refused with any byte changed except its lifetime and lower limits', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(create, advance),
@@ -142,7 +142,7 @@ describe('the upkeep of a nonce account', () => {
   });
 });
 
-/** The same upkeep but for lifetime, limit and price, which are found where the composed message has them. */
+/** The same upkeep but for lifetime, limit and price, which are at their offsets in the composed message. */
 function sameButLimits(changed: Uint8Array, upkeep: NonceUpkeep): boolean {
   const before = composeUpkeep(upkeep);
   const variants = [

@@ -48,7 +48,7 @@ const refuses = (message: Uint8Array, request: SigningRequest, bounds = BOUNDS):
   expect(() => checkMessage(message, request, bounds)).toThrow(refusal);
 };
 
-describe('what may be signed', () => {
+describe('the signer policy', () => {
   it('accepts every transfer that was composed for the request', () => {
     fc.assert(
       fc.property(anyTransfer, (transfer) => {
@@ -98,7 +98,7 @@ describe('what may be signed', () => {
     );
   });
 
-  it('refuses every message with one byte changed, but for the blockhash and lower limits', () => {
+  it('refuses every message with one byte changed, except the blockhash and lower limits', () => {
     fc.assert(
       fc.property(anyTransfer, fc.nat(), fc.integer({ min: 1, max: 255 }), (transfer, at, mask) => {
         const { message } = composeTransfer(transfer);
@@ -111,7 +111,7 @@ describe('what may be signed', () => {
     );
   });
 
-  it('refuses a price above its own cap, and a limit above that of the runtime, whatever the fee that is asked for', () => {
+  it('refuses a price above its own cap, and a limit above that of the runtime, whatever fee is requested', () => {
     const request = { ...requestFor(native()), maxFeeLamports: (2n ** 64n - 1n).toString() };
     const priced = (price: bigint, units = MAX_COMPUTE_UNITS): Uint8Array =>
       composeTransfer({ ...native(), computeUnitLimit: units, computeUnitPriceMicroLamports: price }).message;
@@ -121,7 +121,7 @@ describe('what may be signed', () => {
     refuses(priced(1n, MAX_COMPUTE_UNITS + 1), request);
   });
 
-  it('refuses a fee above its own bound, whatever the fee that is asked for', () => {
+  it('refuses a fee above its own bound, whatever fee is requested', () => {
     const transfer = { ...native(), computeUnitLimit: 1_000_000, computeUnitPriceMicroLamports: 10_000n };
     const { message } = composeTransfer(transfer);
     const asked = (lamports: bigint) => ({ ...requestFor(native()), maxFeeLamports: lamports.toString() });
@@ -133,7 +133,7 @@ describe('what may be signed', () => {
     );
   });
 
-  it('signs every price that an attempt may be given under the same cap', () => {
+  it('accepts every price that an attempt may have under the same cap', () => {
     fc.assert(
       fc.property(micro, fc.option(micro), fc.nat(65_535), (recent, last, salt) => {
         const options = { floorMicroLamports: 1_000n, capMicroLamports: PRICE_CAP };
@@ -157,7 +157,7 @@ describe('what may be signed', () => {
     checkMessage(message, requestFor(transfer), { ...BOUNDS, allowHookAccounts: true });
   });
 
-  it('gives a Token-2022 account that demands a memo the withdrawal id, and nothing else', () => {
+  it('accepts only the withdrawal id as memo for a Token-2022 account that requires a memo', () => {
     const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, program: TOKEN_2022_PROGRAM } };
     const request = requestFor(transfer);
     checkMessage(composeTransfer({ ...transfer, memo: 'w-1' }).message, request, BOUNDS);
@@ -165,7 +165,7 @@ describe('what may be signed', () => {
     refuses(composeTransfer({ ...native(), memo: 'w-1' }).message, requestFor(native()));
   });
 
-  it('makes a token account only if the task says so, whatever its rent', () => {
+  it('accepts the creation of a token account only if the task contains it, whatever its rent', () => {
     const made = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
     const { message } = composeTransfer(made);
     const request = requestFor(made);
@@ -225,7 +225,7 @@ describe('what may be signed', () => {
 });
 
 describe('a key', () => {
-  it('signs what its address verifies, and its file is checked', async () => {
+  it('makes signatures that its address verifies, and its file is checked', async () => {
     const pair = Keypair.fromSeed(new Uint8Array(32).fill(1));
     const signer = await loadKeypair(JSON.stringify([...pair.secretKey]));
     expect(signer.address).toBe(SIGNER);
@@ -236,7 +236,7 @@ describe('a key', () => {
     expect(assembleTransaction(message, signature).signature).toBe(base58.encode(signature));
   });
 
-  it('never shows in an error', async () => {
+  it('never appears in an error', async () => {
     const secret = [...Keypair.fromSeed(new Uint8Array(32).fill(213)).secretKey];
     const bad = [
       '[213, 213, 213',

@@ -7,7 +7,7 @@ import { keypairFile } from '../../devkit/localstack/keypair.ts';
 import { verifySignature } from '../../src/signing/ed25519.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 
-test('a key is taken from a file or as it stands there, and its signatures hold for its address alone', async () => {
+test('a key is read from a file or from its value, and its signatures are valid for its address alone', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-key-'));
   const { path, address } = keypairFile(join(directory, 'key.json'));
   const text = readFileSync(path, 'utf8');
@@ -22,7 +22,7 @@ test('a key is taken from a file or as it stands there, and its signatures hold 
   expect(verifySignature(Keypair.generate().publicKey.toBase58(), message, signature)).toBe(false);
 });
 
-test('a key whose halves do not belong together is refused, without a part of it', async () => {
+test('a key with halves that do not match is refused, and the error contains no part of it', async () => {
   const [one, other] = [Keypair.generate().secretKey, Keypair.generate().secretKey];
   const mixed = JSON.stringify([...one.slice(0, 32), ...other.slice(32)]);
   await expect(loadKeypair(mixed)).rejects.toThrow('its public half does not belong to its secret half');

@@ -21,21 +21,21 @@ const collectGarbage: () => void = runInNewContext('gc');
 const untilOver = (over: AbortSignal): Promise<never> =>
   new Promise((_, reject) => over.addEventListener('abort', () => reject(over.reason)));
 
-it('gives up at the first of its ends, with the reason of that, also at a timeout that nobody else holds', async () => {
+it('a joined signal aborts at its first source, with the reason of that source, also at a timeout without other holders', async () => {
   const never = new AbortController();
   const waiting = givingUp(untilOver, AbortSignal.timeout(300), never.signal, undefined);
-  // What a turn of the event loop has made is held until its end.
+  // An object of an event loop turn is held until the turn ends.
   void sleep(100).then(collectGarbage);
   await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
-it('gives up what is asked for after its end', async () => {
+it('a joined signal aborts work that starts after its end', async () => {
   await expect(givingUp(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
     'gone',
   );
 });
 
-it('listens to no end any longer than it works, and gives up what is left behind', async () => {
+it('a joined signal drops its listeners after the work, and aborts leftover work', async () => {
   const { signal } = new AbortController();
   const left = await givingUp(async (over) => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
@@ -45,7 +45,7 @@ it('listens to no end any longer than it works, and gives up what is left behind
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });
 
-/** Bytes in buffers that somebody still holds. */
+/** Bytes in buffers that are still referenced. */
 async function heldBytes(): Promise<number> {
   for (let times = 0; times < 3; times += 1) {
     collectGarbage();
@@ -54,7 +54,7 @@ async function heldBytes(): Promise<number> {
   return process.memoryUsage().arrayBuffers;
 }
 
-describe('what nobody waits for any more is cut off, and its node is not blamed', () => {
+describe('a request without a waiting caller is aborted, and its node is not blamed', () => {
   // Before its own deadline of 10 s could end it.
   const isOpen = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(1), 9_000);
   const isCutOff = (state: Drip) => vi.waitFor(() => expect(state.open).toBe(0), 9_000);
@@ -63,7 +63,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
   it.each([
     ['held', {}],
     ['read part by part', { maxBytes: MIB }],
-  ])('where another node has answered, while it is %s', async (_name, options) => {
+  ])('when another node answered while it is %s', async (_name, options) => {
     const state = new Drip();
     const pool = await poolWithDrip(state, options);
     await readBlock(pool, 2n);
@@ -72,17 +72,17 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     expect(causes(pool)).toEqual(['slow', undefined, undefined]);
   });
 
-  it('where it waits for its turn to be read part by part', async () => {
+  it('while it waits to be read part by part', async () => {
     const state = new Drip();
     const pool = await poolWithDrip(state, { maxBytes: MIB });
     await Promise.all([2n, 3n, 4n].map((slot) => readBlock(pool, slot)));
     expect(state.drips).toBe(3);
     await isCutOff(state);
-    // Nor had any of them to be ended for itself.
+    // None of them needed an abort of its own.
     expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   });
 
-  it('where it waits for its turn to be asked', async () => {
+  it('while it waits to be sent', async () => {
     const state = new Drip();
     const pool = await poolWithDrip(state, { connections: 1 });
     const end = new AbortController();
@@ -95,7 +95,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     expect(causes(pool)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('with all that was held of it', async () => {
+  it('together with its buffered bytes', async () => {
     const state = new Drip();
     const [node] = (await poolWithDrip(state)).nodes;
     if (node === undefined) throw new Error('there is a node');
@@ -113,7 +113,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     await vi.waitFor(async () => expect(await held()).toBeLessThan(3 * MIB), patience);
   });
 
-  it('where the asker has ended', async () => {
+  it('when its caller has ended', async () => {
     const state = new Drip();
     const pool = await poolWithDrip(state);
     const end = new AbortController();
@@ -126,7 +126,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     expect((await readBlock(pool, 20n)).header.slot).toBe(20n);
   });
 
-  it('where the blocks that were read ahead are forgotten, and where the reader ends', async () => {
+  it('when prefetched blocks are dropped, and when the reader ends', async () => {
     const state = new Drip();
     const pool = await poolWithDrip(state);
     const end = new AbortController();

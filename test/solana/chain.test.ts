@@ -5,10 +5,10 @@ import { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { rpcCalls } from './rpc-calls.ts';
 
-// The next integer after the last one that a double can tell from its neighbours.
+// The first integer that a double cannot represent.
 const BEYOND_DOUBLE = 9_007_199_254_740_993n;
 const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
-/** Blocks after which no node has a status of a transaction at hand. */
+/** Blocks after which no node caches the status of a transaction. */
 const BEYOND_CACHE = 310;
 const rich = Keypair.generate().publicKey.toBase58();
 const absent = '1'.repeat(64);
@@ -31,13 +31,13 @@ afterEach(async () => {
 const calls = () => pool.nodes.map(({ callCount }) => callCount);
 const tip = () => localnet.controls.chain.ledger.tip;
 
-it('a balance beyond the doubles survives to the last lamport', async () => {
+it('a balance above the exact range of a double keeps its last lamport', async () => {
   const { accounts } = await chain.accounts([rich]);
   expect(accounts[0]?.lamports).toBe(BEYOND_DOUBLE);
 });
 
 describe('a blockhash to sign with', () => {
-  it('comes with the height of its own block, asked from the node that gave it and from a second one', async () => {
+  it('has the height of its own block, requested from the node that returned it and from a second one', async () => {
     localnet.controls.skipSlots(7);
     localnet.controls.produceSlots(3);
     const latest = await chain.latestBlockhash();
@@ -51,28 +51,28 @@ describe('a blockhash to sign with', () => {
     ['waits for its statuses', { kind: 'error', code: -32014, message: 'Block status not yet available' }],
     ['answers null', { kind: 'null' }],
   ] as const)(
-    'is not had after a few tries where one of two nodes lacks the block and %s',
+    'is refused after a few tries when one of two nodes lacks the block and %s',
     async (_name, fault) => {
       localnet.controls.setFault(0, 'getBlock', fault);
       await expect(chain.latestBlockhash()).rejects.toThrow('no blockhash is known to 2 of 2 nodes');
     },
   );
 
-  it('is the newest that a quorum knows where one node lags behind the other', async () => {
+  it('is the newest blockhash of a quorum when one node lags behind the other', async () => {
     localnet.controls.produceSlots(30);
     localnet.controls.setFault(1, '*', { kind: 'lag', blocks: 20 });
     const { height } = await chain.latestBlockhash();
     expect(BigInt(tip().height) - height).toBeGreaterThanOrEqual(20n);
   });
 
-  it('comes from another node at once, where the block carries another one or may not exist', async () => {
+  it('is read from another node at once when the block carries another one or may not exist', async () => {
     const another = { ...block(), blockhash: rich };
     localnet.controls.setFault(0, 'getBlock', { kind: 'result', result: another }, 1);
     await chain.latestBlockhash();
     expect(calls()).toEqual([3, 2]);
   });
 
-  it('is not had where all nodes call its slot skipped', async () => {
+  it('is refused when all nodes report its slot as skipped', async () => {
     const skipped = { kind: 'error', code: -32007, message: 'Slot 5 was skipped' } as const;
     for (const node of [0, 1]) localnet.controls.setFault(node, 'getBlock', skipped);
     await expect(chain.latestBlockhash()).rejects.toMatchObject({ reaction: 'ambiguous' });
@@ -90,7 +90,7 @@ describe('a blockhash to sign with', () => {
   }
 });
 
-it('the base fee is what a quorum tells, never what one node does', async () => {
+it('the base fee is the answer of a quorum, never of one node', async () => {
   const tell = (node: number, value: number) => {
     const result = { context: { slot: tip().slot }, value };
     localnet.controls.setFault(node, 'getFeeForMessage', { kind: 'result', result });
@@ -109,7 +109,7 @@ describe('nodes from before Agave 1.9', () => {
       for (const node of [0, 1]) localnet.controls.setFault(node, method, gone);
   });
 
-  it('give the blockhash and the base fee by getFees, and are asked the modern way only once', async () => {
+  it('return the blockhash and the base fee by getFees, and receive the newer method only once', async () => {
     const latest = await chain.latestBlockhash();
     expect(latest.lastValidBlockHeight).toBe(latest.height + 150n);
     expect(await chain.baseFee('', 77n)).toBe(5_000n);
@@ -118,7 +118,7 @@ describe('nodes from before Agave 1.9', () => {
     expect(rpcCalls(pool) - before).toBe(3);
   });
 
-  it('never lend a slot for the last valid height', async () => {
+  it('never provide a slot as the last valid height', async () => {
     const { slot } = tip();
     const fees = {
       blockhash: rich,
@@ -132,25 +132,28 @@ describe('nodes from before Agave 1.9', () => {
 });
 
 describe('a blockhash', () => {
-  it.each(['modern', 'old'])('is taken by the finalized banks of %s nodes for 150 heights', async (age) => {
-    if (age === 'old') localnet.controls.setFault(0, 'isBlockhashValid', gone);
-    localnet.controls.produceSlots(5);
-    const { blockhash } = await chain.latestBlockhash();
-    const names = pool.nodes.map(({ name }) => name);
-    expect(await chain.stillTaking(blockhash), 'it is not final yet').toEqual([]);
-    localnet.controls.produceSlots(100);
-    expect(await chain.stillTaking(blockhash)).toEqual(names);
-    localnet.controls.produceSlots(100);
-    expect(await chain.stillTaking(blockhash)).toEqual([]);
-    localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 80 });
-    expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
-    localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
-    expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
-    expect(await chain.stillTaking(blockhash, 'included')).toEqual(names);
-  });
+  it.each(['modern', 'old'])(
+    'is accepted by the finalized banks of %s nodes for 150 heights',
+    async (age) => {
+      if (age === 'old') localnet.controls.setFault(0, 'isBlockhashValid', gone);
+      localnet.controls.produceSlots(5);
+      const { blockhash } = await chain.latestBlockhash();
+      const names = pool.nodes.map(({ name }) => name);
+      expect(await chain.stillTaking(blockhash), 'it is not final yet').toEqual([]);
+      localnet.controls.produceSlots(100);
+      expect(await chain.stillTaking(blockhash)).toEqual(names);
+      localnet.controls.produceSlots(100);
+      expect(await chain.stillTaking(blockhash)).toEqual([]);
+      localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 80 });
+      expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
+      localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
+      expect(await chain.stillTaking(blockhash)).toEqual(names.slice(0, 1));
+      expect(await chain.stillTaking(blockhash, 'included')).toEqual(names);
+    },
+  );
 });
 
-it('bytes are handed to every node in base64, untried, and no node sends them again by itself', async () => {
+it('a send goes to every node in base64, without preflight, and with no retries by the node', async () => {
   const asked: unknown[] = [];
   for (const node of pool.nodes) {
     const call = node.call.bind(node);
@@ -176,24 +179,21 @@ describe('statuses of signatures', () => {
     ['says confirmed', { confirmationStatus: 'confirmed', confirmations: 3 }, 'confirmed'],
     ['counts no confirmations any more', { confirmations: null }, 'finalized'],
     ['counts confirmations only', { confirmations: 31 }, 'processed'],
-  ])('are seen where an answer %s', async (_name, status, commitment) => {
+  ])('are present when an answer %s', async (_name, status, commitment) => {
     localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(status) });
     const { observations } = await chain.recentStatuses([absent]);
     expect(observations).toEqual([{ kind: 'seen', commitment, slot: 5n, error: null, atSlot: 9n }]);
   });
 
-  it.each([{}, { confirmationStatus: null }])(
-    'are never finalized by what an answer leaves out: %j',
-    async (left) => {
-      localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(left) });
-      const [first] = await chain.statuses([absent]);
-      expect(first?.observations).toMatchObject([{ kind: 'unreadable' }]);
-    },
-  );
+  it.each([{}, { confirmationStatus: null }])('are never finalized by a missing field: %j', async (left) => {
+    localnet.controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result: entry(left) });
+    const [first] = await chain.statuses([absent]);
+    expect(first?.observations).toMatchObject([{ kind: 'unreadable' }]);
+  });
 
   it.each([
     ['another length', { kind: 'result', result: { context: { slot: 9 }, value: [] } }],
-    ['a code that nobody knows', { kind: 'error', code: -32099, message: 'no such transaction' }],
+    ['an unknown code', { kind: 'error', code: -32099, message: 'no such transaction' }],
     ['ledger trouble', { kind: 'error', code: -32019, message: 'Long-term storage unreachable' }],
     ['a null', { kind: 'null' }],
     ['silence about the outcome', { kind: 'http', status: 503 }],
@@ -203,7 +203,7 @@ describe('statuses of signatures', () => {
     expect(answers.map(({ observations }) => observations[0]?.kind)).toEqual(['unreadable', 'absent']);
   });
 
-  it('are found by every node once only its history has them, not the cache of recent ones (x402 of cardotrejos #78)', async () => {
+  it('are found in the history of every node after they leave its cache of recent ones (x402 of cardotrejos #78)', async () => {
     const known = await localnet.airdrop(rich, 1n);
     localnet.controls.produceSlots(BEYOND_CACHE);
     expect((await chain.recentStatuses([known])).observations).toMatchObject([{ kind: 'absent' }]);
@@ -211,7 +211,7 @@ describe('statuses of signatures', () => {
     expect(await chain.statuses([known])).toMatchObject([seen, seen]);
   });
 
-  it('that a node without history lacks are unreadable; those that it has count', async () => {
+  it('are unreadable when a node without history lacks them, and count when it has them', async () => {
     const off = { kind: 'error', code: -32011, message: 'Transaction history is not available' } as const;
     localnet.controls.setFault(0, 'getTransaction', off);
     await pool.probe();

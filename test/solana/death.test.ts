@@ -11,7 +11,7 @@ afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
 describe('an attempt that never arrives', () => {
-  it('is dead only past its last height, with heights, linked blocks and silence of a quorum as proof (ckSOL, private-channels #133)', async () => {
+  it('is dead only past its last height, by heights, linked blocks and null answers of a quorum (ckSOL, private-channels #133)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     const { heard, hooks } = ears();
@@ -41,7 +41,7 @@ describe('an attempt that never arrives', () => {
   });
 
   it.each([
-    ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
+    ['a block is unavailable', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
     ['a block is null', 'getBlock', { kind: 'null' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
   ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_title, method, fault) => {
@@ -59,13 +59,13 @@ describe('an attempt that never arrives', () => {
 
   it.each([
     [
-      'knows nothing of it as of an old slot',
+      'returns null as of an old slot',
       'getSignatureStatuses',
       { context: { slot: 3 }, value: [null] },
       'whole life',
     ],
     ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole life'],
-    ['cannot look for the transaction itself', 'getTransaction', { slot: 'none' }, 'result.slot'],
+    ['cannot search for the transaction', 'getTransaction', { slot: 'none' }, 'result.slot'],
   ])('is not dead while one of two nodes %s', async (_title, method, result, reason) => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
@@ -83,7 +83,7 @@ describe('an attempt that never arrives', () => {
       expect(answer).toMatchObject({ kind: 'absent', atSlot: expect.any(BigInt), historyFrom: 0n });
   });
 
-  it('is not dead while one of two nodes has no status of it and shows the transaction itself', async () => {
+  it('is not dead while one of two nodes has no status of it but shows the transaction', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     const result = { slot: Number(sent.blockhashSlot) + 1, meta: { err: null, fee: 5_000 } };
@@ -98,7 +98,7 @@ describe('an attempt that never arrives', () => {
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 
-  it('is not dead while one of two nodes is silent', async () => {
+  it('is not dead while one of two nodes does not answer', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
@@ -114,7 +114,7 @@ describe('an attempt that never arrives', () => {
   it.each([
     ['isBlockhashValid', true],
     ['getFeeCalculatorForBlockhash', { feeCalculator: { lamportsPerSignature: 5000 } }],
-  ])('is not dead while one of two takes its blockhash still, by %s', async (method, value) => {
+  ])('is not dead while one of two nodes still accepts its blockhash, by %s', async (method, value) => {
     const { controls } = room.localnet;
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
@@ -134,7 +134,7 @@ describe('an attempt that never arrives', () => {
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
 
-  it('is dead where a fork took the block of its blockhash, and its bytes never land', async () => {
+  it('is dead when a fork dropped the block of its blockhash, and its bytes never land', async () => {
     room.localnet.controls.produceSlots(10);
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.localnet.controls.fork(3);
@@ -148,7 +148,7 @@ describe('an attempt that never arrives', () => {
     expect(room.localnet.controls.chain.ledger.record(sent.signature)).toBeUndefined();
   });
 
-  it('is found in history long after, when the watcher starts late', async () => {
+  it('is found in the history long after it landed, when the watcher starts late', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(500);

@@ -42,14 +42,14 @@ async function withLiar<T>(honest: number, act: (pool: NodePool) => Promise<T>):
   }
 }
 
-/** Makes the liar the best node of two, and says of it what `other` says of the rest. */
+/** Makes the liar the best node of two; `other` is the answer of the rest. */
 function leading(other: Lie): Lie {
   return (asked, truth) => (asked.method === 'getSlot' ? Number(truth) + AHEAD : other(asked, truth));
 }
 
 let serial = 0;
 
-/** An attempt on today's blockhash whose transaction nobody sent; its heights as if they were `lower`. */
+/** An attempt on today's blockhash whose transaction was not sent; its heights as if they were `lower`. */
 async function unsent(lower = 0n): Promise<SignedAttempt> {
   const pool = await openNodePool(localnet.rpcUrls);
   const { slot, height, blockhash, lastValidBlockHeight } = await quickChain(pool).latestBlockhash();
@@ -65,7 +65,7 @@ async function unsent(lower = 0n): Promise<SignedAttempt> {
   };
 }
 
-/** The verdict of one look, and what stood in its way; null where nobody saw a reason to look. */
+/** The verdict of one look, and what stood in its way; null if no attempt was examined. */
 async function judged(
   pool: NodePool,
   attempt: SignedAttempt,
@@ -107,23 +107,23 @@ function inventor({ blockhash, blockhashSlot, blockhashHeight }: SignedAttempt):
   });
 }
 
-describe('one liar in the pool, when an attempt is judged', () => {
+describe('one lying node that the judge asks', () => {
   it.each([1, 2])(
-    'cannot bring the death of a living one by heights too low and invented blocks, beside %i honest nodes',
+    'cannot cause the death of a living attempt by low heights and invented blocks, beside %i honest nodes',
     async (honest) => {
       const attempt = await unsent(145n);
       lie = inventor(attempt);
       localnet.controls.produceSlots(12);
       const found = await withLiar(honest, (pool) => judged(pool, attempt));
       expect(found?.verdict.kind).toMatch(/^(alive|unknown)$/);
-      // What was told too low is no obstacle to the proof once it is true.
+      // A reported height that was too low does not block the proof later.
       lie = TRUTH;
       localnet.controls.produceSlots(160);
       expect((await withLiar(honest, (pool) => judged(pool, attempt)))?.verdict).toEqual({ kind: 'dead' });
     },
   );
 
-  it('cannot keep alive for ever what it once gave a last height out of reach', async () => {
+  it('cannot keep an attempt alive forever by an unreachable last height', async () => {
     const attempt = { ...(await unsent()), lastValidBlockHeight: 10n ** 15n };
     const look = () => withLiar(2, (pool) => judged(pool, attempt));
     localnet.controls.produceSlots(8);
@@ -135,11 +135,11 @@ describe('one liar in the pool, when an attempt is judged', () => {
   it.each<[string, (block: BlockAnswer) => unknown]>([
     ['another hash', (block) => ({ ...block, blockhash: falseHash(1) })],
     ['another parent', (block) => ({ ...block, previousBlockhash: falseHash(2) })],
-    ['a parent slot that is not there', (block) => ({ ...block, parentSlot: 10 ** 9 })],
+    ['a missing parent slot', (block) => ({ ...block, parentSlot: 10 ** 9 })],
     ['another height', (block) => ({ ...block, blockHeight: block.blockHeight + 7 })],
     ['no signatures', (block) => ({ ...block, signatures: undefined })],
     ['no block', () => null],
-  ])('cannot stop a proof by blocks with %s, nor spoil those that are kept', async (_name, spoil) => {
+  ])('cannot stop a proof by blocks with %s, and cannot damage stored blocks', async (_name, spoil) => {
     const attempt = await unsent();
     localnet.controls.produceSlots(170);
     const cache = blockCache();
@@ -152,7 +152,7 @@ describe('one liar in the pool, when an attempt is judged', () => {
     expect(await look()).toMatchObject({ verdict: { kind: 'dead' } });
   });
 
-  it('cannot keep alive for ever what it once gave a blockhash that is on no block', async () => {
+  it('cannot keep an attempt alive forever by a blockhash that is on no block', async () => {
     const attempt = { ...(await unsent()), blockhash: falseHash(3) };
     localnet.controls.produceSlots(170);
     const found = await withLiar(2, (pool) => judged(pool, attempt));
@@ -160,7 +160,7 @@ describe('one liar in the pool, when an attempt is judged', () => {
   });
 });
 
-describe('one liar in the pool, when a blockhash is taken', () => {
+describe('one lying node that is asked for a blockhash', () => {
   const taken = (honest: number) =>
     withLiar(honest, async (pool) => {
       const latest = await quickChain(pool).latestBlockhash();
@@ -177,7 +177,7 @@ describe('one liar in the pool, when a blockhash is taken', () => {
     expect([height, lastValidBlockHeight]).toEqual([BigInt(real?.height ?? 0), height + 150n]);
   });
 
-  it('cannot move heights all together where two others know better, and of two nodes neither is taken', async () => {
+  it('cannot move all heights when two other nodes disagree, and a pool of two accepts neither', async () => {
     const lower = (key: string, answer: object) =>
       Object.fromEntries(
         Object.entries(answer).map(([name, value]) => [name, name === key ? Number(value) - 145 : value]),
@@ -193,7 +193,7 @@ describe('one liar in the pool, when a blockhash is taken', () => {
     await expect(taken(1)).rejects.toMatchObject({ code: 'NoHealthyNode' });
   });
 
-  it('is not believed alone, and a third node that is silent is not waited for', async () => {
+  it('is not believed alone, and no third node that does not answer is waited for', async () => {
     localnet.controls.setFault(0, 'getBlock', { kind: 'no-answer' });
     await expect(taken(1)).rejects.toThrow('no blockhash is known to 2 of 2 nodes');
     const { real, height } = await taken(2);
@@ -201,11 +201,11 @@ describe('one liar in the pool, when a blockhash is taken', () => {
   });
 });
 
-describe('one liar in the pool, when nodes are ranked', () => {
+describe('one lying node in the node ranking', () => {
   it.each([
     [AHEAD, null],
     [10 ** 9, { cause: 'lag' }],
-  ])('is not made the best by %i slots that it claims to be ahead', async (ahead, demoted) => {
+  ])('is not the best node because it claims to be %i slots ahead', async (ahead, demoted) => {
     lie = ({ method }, truth) => (method === 'getSlot' ? Number(truth) + ahead : undefined);
     const pool = await openNodePool([...localnet.rpcUrls.slice(0, 2), liar.url]);
     const [first, second, last] = pool.report();

@@ -42,7 +42,7 @@ const status = fc.record({
   confirmationStatus: fc.constantFrom('processed', 'confirmed', 'finalized'),
 });
 
-/** What a liar says instead of the truth, method by method. */
+/** The false answer of a liar, by method. */
 const lies = fc.record({
   ahead: fc.oneof(truth, number),
   higher: fc.oneof(truth, number),
@@ -92,7 +92,7 @@ function blockOf(
   };
 }
 
-/** An attempt, sent or not, as a liar told its life. */
+/** An attempt, sent or not, with the lifetime that a liar reported. */
 async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
   const { slot, height, blockhash, lastValidBlockHeight } = await quickChain(honest).latestBlockhash();
   const nobody = base58.encode(Keypair.generate().secretKey);
@@ -112,7 +112,7 @@ async function begin(isSent: boolean, lower: number): Promise<SignedAttempt> {
   };
 }
 
-/** The message of a buyer, sent or not, whose life a pool with a liar in it tells; null where it tells none. */
+/** The message of a buyer, sent or not, whose lifetime comes from a pool with a liar; null if the pool returns none. */
 async function adopt(pool: NodePool, isSent: boolean, isWhole: boolean): Promise<SignedAttempt | null> {
   const { slot: acceptedAt, blockhash } = await quickChain(honest).latestBlockhash();
   const send = async () =>
@@ -180,7 +180,7 @@ function expectTrue(verdict: AttemptVerdict, signature: string, height: bigint):
   expect(verdict.kind).not.toBe('failed');
 }
 
-it('one liar in a pool of two to four, beside a node with a hole or a false null, brings no verdict that the chain contradicts', async () => {
+it('one lying node in a pool of two to four, beside a node with a hole or a false null, causes no verdict that the chain contradicts', async () => {
   const reached = new Set<string>();
   const check = fc.asyncProperty(cases, async ({ lies: told, lower, isSent, blocks, others, beside }) => {
     lie = () => undefined;
@@ -212,7 +212,7 @@ it('one liar in a pool of two to four, beside a node with a hole or a false null
   expect(reached).toEqual(new Set(['alive', 'unknown', 'landed', 'dead']));
 }, 120_000);
 
-it('nor on the message of a buyer, whose life that pool has told', async () => {
+it('one lying node causes no false verdict on the message of a buyer whose lifetime that pool reported', async () => {
   const reached = new Set<string>();
   const check = fc.asyncProperty(
     cases,

@@ -9,20 +9,16 @@ beforeAll(async () => {
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
 
-describe('an attempt whose life is not over', () => {
+describe('an attempt before its last height', () => {
   it.each([
+    ['no node answers', { kind: 'http', status: 503 }, 'too few nodes report a finalized height: none from'],
     [
-      'all nodes are silent',
-      { kind: 'http', status: 503 },
-      'too few nodes report a finalized height: none from',
-    ],
-    [
-      'finality does not advance',
+      'the finalized height does not grow',
       { kind: 'result', result: 7 },
       'finality has not advanced from block height',
     ],
   ] as const)(
-    'is held while %s, and no longer once blocks become final again',
+    'is held while %s, and released once blocks become final again',
     async (_name, fault, reason) => {
       const sent = await room.attempt(wallet(), 5_000_000n);
       room.swallow();
@@ -38,27 +34,30 @@ describe('an attempt whose life is not over', () => {
   );
 });
 
-describe('an attempt whose life is over', () => {
+describe('an attempt past its last height', () => {
   it.each([
-    ['has cut its history off', '*', (slot: number) => ({ kind: 'history-from', slot }) as const],
+    ['has pruned its history', '*', (slot: number) => ({ kind: 'history-from', slot }) as const],
     [
-      'keeps no history any more',
+      'no longer keeps history',
       'getTransaction',
       () => ({ kind: 'error', code: -32011, message: 'Transaction history is not available' }) as const,
     ],
-  ])('is held while one of two nodes %s, and dead once it has it again', async (_name, method, faultAt) => {
-    const { controls } = room.localnet;
-    const sent = await room.attempt(wallet(), 5_000_000n);
-    room.swallow();
-    controls.produceSlots(160);
-    controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));
-    const { heard, hooks } = ears();
-    const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard[0]).toMatch(/^held: /);
-    controls.clearFaults();
-    room.swallow();
-    await room.pool.probe();
-    expect((await end).verdict.kind).toBe('dead');
-  });
+  ])(
+    'is held while one of two nodes %s, and dead once the node has its history again',
+    async (_name, method, faultAt) => {
+      const { controls } = room.localnet;
+      const sent = await room.attempt(wallet(), 5_000_000n);
+      room.swallow();
+      controls.produceSlots(160);
+      controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));
+      const { heard, hooks } = ears();
+      const end = room.watcher.watch(sent, hooks);
+      await until(() => heard.length > 0);
+      expect(heard[0]).toMatch(/^held: /);
+      controls.clearFaults();
+      room.swallow();
+      await room.pool.probe();
+      expect((await end).verdict.kind).toBe('dead');
+    },
+  );
 });

@@ -13,7 +13,7 @@ import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
 
-/** A chain of two nodes, or more, whose blocks come by hand, a funded hot wallet, and watchers in a hurry. */
+/** A chain of two nodes, or more, whose blocks come by hand, a funded hot wallet, and watchers with short intervals. */
 export class LandingRoom {
   readonly localnet: Localnet;
   readonly pool: NodePool;
@@ -54,7 +54,7 @@ export class LandingRoom {
     return new LandingWatcher(this.chain, { ...PACE, secondTries: 3 });
   }
 
-  /** A signed payment of the hot wallet that nobody has sent yet. */
+  /** A signed payment of the hot wallet, not yet sent. */
   async attempt(
     destination: string,
     amount: bigint,
@@ -103,7 +103,7 @@ export function wallet(): string {
   return Keypair.generate().publicKey.toBase58();
 }
 
-/** Hooks of a watch that remember what they were told. */
+/** Hooks of a watch that record their calls. */
 export function ears() {
   const heard: string[] = [];
   const abort = new AbortController();

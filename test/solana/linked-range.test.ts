@@ -69,14 +69,11 @@ describe('a range of blocks', () => {
 
   it.each<[string, (block: BlockAnswer) => Partial<BlockAnswer>]>([
     ['another hash than the next one names', () => ({ blockhash: falseHash(1) })],
-    [
-      'another height than the next one has left for it',
-      ({ blockHeight }) => ({ blockHeight: blockHeight - 1 }),
-    ],
+    ['a height that does not fit the next one', ({ blockHeight }) => ({ blockHeight: blockHeight - 1 })],
     ['a parent of another hash', () => ({ previousBlockhash: falseHash(2) })],
     ['a parent further down', () => ({ parentSlot: FALSE - 2 })],
   ])(
-    'is none where all nodes show a block with %s, and is read anew once they tell the truth',
+    'is unavailable while all nodes return a block with %s, and is read again once they return the true one',
     async (_name, spoil) => {
       all(spoil);
       await expect(read()).rejects.toMatchObject({
@@ -88,7 +85,7 @@ describe('a range of blocks', () => {
     },
   );
 
-  it('is none where it does not come down to the block that it is to begin with', async () => {
+  it('is unavailable when its blocks do not link to its first block', async () => {
     await expect(read({ ...origin, blockhash: falseHash(3) })).rejects.toThrow('do not link');
     expect(await read()).toEqual(WHOLE);
   });

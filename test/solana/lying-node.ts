@@ -3,10 +3,10 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from './rpc-scripted-node.ts';
 
-/** What a liar makes of one question, given what an honest node answers (null where that has no answer). Undefined: the truth. */
+/** The answer of a liar, given the answer of an honest node (null if that has none). Undefined: the truth. */
 export type Lie = (asked: Pick<Asked, 'method' | 'params'>, truth: unknown) => unknown;
 
-/** A node of its own identity that asks the honest one at `url`, and then says what `lie` makes of it. */
+/** A node of its own identity that asks the honest one at `url`, and then returns the result of `lie`. */
 export function startLiar(url: string, lie: () => Lie): Promise<ScriptedNode> {
   const identity = newAddress();
   return startScriptedNode(async (asked) => {

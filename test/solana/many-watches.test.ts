@@ -30,7 +30,7 @@ function watchAll(
 }
 
 describe('a watcher of many attempts that no node confirms', () => {
-  it('sends a few of them again at a time, each in its turn, and new ones at once', async () => {
+  it('resends a few of them at a time in turn, and new ones at once', async () => {
     const [attempts, resendsPerSecond] = [12, 10];
     const watcher = new LandingWatcher(room.chain, { ...PACE, resendMs: 20, resendsPerSecond });
     const all = await Promise.all(Array.from({ length: attempts }, () => room.attempt(wallet(), 1_000_000n)));
@@ -57,7 +57,7 @@ describe('a watcher of many attempts that no node confirms', () => {
     expect(again.slice(attempts, 2 * attempts)).toEqual(inTurn);
   });
 
-  it('asks for all of them at once, more than fit into the arguments of a function', async () => {
+  it('requests all of them at once, more than fit into the arguments of a function', async () => {
     const watcher = new LandingWatcher(room.chain, PACE);
     const attempt = await room.attempt(wallet(), 1_000_000n);
     let [asked, open, most] = [0, 0, 0];

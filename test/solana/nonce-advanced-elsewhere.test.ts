@@ -92,7 +92,7 @@ async function send(transaction: VersionedTransaction): Promise<string> {
   return base58.encode(transaction.signatures[0] ?? new Uint8Array());
 }
 
-/** A payment with the account's nonce of now, which nobody has sent. */
+/** A payment with the current nonce of the account, not sent. */
 async function attemptNow() {
   const { slot, accounts } = await chain.accounts([ADDRESS]);
   const { nonce } = NonceAccount.fromAccountData(accounts[0]?.data ?? new Uint8Array());
@@ -103,12 +103,12 @@ async function attemptNow() {
   return { transaction, facts: { signature, nonceAccount: ADDRESS, nonce, nonceSlot: slot } };
 }
 
-/** What somebody with the key does past Sluice (`solana new-nonce`); the signature. */
+/** An advance by a holder of the key without Sluice (`solana new-nonce`); returns the signature. */
 async function newNonce(): Promise<string> {
   return send(signed([advanceNonce(ADDRESS, HOT)], await blockhash()));
 }
 
-/** So many transactions of anybody that name the account. */
+/** So many foreign transactions that name the account. */
 async function dust(count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await localnet.airdrop(ADDRESS, BigInt(n));
@@ -129,8 +129,8 @@ function disturb(nodes: readonly number[], method: string, fault: Fault): void {
   for (const node of nodes) localnet.controls.setFault(node, method, fault);
 }
 
-describe('an attempt whose nonce was advanced with a blockhash, past Sluice', () => {
-  it('is dead, by what did it and the linked blocks up to that', async () => {
+describe('an attempt whose nonce was advanced by a transaction that Sluice did not make', () => {
+  it('is dead, by the advance and the linked blocks up to it', async () => {
     const { facts } = await attemptNow();
     const past = await newNonce();
     const { verdict, evidence, obstacle } = await judged(facts);
@@ -145,7 +145,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect(verdict).toEqual({ kind: 'dead' });
   });
 
-  it('is dead although that was long after, at the second look, and it was advanced twice more', async () => {
+  it('is dead at the second check when the advance is old and two more followed', async () => {
     const { facts } = await attemptNow();
     localnet.controls.produceSlots(2_200);
     const past = await newNonce();
@@ -165,7 +165,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect((await judged(second.facts)).verdict.kind).toBe('landed');
   });
 
-  it('is dead, or landed, at last where its account is named more often than one look reads', async () => {
+  it('is dead, or landed, in the end when its account is named more often than one run reads', async () => {
     const sent = await attemptNow();
     await dust(4);
     await send(sent.transaction);
@@ -201,7 +201,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect((await judged(sent.facts, few)).verdict.kind).toBe('landed');
   });
 
-  it('is dead where a node has lost the place at which the history was to be read on, once it has another', async () => {
+  it('is dead once a node that lost its history cursor has another one', async () => {
     const { facts } = await attemptNow();
     await newNonce();
     await dust(4);
@@ -216,7 +216,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect(kinds).toEqual(['unknown', 'unknown', 'dead']);
   });
 
-  it('is not dead where it landed before that, and every node has lost it from its lists and statuses', async () => {
+  it('is not dead when it landed before the advance, and every node lost it from its lists and statuses', async () => {
     const { transaction, facts } = await attemptNow();
     await send(transaction);
     const past = await newNonce();
@@ -230,7 +230,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     });
   });
 
-  it('is held where its account was closed, and dead once that is made again and advanced', async () => {
+  it('is held when its account was closed, and dead once the account is created again and advanced', async () => {
     const { facts } = await attemptNow();
     await close();
     expect((await findDue(chain, [facts])).attempts).toEqual([facts]);
@@ -245,11 +245,11 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
   });
 
   it.each<[string, string, Fault]>([
-    ['a block cannot be had', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
+    ['a block is unavailable', 'getBlock', { kind: 'error', code: -32007, message: 'skipped' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
-    ['no node shows what did it', 'getTransaction', { kind: 'null' }],
-    ['no node lists what did it', 'getSignaturesForAddress', { kind: 'result', result: [] }],
-    ['no node answers for its status', 'getSignatureStatuses', { kind: 'http', status: 503 }],
+    ['no node returns the advance', 'getTransaction', { kind: 'null' }],
+    ['no node lists the advance', 'getSignaturesForAddress', { kind: 'result', result: [] }],
+    ['no node returns its status', 'getSignatureStatuses', { kind: 'http', status: 503 }],
   ])('is not dead while %s', async (_title, method, fault) => {
     const { facts } = await attemptNow();
     await newNonce();
@@ -259,7 +259,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     expect((await judged(facts)).verdict).toEqual({ kind: 'dead' });
   });
 
-  it('is kept open by no instruction of one node that is written in no encoding', async () => {
+  it('is not kept open by an instruction with an unknown encoding from one node', async () => {
     const { facts } = await attemptNow();
     const past = await newNonce();
     const instructions = [{ programIdIndex: 0, accounts: [0], data: '0' }];
@@ -279,7 +279,7 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
     ['getTransaction', { kind: 'null' }],
     ['getMultipleAccounts', { kind: 'http', status: 503 }],
     ['getSignatureStatuses', { kind: 'http', status: 503 }],
-  ])('is not dead by one node of two, the other being without %s', async (method, fault) => {
+  ])('is not dead by one of two nodes, when the other lacks %s', async (method, fault) => {
     const { facts } = await attemptNow();
     await newNonce();
     disturb([1], method, fault);
@@ -287,14 +287,14 @@ describe('an attempt whose nonce was advanced with a blockhash, past Sluice', ()
   });
 });
 
-describe('an attempt whose nonce another transaction used up, which one node of three reports below finalized', () => {
+describe('an attempt whose nonce another transaction used, and which one node of three reports below finalized', () => {
   const sighting = (err: object | null, confirmationStatus: string): Fault => {
     const status = { slot: 10 ** 12, confirmations: 1, err, confirmationStatus };
     return { kind: 'result', result: { context: { slot: 10 ** 12 }, value: [status] } };
   };
   const FAILED = { InstructionError: [1, { Custom: 1 }] };
 
-  /** Two looks of a pool of three, of which the last node gives this status, and what is said of that node. */
+  /** Two checks by a pool of three whose last node returns this status, and the report about that node. */
   async function twoLooks(fault: Fault) {
     const { facts } = await attemptNow();
     const used = await send((await attemptNow()).transaction);
@@ -311,7 +311,7 @@ describe('an attempt whose nonce another transaction used up, which one node of 
   }
 
   it.each(['processed', 'confirmed'])(
-    'as a success, %s: it is held for that, the node is distrusted, and it is dead',
+    'as a success, %s, is held, the node is distrusted, and the attempt is dead',
     async (seen) => {
       const { used, verdicts, liar } = await twoLooks(sighting(null, seen));
       const reason = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
@@ -320,7 +320,7 @@ describe('an attempt whose nonce another transaction used up, which one node of 
     },
   );
 
-  it('as a failure: it is held with that reason, for a block may include it without running it', async () => {
+  it('as a failure is held with that reason, because a block may include it without executing it', async () => {
     const { used, verdicts, liar } = await twoLooks(sighting(FAILED, 'confirmed'));
     const reason = expect.stringContaining(
       `${liar?.node} reports it confirmed in slot ${10 ** 12}, but ${used}`,

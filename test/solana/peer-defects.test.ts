@@ -19,7 +19,7 @@ function disturb(nodes: readonly number[], method: string, fault: Fault): void {
   for (const node of nodes) room.localnet.controls.setFault(node, method, fault);
 }
 
-/** Every node gives this one status, whatever it is asked for. */
+/** Every node gives this one status, for any request. */
 function pin(nodes: readonly number[], status: object | null): void {
   const result = { context: { slot: 1 }, value: [status] };
   disturb(nodes, 'getSignatureStatuses', { kind: 'result', result });
@@ -29,7 +29,7 @@ function refusal(err: string): Fault {
   return { kind: 'error', code: -32002, message: 'Transaction simulation failed', data: { err } };
 }
 
-/** An attempt that has landed and is final, and whose life is over, before anybody watches it. */
+/** An attempt that has landed and is final, and whose life is over, before a watcher starts. */
 async function landedUnseen() {
   const sent = await room.attempt(wallet(), AMOUNT);
   await room.chain.send(sent.raw);
@@ -38,7 +38,7 @@ async function landedUnseen() {
   return { sent, from };
 }
 
-describe('an answer to a send that was taken for the end of it', () => {
+describe('an answer to a send that other programs took as final', () => {
   const kinds: readonly (readonly [string, readonly number[], Fault])[] = [
     ['rustchain #14548, peanut-ui #2619: taken, and the connection lost', BOTH, { kind: 'lost-answer' }],
     ['thirdweb engine: AlreadyProcessed on a re-send', BOTH, refusal('AlreadyProcessed')],
@@ -50,7 +50,7 @@ describe('an answer to a send that was taken for the end of it', () => {
     ['OpenZeppelin relayer: errors until it was marked as failed', BOTH, { kind: 'http', status: 503 }],
   ];
 
-  it.each(kinds)('%s: it is sent on, lands, and is paid once', async (_defect, nodes, fault) => {
+  it.each(kinds)('%s: the attempt is resent, lands, and is paid once', async (_defect, nodes, fault) => {
     const destination = wallet();
     const sent = await room.attempt(destination, AMOUNT);
     const isTakenNow = nodes !== BOTH || fault.kind === 'lost-answer';
@@ -67,7 +67,7 @@ describe('an answer to a send that was taken for the end of it', () => {
   });
 });
 
-describe('a blockhash that a node calls expired', () => {
+describe('an attempt whose blockhash a node reports as expired', () => {
   it('thirdweb engine: its transaction lands late, at its last height, and is still watched', async () => {
     const { controls } = room.localnet;
     const destination = wallet();
@@ -100,7 +100,7 @@ describe('an attempt that landed while no node shows it', () => {
       'compare-dashboard #87: pinned at processed',
       { slot: 1, confirmations: 0, err: null, confirmationStatus: 'processed' },
     ],
-  ])('%s: it is held by its blocks, never dead', async (_defect, status) => {
+  ])('%s: the linked blocks hold it, so it is never dead', async (_defect, status) => {
     const { sent } = await landedUnseen();
     pin(BOTH, status);
     disturb(BOTH, 'getTransaction', { kind: 'null' });
@@ -123,7 +123,7 @@ describe('an attempt that landed while no node shows it', () => {
     ['confirmed', pinned('confirmed')],
     ['null', null],
   ])(
-    'compare-dashboard #87: pinned at %s, two nodes that show it settle it; one does not',
+    'compare-dashboard #87: pinned at %s: two nodes that show it prove it landed, one does not',
     async (_at, status) => {
       const { sent } = await landedUnseen();
       pin(BOTH, status);
@@ -143,7 +143,7 @@ describe('an attempt that landed while no node shows it', () => {
     },
   );
 
-  it('a hole in every ledger where it landed: nulls of a quorum prove nothing without its blocks', async () => {
+  it('a hole in every ledger where it landed: null answers of a quorum prove nothing without its blocks', async () => {
     const { sent, from } = await landedUnseen();
     disturb(BOTH, '*', { kind: 'hole', from, to: from + 3 });
     const { heard, hooks } = ears();
@@ -156,7 +156,7 @@ describe('an attempt that landed while no node shows it', () => {
 });
 
 describe('an attempt that never landed', () => {
-  it('OpenZeppelin relayer: errors for its status are not its absence', async () => {
+  it('OpenZeppelin relayer: errors for its status are not a null answer', async () => {
     const sent = await room.attempt(wallet(), AMOUNT);
     room.swallow();
     disturb(BOTH, 'getSignatureStatuses', { kind: 'error', code: -32603, message: 'Internal error' });
@@ -172,7 +172,7 @@ describe('an attempt that never landed', () => {
   it.each([
     ['lands where its bytes can', 0],
     ['is dead where they cannot', BEYOND_LIFE],
-  ])('that the best node alone reports finalized %s: the node is distrusted', async (_end, blocks) => {
+  ])('that only the best node reports finalized %s, and the node is distrusted', async (_end, blocks) => {
     const three = await LandingRoom.open(undefined, 3);
     const { controls } = three.localnet;
     try {
@@ -200,7 +200,7 @@ describe('an attempt that never landed', () => {
   });
 
   it.each(['processed', 'confirmed'])(
-    'that the best node alone reports %s in a far slot is dead: the node is distrusted',
+    'that only the best node reports %s in a far slot is dead, and the node is distrusted',
     async (seen) => {
       const three = await LandingRoom.open(undefined, 3);
       const { controls } = three.localnet;
@@ -225,7 +225,7 @@ describe('an attempt that never landed', () => {
     15_000,
   );
 
-  it('that a node which is never asked first alone reports finalized is dead all the same', async () => {
+  it('that only a node at the end of the ranking reports finalized is dead', async () => {
     const three = await LandingRoom.open(undefined, 3);
     try {
       const sent = await three.attempt(wallet(), AMOUNT);

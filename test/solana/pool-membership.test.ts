@@ -39,7 +39,7 @@ const otherCluster = { kind: 'result', result: ELSEWHERE } as const;
 describe('URLs of the same identity', () => {
   const byName = (url = '') => url.replace('127.0.0.1', 'localhost');
 
-  it('are one node, which serves alone on loopback and is its own second witness', async () => {
+  it('are one node, which serves alone on loopback and needs no second node', async () => {
     const [first = ''] = localnet.rpcUrls;
     pool = await openNodePool([first, byName(first)]);
     expect(pool.quorum).toBe(1);
@@ -68,7 +68,7 @@ describe('URLs of the same identity', () => {
     pool = null;
   });
 
-  it('are two nodes for good where they have joined as two: one liar takes no other one out', async () => {
+  it('stay two nodes once they joined as two, and one lying node removes no other', async () => {
     const nodes = await open();
     const identity = { identity: '1'.repeat(32) };
     for (const node of [0, 1])
@@ -77,7 +77,7 @@ describe('URLs of the same identity', () => {
     expect(memberships(nodes)).toEqual(['joined', 'joined', 'joined']);
   });
 
-  it('are no matter where nodes do not tell it', async () => {
+  it('are ignored when nodes do not report an identity', async () => {
     for (const node of [0, 1, 2])
       localnet.controls.setFault(node, 'getIdentity', { kind: 'http', status: 503 });
     expect(memberships(await open())).toEqual(['joined', 'joined', 'joined']);
@@ -85,7 +85,7 @@ describe('URLs of the same identity', () => {
 });
 
 describe('a node that is down when the pool opens', () => {
-  it('does not stop it, counts for the quorum, and joins when it answers', async () => {
+  it('does not stop the start, counts for the quorum, and joins when it answers', async () => {
     localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
     const nodes = await open();
     expect(nodes.quorum).toBe(2);
@@ -105,14 +105,14 @@ describe('a node that is down when the pool opens', () => {
     ]);
   });
 
-  it('joins by the rhythm alone', async () => {
+  it('joins by the probe interval alone', async () => {
     localnet.controls.setFault(2, '*', { kind: 'http', status: 503 });
     pool = await openNodePool(localnet.rpcUrls, { probeMs: 20 });
     localnet.controls.clearFaults();
     await expect.poll(() => pool?.report()[2]?.membership, { timeout: 30_000 }).toBe('joined');
   });
 
-  it('is warned of again when it goes, once for each time', async () => {
+  it('causes a new warning each time it goes down', async () => {
     const nodes = await open();
     for (let outage = 0; outage < 2; outage += 1) {
       for (const node of [1, 2]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
@@ -125,7 +125,7 @@ describe('a node that is down when the pool opens', () => {
     expect(memberships(nodes)).toEqual(['joined', 'joined', 'joined']);
   });
 
-  it('stops it where no quorum of those configured is left, by names and reasons', async () => {
+  it('stops the start when too few configured nodes answer, and the error gives names and reasons', async () => {
     for (const node of [1, 2]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
     await expect(open()).rejects.toMatchObject({
       code: 'NoHealthyNode',
@@ -135,7 +135,7 @@ describe('a node that is down when the pool opens', () => {
 });
 
 describe('a node of another cluster', () => {
-  it('is refused for good where the others make a quorum, and hears no question', async () => {
+  it('is refused permanently when the others form a quorum, and receives no request', async () => {
     localnet.controls.setFault(0, 'getGenesisHash', otherCluster);
     const nodes = await open();
     expect(memberships(nodes)).toEqual(['refused', 'joined', 'joined']);
@@ -160,7 +160,7 @@ describe('a node of another cluster', () => {
     expect(memberships(nodes)).toEqual(['joined', 'joined', 'refused']);
   });
 
-  it('is refused when it was of ours before, and the quorum stays what it was', async () => {
+  it('is refused when it changes cluster, and the quorum stays the same', async () => {
     const nodes = await open();
     localnet.controls.setFault(0, 'getGenesisHash', otherCluster, 1);
     await nodes.probe();
@@ -174,7 +174,7 @@ describe('a node of another cluster', () => {
 });
 
 describe('the cluster of a pool', () => {
-  it('is put to whoever opens it, whose refusal ends the opening', async () => {
+  it('is passed to the caller of the pool, whose refusal ends the start', async () => {
     const asked: string[] = [];
     const admit = (genesisHash: string): void => {
       asked.push(genesisHash);
@@ -184,7 +184,7 @@ describe('the cluster of a pool', () => {
     expect(asked).toEqual([(await open()).genesisHash]);
   });
 
-  it('is confirmed by a quorum of those that show it now, without a probe', async () => {
+  it('is confirmed by a quorum of the nodes that return it now, without a probe', async () => {
     const nodes = await open();
     localnet.controls.setFault(0, 'getGenesisHash', otherCluster);
     await nodes.confirmCluster();
@@ -198,8 +198,8 @@ describe('the cluster of a pool', () => {
   });
 });
 
-describe('what a probe finds', () => {
-  it('is who a node is, what it has, and how far it is', async () => {
+describe('a probe', () => {
+  it('reads the identity, the history and the slot of a node', async () => {
     const nodes = await open();
     localnet.controls.produceSlots(3);
     await nodes.probe();
@@ -219,7 +219,7 @@ describe('what a probe finds', () => {
     expect(rpcCalls(nodes)).toBe(0);
   });
 
-  it('warns of history that is off, at the next probe or the next question', async () => {
+  it('warns of disabled history, at the next probe or the next request', async () => {
     const off = { kind: 'error', code: -32011, message: 'Transaction history is not available' } as const;
     localnet.controls.setFault(0, 'getTransaction', off);
     const nodes = await open();
@@ -231,7 +231,7 @@ describe('what a probe finds', () => {
     expect(notices).toEqual([expect.stringContaining('--enable-rpc-transaction-history')]);
   });
 
-  it('names a node that began with a snapshot and lacks blocks that are needed, until they are not', async () => {
+  it('names a node that started from a snapshot and lacks needed blocks, while it lacks them', async () => {
     localnet.controls.produceSlots(30);
     const snapshot = localnet.controls.produceSlot();
     localnet.controls.setFault(1, '*', { kind: 'history-from', slot: snapshot });
@@ -248,7 +248,7 @@ describe('what a probe finds', () => {
     expect(nodes.warnings()).toEqual([]);
   });
 
-  it('warns of a version behind the others, and asks again what another version has', async () => {
+  it('warns of a version behind the others, and tests the methods of a changed version again', async () => {
     const nodes = await open();
     const updated = { kind: 'result', result: { 'solana-core': '3.1.2', 'feature-set': 1 } } as const;
     const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
@@ -260,23 +260,23 @@ describe('what a probe finds', () => {
   });
 });
 
-describe('what most nodes tell', () => {
+describe('a read from most nodes', () => {
   const told = async (nodes: NodePool) =>
     (await nodes.most((node) => node.call('getBlockHeight', [], z.unknown()))).map(({ result }) => result);
 
-  it('is all where all answer, and without a node that is down', async () => {
+  it('returns all answers when all nodes answer, and skips a node that is down', async () => {
     const nodes = await open();
     expect((await told(nodes)).map(({ status }) => status)).toEqual(Array(3).fill('fulfilled'));
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
     expect((await told(nodes)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('waits for none that had a fault, and names it', async () => {
+  it('does not wait for a node with a fault, and names it', async () => {
     const nodes = await open();
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
     await told(nodes);
     localnet.controls.setFault(1, 'getBlockHeight', { kind: 'no-answer' });
-    // So the half second for those who are waited for has no end.
+    // So the half second for late nodes does not end.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     expect((await told(nodes))[1]).toMatchObject({

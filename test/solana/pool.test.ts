@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const height = () => pool.read((node) => node.call('getBlockHeight', [], u64));
 
-describe('reading from several nodes', () => {
+describe('the node pool', () => {
   it.each([
     ['HTTP 429', { kind: 'http', status: 429, retryAfterSeconds: 1 }],
     ['HTTP 503', { kind: 'http', status: 503 }],
@@ -41,7 +41,7 @@ describe('reading from several nodes', () => {
     expect(await height()).toBe(before);
   });
 
-  it('leaves a node alone that had a fault, and comes back as its answers are good', async () => {
+  it('pauses a node with a fault, and resumes it as its answers are good', async () => {
     const calls = () => pool.nodes[0]?.callCount;
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
     await height();
@@ -58,7 +58,7 @@ describe('reading from several nodes', () => {
     expect(calls()).toBe(2);
   });
 
-  it('leaves a node alone that refuses a slot by a request limit, under the code of a skipped slot', async () => {
+  it('pauses a node that returns a rate limit error under the code of a skipped slot', async () => {
     const message = '100/second request limit reached - reduce calls per second';
     for (const node of [0, 1])
       localnet.controls.setFault(node, 'getBlock', { kind: 'error', code: -32007, message });
@@ -70,7 +70,7 @@ describe('reading from several nodes', () => {
     );
   });
 
-  it('waits two seconds for one that had a fault, and forgets the fault with an answer that comes later', async () => {
+  it('waits two seconds for a node that had a fault, and forgets the fault after a later answer', async () => {
     const patient = await openNodePool(localnet.rpcUrls, { timeoutMs: 3_600_000, now: () => 0 });
     const ask = () => patient.all((node) => node.call('getBlockHeight', [], u64));
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'http', status: 503 }, 1);
@@ -84,7 +84,7 @@ describe('reading from several nodes', () => {
     await patient.close();
   });
 
-  it('does not ask a node before the time that it asked for, not even for a proof', async () => {
+  it('sends no request to a node before its Retry-After time, not even for a proof', async () => {
     const storm = { kind: 'http', status: 429, retryAfterSeconds: 20 } as const;
     localnet.controls.setFault(0, 'getBlockHeight', storm, 1);
     localnet.controls.setFault(1, 'getBlockHeight', storm, 1);
@@ -98,7 +98,7 @@ describe('reading from several nodes', () => {
     expect(await height()).toBeGreaterThan(0n);
   });
 
-  it('asks the node that is furthest, and one that lags far behind last', async () => {
+  it('asks the node with the highest slot first, and one that lags far behind last', async () => {
     localnet.controls.produceSlots(200);
     localnet.controls.setFault(0, '*', { kind: 'lag', blocks: 60 });
     await pool.probe();
@@ -113,7 +113,7 @@ describe('reading from several nodes', () => {
   });
 
   it.each([-32602, -32600, -32003, -32015])(
-    'takes %i for final only where all nodes say it, and avoids one that says it alone',
+    'accepts %i as final only when all nodes return it, and avoids a node that returns it alone',
     async (code) => {
       const before = await height();
       const refusal = { kind: 'error', code, message: 'no' } as const;
@@ -125,7 +125,7 @@ describe('reading from several nodes', () => {
     },
   );
 
-  it('says NoHealthyNode when nobody answers, and names the field of a wrong answer', async () => {
+  it('throws NoHealthyNode when no node answers, and names the field of a wrong answer', async () => {
     for (const node of [0, 1]) localnet.controls.setFault(node, '*', { kind: 'result', result: -1 });
     await expect(height()).rejects.toMatchObject({
       code: 'NoHealthyNode',
@@ -133,7 +133,7 @@ describe('reading from several nodes', () => {
     });
   });
 
-  it('refuses a node of another cluster, one lonely remote node, and none', async () => {
+  it('refuses a node of another cluster, a single remote node, and an empty list', async () => {
     localnet.controls.setFault(1, 'getGenesisHash', {
       kind: 'result',
       result: Keypair.generate().publicKey.toBase58(),
@@ -145,7 +145,7 @@ describe('reading from several nodes', () => {
     await expect(openNodePool([])).rejects.toMatchObject({ code: 'NoHealthyNode' });
   });
 
-  it('joins questions of one moment into one call', async () => {
+  it('joins concurrent requests into one call', async () => {
     const chain = new Chain(pool);
     const before = rpcCalls(pool);
     const wallets = Array.from({ length: 90 }, () => Keypair.generate().publicKey.toBase58());
@@ -153,11 +153,11 @@ describe('reading from several nodes', () => {
     expect(answers.every(({ accounts }) => accounts.length === 2)).toBe(true);
     await Promise.all(wallets.map(() => chain.latestBlockhash()));
     await Promise.all(wallets.map(() => chain.rentMinimum(0)));
-    // What an account must hold is asked of a quorum.
+    // The rent minimum is read from a quorum.
     expect(rpcCalls(pool) - before).toBe(6);
   });
 
-  it('blames no node for questions that wait in a queue of our own', async () => {
+  it('blames no node for requests that wait in the local queue', async () => {
     const limited = await openNodePool(localnet.rpcUrls, { requestsPerSecond: 3, timeoutMs: 2_000 });
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => limited.all((node) => getEpochInfo(node, 'finalized'))),
@@ -172,7 +172,7 @@ describe('reading from several nodes', () => {
     expect(demoted.every((reason) => reason === null)).toBe(true);
   });
 
-  it('tells what each node said to a send, and never throws', async () => {
+  it('returns the answer of each node to a send, and never throws', async () => {
     localnet.controls.setFault(0, 'sendTransaction', {
       kind: 'error',
       code: -32002,
@@ -220,13 +220,13 @@ describe('codes and numbers', () => {
     expect(reactionTo(new RpcError({ code, message: '' }, 'n', 'getBlock'))).toBe(reaction);
   });
 
-  it('an answer that cannot be read sends a question on, and its node to the end of the row', async () => {
+  it('an unreadable answer moves the request to another node, and its node to the end of the ranking', async () => {
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'error', code: -31999, message: '?' }, 1);
     expect(await height()).toBeGreaterThan(0n);
     expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'fault' });
   });
 
-  it('loses no digit of a u64, however it is written', () => {
+  it('a u64 keeps every digit in any notation', () => {
     const top = 2n ** 64n - 1n;
     for (const text of [`${top}`, `"${top}"`]) expect(u64.parse(parseJson(text))).toBe(top);
     expect(u64.parse(parseJson('9007199254740993'))).toBe(9007199254740993n);

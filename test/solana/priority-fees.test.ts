@@ -99,7 +99,7 @@ async function pay(
   return price;
 }
 
-describe("a payer's own payments", () => {
+describe('the own payments of a payer', () => {
   const one = randomAddress();
 
   it.each([
@@ -148,7 +148,7 @@ describe('what others pay', () => {
     asset: fc.constantFrom('SOL' as const, 'token' as const),
   });
 
-  it('to lock the destination in a quarter of the recent blocks or more is followed, and no less common price', async () => {
+  it('is followed when a quarter of the recent blocks or more pay it to lock the destination, and ignored below', async () => {
     await fc.assert(
       fc.asyncProperty(contended, async ({ price, share, asset }) => {
         const chain = new AgaveChain();
@@ -167,7 +167,7 @@ describe('what others pay', () => {
     );
   });
 
-  it('to lock accounts of ours alone is nothing to a payment', async () => {
+  it('is ignored when it only locks Sluice accounts', async () => {
     const chain = new AgaveChain();
     for (let block = 0; block < 150; block += 1)
       chain.land({ price: 0n, writable: [randomAddress()] }, { price: 90_000n, writable: [SOURCE] });
@@ -176,7 +176,7 @@ describe('what others pay', () => {
     ).toBeLessThanOrEqual(2n * FLOOR);
   });
 
-  it('counts for as long as it is recent, however few blocks hold a transaction', async () => {
+  it('counts while it is recent, however few blocks hold a transaction', async () => {
     const chain = new AgaveChain();
     const fees = new FeePlanner(chain, QUICK_PRICES);
     for (let block = 0; block < 150; block += 1) chain.land({ price: 90_000n, writable: [randomAddress()] });

@@ -12,7 +12,7 @@ function after(ms: number, answer: number | Error, avoided = false): Asked<numbe
   return { answer: told, expected: !avoided };
 }
 
-/** What is known of the answers, and after how many milliseconds, of those that are looked at. */
+/** What is known of the answers, and after how many milliseconds, of those that are recorded. */
 async function known(
   asked: readonly Asked<number>[],
   quorum: number,
@@ -28,7 +28,7 @@ async function known(
 
 const FAILED = new Error('down');
 
-it('end with the last one, where that is soon', async () => {
+it('the answers end with the last one when that comes soon', async () => {
   expect(await known([after(10, 1), after(20, 2), after(300, 3)], 2)).toEqual({
     at: 300,
     answers: [1, 2, 3],
@@ -39,23 +39,23 @@ it('end with the last one, where that is soon', async () => {
   });
 });
 
-it('end half a second after a quorum, without the one that is late', async () => {
+it('the answers end half a second after a quorum, without the late one', async () => {
   expect(await known([after(10, 1), after(20_000, 2), after(40, 3)], 2)).toEqual({
     at: 540,
     answers: [1, null, 3],
   });
 });
 
-it('end with a quorum, where all others are avoided', async () => {
+it('the answers end with a quorum when all other nodes are avoided', async () => {
   const asked = [after(10, 1), after(40, 2), after(20_000, 3, true)];
   expect(await known(asked, 2)).toEqual({ at: 40, answers: [1, 2, null] });
 });
 
-it('wait for an avoided one that a quorum needs', async () => {
+it('the answers include an avoided node that a quorum needs', async () => {
   const asked = [after(10, 1), after(20, FAILED), after(5_000, 3, true)];
   expect(await known(asked, 2)).toEqual({ at: 5_000, answers: [1, 'failed', 3] });
 });
 
-it('are none where nobody is asked', async () => {
+it('the answers are empty when no node is asked', async () => {
   expect((await known([], 1)).answers).toEqual([]);
 });

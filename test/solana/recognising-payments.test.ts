@@ -11,27 +11,24 @@ if (!hot || !mint || !destination || !other) throw new Error('four addresses');
 const parties = (...all: readonly string[]) => ({ all: [hot, ...all], hidesOwners: false });
 const asked = { destination, asset: mint };
 
-describe('a spend may have paid a withdrawal', () => {
-  it('whose wallet it names', () => {
+describe('a spend may have paid the withdrawal', () => {
+  it('when it names the wallet', () => {
     expect(mayHavePaid(parties(destination), { destination, asset: 'SOL' })).toBe(true);
     expect(mayHavePaid(parties(other), { destination, asset: 'SOL' })).toBe(false);
   });
 
-  it.each([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])(
-    'whose token account under %s is all that it names',
-    (program) => {
-      expect(mayHavePaid(parties(mint, deriveAta(destination, mint, program)), asked)).toBe(true);
-      expect(mayHavePaid(parties(mint, deriveAta(other, mint, program)), asked)).toBe(false);
-    },
-  );
+  it.each([TOKEN_PROGRAM, TOKEN_2022_PROGRAM])('when it names only the token account under %s', (program) => {
+    expect(mayHavePaid(parties(mint, deriveAta(destination, mint, program)), asked)).toBe(true);
+    expect(mayHavePaid(parties(mint, deriveAta(other, mint, program)), asked)).toBe(false);
+  });
 
-  it('of any token where it hides the owners of tokens, and of SOL only to whom it names', () => {
+  it('in any token when it hides token owners, and in SOL only when it names the wallet', () => {
     const hidden = { ...parties(other), hidesOwners: true };
     expect(mayHavePaid(hidden, asked)).toBe(true);
     expect(mayHavePaid(hidden, { destination, asset: 'SOL' })).toBe(false);
   });
 
-  it('but not one to an owner that has no associated account', () => {
+  it('but not when the owner has no associated account', () => {
     const offCurve = deriveAta(destination, mint, TOKEN_PROGRAM);
     expect(mayHavePaid(parties(mint), { destination: offCurve, asset: mint })).toBe(false);
   });

@@ -6,17 +6,17 @@ import { resultOf, useScriptedNode } from './rpc-scripted-node.ts';
 const MIB = 1_024 * 1_024;
 const scripted = useScriptedNode();
 
-describe('the longest answer of a method', () => {
-  // Each byte that the chain lets anybody write, as the longest escape of JSON.
+describe('the size limit of a method', () => {
+  // Each byte that any transaction may contain, as the longest escape of JSON.
   const written = (bytes: number) => String.raw`\u0001`.repeat(bytes);
 
-  it('reads a whole page of entries, each with the longest memo', async () => {
+  it('allows a full page of entries, each with the longest memo', async () => {
     const entry = `{"signature":"${'5'.repeat(88)}","slot":400000000,"err":null,"memo":"${written(4_096)}"}`;
     await scripted.open((asked) => resultOf(asked, `[${Array(1_000).fill(entry).join()}]`));
     expect(await getSignaturesForAddress(scripted.node, 'wallet', { limit: 1_000 })).toHaveLength(1_000);
   });
 
-  it('reads a transaction that spends all it can on its logs and on what its instructions carry', async () => {
+  it('allows a transaction with the most logs and instruction data', async () => {
     const inner = Array(64)
       .fill(`{"program":"spl-memo","parsed":"${written(10_240)}"}`)
       .join();
@@ -25,7 +25,7 @@ describe('the longest answer of a method', () => {
     expect(await getTransactionAccounts(scripted.node, 'signature')).toMatchObject({ slot: 7n });
   });
 
-  it('reads the names of as many transactions as a block can have', async () => {
+  it('allows the signatures of as many transactions as a block can have', async () => {
     const hashes = '"blockhash":"5","previousBlockhash":"4","parentSlot":6,"blockHeight":7,"blockTime":null';
     const names = Array(2 ** 17).fill(`"${'5'.repeat(88)}"`);
     await scripted.open((asked) => resultOf(asked, `{${hashes},"signatures":[${names.join()}]}`));
@@ -33,7 +33,7 @@ describe('the longest answer of a method', () => {
     expect((await getBlock(scripted.node, 7n, asked))?.signatures).toHaveLength(2 ** 17);
   });
 
-  it('reads whole blocks to the bound of all', async () => {
+  it('allows whole blocks up to the general limit', async () => {
     await scripted.open((asked) => resultOf(asked, JSON.stringify(' '.repeat(33 * MIB))));
     for (const params of [[], [7, { transactionDetails: 'accounts' }]])
       expect(await scripted.node.call('getBlock', params, z.string())).toHaveLength(33 * MIB);

@@ -6,7 +6,7 @@ afterEach(() => void vi.useRealTimers());
 
 const patience = new AbortController().signal;
 
-it('starts no more in any second than allowed, in the order of asking', async () => {
+it('the rate limiter starts no more requests in any second than allowed, in the order of arrival', async () => {
   const gate = new Gate({ concurrency: 100, perSecond: 4 });
   const started: number[] = [];
   const all = Promise.all(
@@ -21,7 +21,7 @@ it('starts no more in any second than allowed, in the order of asking', async ()
   expect(started).toHaveLength(10);
 });
 
-it('holds nothing up where the clock of the machine is set back', async () => {
+it('the rate limiter delays no request when the clock is set back', async () => {
   const gate = new Gate({ concurrency: 4, perSecond: 1 });
   await gate.pass(patience, async () => 'first');
   vi.setSystemTime(Date.now() - 3_600_000);
@@ -30,7 +30,7 @@ it('holds nothing up where the clock of the machine is set back', async () => {
   expect(await Promise.race([next, Promise.resolve('still waiting')])).toBe('next');
 });
 
-it('lets go of what waited too long, and never runs it', async () => {
+it('the rate limiter drops a request that waited too long, and never runs it', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
   let release = (): void => {};
   const first = gate.pass(patience, () => new Promise<void>((resolve) => (release = resolve)));
@@ -45,20 +45,20 @@ it('lets go of what waited too long, and never runs it', async () => {
   expect(late).not.toHaveBeenCalled();
 });
 
-it('goes on after a request that failed', async () => {
+it('the rate limiter continues after a failed request', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
   await expect(gate.pass(patience, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await gate.pass(patience, async () => 'next')).toBe('next');
 });
 
-/** Gives up within a second, on the clock of the test. */
+/** Aborts within a second, on the clock of the test. */
 function impatience(): AbortSignal {
   const deadline = new AbortController();
   setTimeout(() => deadline.abort(new Error('too late')), 900);
   return deadline.signal;
 }
 
-it('gives no ticket to what was given up: after a burst, later requests have theirs', async () => {
+it('the rate limiter spends no slot on a dropped request: after a burst, later requests start', async () => {
   const gate = new Gate({ concurrency: 16, perSecond: 10 });
   const ends: string[] = [];
   const ask = (name: string) =>
@@ -80,7 +80,7 @@ it('gives no ticket to what was given up: after a burst, later requests have the
   expect(new Set(ends)).toEqual(new Set(['later answered']));
 });
 
-it('asks nothing for a signal that was aborted before', async () => {
+it('the rate limiter starts no request whose signal is already aborted', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: 1 });
   const request = vi.fn(async () => 'asked');
   await expect(gate.pass(AbortSignal.abort(new Error('too late')), request)).rejects.toThrow('too late');
@@ -89,7 +89,7 @@ it('asks nothing for a signal that was aborted before', async () => {
 });
 
 describe('sends', () => {
-  it('take at most half of the connections, and questions pass those that wait', async () => {
+  it('take at most half of the connections, and reads pass waiting sends', async () => {
     const gate = new Gate({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
     const started: string[] = [];
     const ask = (lane: 'question' | 'send') =>
@@ -115,7 +115,7 @@ describe('sends', () => {
     expect(started).toHaveLength(12);
   });
 
-  it('have their turn before questions that came later', async () => {
+  it('start before reads that came later', async () => {
     const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
     const started: string[] = [];
     const asked: Promise<unknown>[] = [];

@@ -14,8 +14,8 @@ function causeAt(health: Health, time: number): string | undefined {
   return health.demotion?.cause;
 }
 
-describe('demotion', () => {
-  it('grows with each fault in a row, and ends with an answer', () => {
+describe('a demotion', () => {
+  it('grows with each consecutive fault, and ends with an answer', () => {
     const health = healthAt(0);
     for (const pause of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]) {
       now = 0;
@@ -28,7 +28,7 @@ describe('demotion', () => {
     expect(health.demotion).toBeNull();
   });
 
-  it('lasts as long as the node asked, whatever else it answers meanwhile', () => {
+  it('lasts as long as the node requested, whatever it answers meanwhile', () => {
     const health = healthAt(0);
     health.failed('HTTP 429', 20_000);
     health.answered();
@@ -39,7 +39,7 @@ describe('demotion', () => {
     expect(causeAt(health, 20_000)).toBeUndefined();
   });
 
-  it('of an overtaken node lasts a minute, whatever it answers meanwhile, and counts least', () => {
+  it('of a late node lasts a minute, whatever it answers meanwhile, and has the least weight', () => {
     const health = healthAt(0);
     health.overtaken();
     health.answered();
@@ -64,7 +64,7 @@ describe('demotion', () => {
     expect(causeAt(health, 600_000)).toBeUndefined();
   });
 
-  it('names the distance of a node, behind or ahead, beyond that at which nodes call themselves unhealthy', () => {
+  it('names the slot distance of a node, behind or ahead, above the limit at which nodes report themselves unhealthy', () => {
     const health = healthAt(0);
     const demotionWith = (lagSlots: bigint) => {
       health.lagSlots = lagSlots;
@@ -79,7 +79,7 @@ describe('demotion', () => {
   });
 });
 
-describe('score', () => {
+describe('a score', () => {
   it('is between 0 and 100, and falls with lag, errors and latency', () => {
     const parts = {
       faults: fc.nat(30),
@@ -111,7 +111,7 @@ describe('score', () => {
     );
   });
 
-  it('takes a point for four slots, ten for a quarter of failed requests and one for 250 ms', () => {
+  it('drops a point for four slots, ten for a quarter of failed requests and one for 250 ms', () => {
     const scoreWith = (part: Partial<Pick<Health, 'lagSlots' | 'errorRate' | 'latencyMs'>>) =>
       Object.assign(healthAt(0), part).score;
     expect(scoreWith({})).toBe(100);

@@ -37,7 +37,7 @@ async function joined(parts: AsyncIterable<Uint8Array>) {
   return { envelope: RIM, text: Buffer.concat(all).toString('latin1') };
 }
 
-/** The clock of deadlines, until the end of the test: however long this process stands still, no time passes but what is told. */
+/** The clock of deadlines, until the end of the test: however long this process pauses, only the test advances it. */
 function stopClock(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -45,7 +45,7 @@ function stopClock(): void {
 
 const ask = (asked: SolanaNode, read = joined) => asked.bytes('getBlock', [], read);
 
-describe('an answer too long to be held', () => {
+describe('an answer too long for memory', () => {
   // What cannot be packed is longer than may be held as it comes, too.
   const [short, long, loose] = [
     'x'.repeat(HELD_BYTES),
@@ -75,7 +75,7 @@ describe('an answer too long to be held', () => {
     }
   });
 
-  it('is refused where its envelope answers another question, or tells of an error', async () => {
+  it('is refused when its envelope answers another request or contains an error', async () => {
     const asked = await open(async (response) => void response.end(long));
     const envelope = (text: string) =>
       ask(asked, async (parts) => ({ ...(await joined(parts)), envelope: Buffer.from(text) }));
@@ -86,7 +86,7 @@ describe('an answer too long to be held', () => {
     await expect(envelope('{"result":{')).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
-  it('is a fault of the node where it breaks off', async () => {
+  it('is a fault of the node when it is cut short', async () => {
     const asked = await open(async (response) => {
       response.write(long);
       await sleep(20);
@@ -95,7 +95,7 @@ describe('an answer too long to be held', () => {
     await expect(ask(asked)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
-  it('throws what its reader throws, and reads no more', async () => {
+  it('throws the error of its reader, and reads no more', async () => {
     let isCut = false;
     const asked = await open(async (response) => {
       response.on('close', () => {
@@ -117,7 +117,7 @@ describe('an answer too long to be held', () => {
   it.each([
     ['as it is', (text: string) => Buffer.from(text), {}],
     ['packed', (text: string) => gzipSync(text), { 'content-encoding': 'gzip' }],
-  ])('is dropped at once where its reader ends while it stands still, %s', async (_name, pack, headers) => {
+  ])('is dropped at once when its reader ends while it is stalled, %s', async (_name, pack, headers) => {
     let isCut = false;
     const asked = await open(
       async (response) => {
@@ -138,7 +138,7 @@ describe('an answer too long to be held', () => {
     await vi.waitFor(() => expect(isCut).toBe(true), 20_000);
   });
 
-  it('is cut off where it never ends, and its node left alone for minutes', async () => {
+  it('is cut off when it never ends, and its node is paused for minutes', async () => {
     const asked = await open(
       async (response) => {
         while (!response.destroyed) {
@@ -153,7 +153,7 @@ describe('an answer too long to be held', () => {
     expect(retryAfterMs(error)).toBe(300_000);
   });
 
-  it('is read for as long as it keeps coming', async () => {
+  it('is read while bytes arrive', async () => {
     stopClock();
     const part = 'x'.repeat(MIB);
     let answer: ServerResponse | undefined;
@@ -178,7 +178,7 @@ describe('an answer too long to be held', () => {
     expect(await ask(asked, read)).toEqual({ envelope: RIM, text: part.repeat(6) });
   });
 
-  it('is waited for longer where it had not begun in time when it was last asked for', async () => {
+  it('has a longer deadline when its last request saw no first byte in time', async () => {
     stopClock();
     const waits = [1_000, 5_900, 1_000];
     const asked = await open(
@@ -197,7 +197,7 @@ describe('an answer too long to be held', () => {
     await expect(ask(asked)).rejects.toThrow('in time');
   });
 
-  it('may wait until we can read it', async () => {
+  it('may wait until the reader is free', async () => {
     stopClock();
     const text = long.repeat(100);
     const asked = await open(async (response) => void response.end(text), { timeoutMs: 1_000 });
@@ -208,7 +208,7 @@ describe('an answer too long to be held', () => {
     expect(await ask(asked, late)).toEqual({ envelope: RIM, text });
   });
 
-  it('is given up where it stops coming', async () => {
+  it('is dropped when bytes no longer arrive', async () => {
     const asked = await open(async (response) => void response.write(long), { timeoutMs: 20 });
     await expect(ask(asked)).rejects.toMatchObject({ code: 'NodeFault' });
   });
@@ -223,7 +223,7 @@ describe('a deadline', () => {
     vi.useRealTimers();
   });
 
-  it('ends after its time, whatever comes, where nothing gives more', () => {
+  it('ends after its time, whatever arrives, when it is not extended', () => {
     const deadline = begin();
     deadline.came(1e9);
     vi.advanceTimersByTime(999);
@@ -232,7 +232,7 @@ describe('a deadline', () => {
     expect(deadline.signal.aborted).toBe(true);
   });
 
-  it('lets what keeps coming go on, and ends what comes too slowly', () => {
+  it('allows a steady answer, and ends one that arrives too slowly', () => {
     const deadline = begin(1);
     for (let second = 0; second < 60; second += 1) {
       vi.advanceTimersByTime(500);
@@ -246,7 +246,7 @@ describe('a deadline', () => {
     expect(deadline.signal.aborted).toBe(true);
   });
 
-  it('waits for the next byte no longer than at first, however much has come', () => {
+  it('allows no more time for the next byte than at first, however much has arrived', () => {
     const deadline = begin(1);
     deadline.came(1e9);
     vi.advanceTimersByTime(2_000);

@@ -16,7 +16,7 @@ const scripted = useScriptedNode();
 const slot = () => scripted.node.call('getSlot', [], u64);
 const page = '<!DOCTYPE html><html><body>Bad Gateway</body></html>';
 
-describe('an answer that is none is a fault of the node, and says where', () => {
+describe('a malformed answer', () => {
   it.each<[string, (asked: Asked) => Reply, string]>([
     ['an HTML page', () => ({ body: page }), 'the answer is not JSON: it begins with "<!DOCTYPE html>'],
     ['JSON cut short', ({ id }) => ({ body: `{"jsonrpc":"2.0","id":${id},"res` }), 'the answer is not JSON'],
@@ -42,7 +42,7 @@ describe('an answer that is none is a fault of the node, and says where', () => 
     });
   });
 
-  it('names the field inside a long answer', async () => {
+  it('is a fault that names the field inside a long answer', async () => {
     const account = '{"lamports":1,"owner":"x","executable":false,"data":["AA==","base64"]}';
     const bad = account.replace('"lamports":1', '"lamports":-1');
     await scripted.open((asked) => resultOf(asked, `{"context":{"slot":1},"value":[${account},${bad}]}`));
@@ -64,7 +64,7 @@ describe('an answer that is none is a fault of the node, and says where', () => 
       ({ id }) =>
         `{"id":${id},"error":{"code":429,"message":"Your app has exceeded its compute units per second capacity"}}`,
     ],
-  ])('a request limit %s is a fault of the node', async (_name, body) => {
+  ])('as a rate limit %s is a fault of the node', async (_name, body) => {
     await scripted.open((asked) => ({ body: body(asked) }));
     const error: unknown = await slot().catch((reason: unknown) => reason);
     expect(error).toMatchObject({
@@ -73,7 +73,7 @@ describe('an answer that is none is a fault of the node, and says where', () => 
     expect(reactionTo(error)).toBe('demote');
   });
 
-  it('takes the error of a node that could not read the question', async () => {
+  it('is no fault when it is the error of a node that could not parse the request', async () => {
     await scripted.open(() => ({ body: '{"id":null,"error":{"code":-32700,"message":"Parse error"}}' }));
     await expect(slot()).rejects.toMatchObject({ code: -32700, reaction: 'elsewhere' });
   });
@@ -89,14 +89,14 @@ describe('numbers', () => {
     },
   );
 
-  it('a count too large for 64 bits is a fault', async () => {
+  it('a count above 64 bits is a fault', async () => {
     await scripted.open((asked) => resultOf(asked, '18446744073709551616'));
     await expect(slot()).rejects.toMatchObject({ code: 'NodeFault' });
   });
 });
 
-describe('bounds', () => {
-  it('waits no longer than the deadline', async () => {
+describe('a request to a node', () => {
+  it('ends at its deadline', async () => {
     await scripted.open(() => 'silent', { timeoutMs: 50 });
     await expect(slot()).rejects.toMatchObject({ code: 'NodeFault' });
   });
@@ -134,7 +134,7 @@ describe('bounds', () => {
     expect(scripted.server.asked[0]?.headers['accept-encoding']).toBe('gzip');
   });
 
-  it('asks no more at once than allowed', async () => {
+  it('starts only within the limit of concurrent requests', async () => {
     let now = 0;
     let most = 0;
     await scripted.open(
@@ -150,8 +150,8 @@ describe('bounds', () => {
     expect(most).toBe(3);
   });
 
-  it('starts no more in any second than allowed', async () => {
-    // The server takes real time, in which one question too many would arrive.
+  it('starts only within the rate limit', async () => {
+    // The server takes real time, in which an extra request would arrive.
     const inRealTime = setTimeout;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
@@ -179,7 +179,7 @@ describe('bounds', () => {
     ['a date that is past', 'Wed, 21 Oct 2015 07:28:00 GMT', 0],
     ['a date to come', 'Wed, 21 Oct 2115 07:28:00 GMT', 60_000],
     ['nonsense', 'soon', null],
-  ])('understands a Retry-After of %s', async (_name, header, wanted) => {
+  ])('accepts a Retry-After of %s', async (_name, header, wanted) => {
     await scripted.open(() => ({ status: 429, body: '', headers: { 'retry-after': header } }));
     const error: unknown = await slot().catch((reason: unknown) => reason);
     expect(retryAfterMs(error)).toBe(wanted);
@@ -190,7 +190,7 @@ it.each([
   [{}, 1],
   [{ maxTransactionVersion: 0 }, 0],
 ])(
-  'with %j lets a node show no transaction above version %i (SDP, FY, private-channels)',
+  'a request with %j allows no transaction above version %i (SDP, FY, private-channels)',
   async (options, wanted) => {
     await scripted.open((asked) => resultOf(asked, 'null'), options);
     await getBlock(scripted.node, 5n, { commitment: 'finalized', transactionDetails: 'none' });
@@ -200,7 +200,7 @@ it.each([
   },
 );
 
-it('remembers which methods a node does not have, until it has them', async () => {
+it('the client remembers which methods a node lacks, until the node has them', async () => {
   let old = true;
   const none = ({ id }: Asked) => ({
     body: `{"id":${id},"error":{"code":-32601,"message":"Method not found"}}`,
@@ -214,7 +214,7 @@ it('remembers which methods a node does not have, until it has them', async () =
   expect([scripted.node.callCount, scripted.node.probeCount]).toEqual([1, 1]);
 });
 
-it('sends on no more than half of the connections, so that questions pass them', async () => {
+it('the client sends on at most half of the connections, so that reads pass sends', async () => {
   await scripted.open((asked) => (asked.method === 'sendTransaction' ? 'silent' : resultOf(asked, '5')), {
     connections: 4,
   });

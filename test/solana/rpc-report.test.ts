@@ -26,7 +26,7 @@ function report(node: string, about: Partial<NodeReport> = {}): NodeReport {
 const rules = (...reports: NodeReport[]) => nodeWarnings(reports).map(({ kind, node }) => `${kind} ${node}`);
 
 describe('the rules of node operation', () => {
-  it('want two nodes that serve', () => {
+  it('require two nodes that serve', () => {
     expect(rules(report('a'), report('b'))).toEqual([]);
     expect(rules(report('a'))).toEqual(['too_few_nodes null']);
     expect(rules(report('a'), report('b', { membership: 'silent' }))).toEqual([
@@ -41,7 +41,7 @@ describe('the rules of node operation', () => {
     ['nodes.example', 'eu.NODES.example:8443', 'nodes.example'],
     ['nodes.example#1', 'nodes.example#2', 'nodes.example'],
     ['a.nodes.co.uk', 'b.nodes.co.uk', 'nodes.co.uk'],
-  ])('want nodes of independent providers: not %s and %s', (one, other, domain) => {
+  ])('require nodes of independent providers: not %s and %s', (one, other, domain) => {
     expect(nodeWarnings([report(one), report('x.example'), report(other)])).toEqual([
       {
         kind: 'nodes_of_one_provider',
@@ -60,11 +60,11 @@ describe('the rules of node operation', () => {
     ['[::1]:1', '[::1]:2'],
     ['validator', 'validator:2'],
     ['10.0.0.1', '10.1.0.1'],
-  ])('take %s and %s for independent nodes', (one, other) => {
+  ])('accept %s and %s as independent nodes', (one, other) => {
     expect(rules(report(one), report(other))).toEqual([]);
   });
 
-  it('want each to keep up, to have answered, and to be of the same cluster', () => {
+  it('require each node to keep up, to answer, and to be of the same cluster', () => {
     const said = (about: Partial<NodeReport>) =>
       nodeWarnings([report('a'), report('b'), report('c', about)]).map(({ kind, message }) => [
         kind,
@@ -86,7 +86,7 @@ describe('the rules of node operation', () => {
     expect(said(twin)).toEqual([['node_twice', 'c is a']]);
   });
 
-  it('want the blocks that are needed, and only of nodes that name their first block', () => {
+  it('require the needed blocks, and only of nodes that report their first block', () => {
     const nodes = [
       report('a'),
       report('b', { firstAvailableBlock: 9n }),
@@ -99,7 +99,7 @@ describe('the rules of node operation', () => {
     expect(named(null)).toEqual([]);
   });
 
-  it('compare releases by number, and leave out those that count otherwise or say nothing', () => {
+  it('compare releases by number, and skip nodes with another version scheme or none', () => {
     const of = (...versions: (string | null)[]) =>
       rules(...versions.map((version, index) => report(`n${index}`, { version })));
     expect(of('3.10.0', '3.9.9')).toEqual(['node_version_behind n1']);

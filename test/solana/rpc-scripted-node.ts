@@ -28,7 +28,7 @@ export interface ScriptedNode {
   close(): Promise<void>;
 }
 
-/** An HTTP server on loopback that answers each JSON-RPC request with the bytes that the test says. */
+/** An HTTP server on loopback that answers each JSON-RPC request with the bytes that the test sets. */
 export async function startScriptedNode(
   answer: (asked: Asked) => Reply | Promise<Reply>,
 ): Promise<ScriptedNode> {

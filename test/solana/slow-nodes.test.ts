@@ -27,7 +27,7 @@ const calls = () => pool.nodes.map(({ callCount }) => callCount);
 const names = () => pool.nodes.map(({ name }) => name);
 const causes = () => pool.report().map(({ demoted }) => demoted?.cause);
 
-it('one that is late is overtaken by the next one, asked last for a minute, and tried again', async () => {
+it('a late node is overtaken by the next node, asked last for a minute, and tried again', async () => {
   localnet.controls.setFault(0, 'getBlockHeight', { kind: 'no-answer' });
   const told = await height();
   expect(causes()).toEqual(['slow', undefined, undefined]);
@@ -39,7 +39,7 @@ it('one that is late is overtaken by the next one, asked last for a minute, and 
   expect(calls()).toEqual([2, 2, 0]);
 });
 
-it('one that is late keeps no quorum from being asked', async () => {
+it('a late node blocks no quorum request', async () => {
   localnet.controls.setFault(0, 'getBlockHeight', { kind: 'no-answer' });
   const [, second, third] = names();
   expect((await agreedHeight())?.nodes).toEqual([second, third]);
@@ -47,7 +47,7 @@ it('one that is late keeps no quorum from being asked', async () => {
   expect(calls()).toEqual([1, 2, 2]);
 });
 
-it('none is asked twice as much because all are late', async () => {
+it('no node receives twice the requests because all are late', async () => {
   for (const node of [0, 1, 2])
     localnet.controls.setFault(node, 'getBlockHeight', { kind: 'delay', ms: 2_000 });
   const questions = 40;
@@ -59,7 +59,7 @@ it('none is asked twice as much because all are late', async () => {
   expect(causes()).toEqual([undefined, undefined, undefined]);
 });
 
-it('answers that do not agree are put to one more, and one that agrees in vain to all', async () => {
+it('answers that disagree are put to one more node, and a node that agrees in vain to all', async () => {
   localnet.controls.setFault(0, 'getBlockHeight', { kind: 'height-offset', blocks: 3 });
   const [, second, third] = names();
   expect((await agreedHeight())?.nodes).toEqual([second, third]);

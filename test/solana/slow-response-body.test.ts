@@ -11,10 +11,10 @@ type Header = Awaited<ReturnType<typeof headerOf>>;
 const isSame = (one: Header, other: Header) => one?.blockhash === other?.blockhash;
 
 it.each([
-  ['as two ranges read them', 16, false],
-  ['as one scanner reads them, with their headers', 8, true],
+  ['for two ranges', 16, false],
+  ['for one scanner, with the headers', 8, true],
 ])(
-  'blocks that are read at once are shown by the other nodes while one drips, %s',
+  'concurrent block reads are answered by the other nodes while one node drips, %s',
   async (_name, count, mute) => {
     const state = new Drip(mute);
     const pool = await poolWithDrip(state);

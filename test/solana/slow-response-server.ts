@@ -25,7 +25,7 @@ export class Drip {
   /** It lists no block either. */
   readonly mute: boolean;
   drips = 0;
-  /** Those that go on. */
+  /** The requests that continue. */
   open = 0;
 
   constructor(mute = false) {

@@ -77,8 +77,8 @@ const WRAPPED: MintInfo = {
 const hookOf = (mint: PublicKey, hook = HOOK) =>
   createInitializeTransferHookInstruction(mint, new PublicKey(OWNER), hook, PROGRAM);
 
-describe('a mint on the chain', () => {
-  it('has accounts of the size that its extensions demand', async () => {
+describe('the mint reader', () => {
+  it('returns the account size that the extensions of a mint require', async () => {
     const plain = await read(localnet.mint.address);
     expect(plain).toMatchObject({ program: TOKEN_PROGRAM, decimals: 6, extensions: [], ataSize: 165 });
     for (const mint of [plain, await read(localnet.feeMint.address), await mintWith({})]) {
@@ -90,13 +90,13 @@ describe('a mint on the chain', () => {
     expect((await accountOf(hooked)).size).toBe(hooked.ataSize);
   });
 
-  it('is refused where the address holds something else', async () => {
+  it('refuses an address that holds no mint', async () => {
     await expect(read(OWNER)).rejects.toMatchObject({ code: 'AssetRejected' });
     await localnet.airdrop(OWNER, 1_000_000_000n);
     await expect(read(OWNER)).rejects.toMatchObject({ code: 'AssetRejected' });
   });
 
-  it('withholds its fee, rounded up and bounded', async () => {
+  it('computes the transfer fee, rounded up and bounded', async () => {
     const mint = await read(localnet.feeMint.address);
     expect(transferFee(mint, 100n, 0n)).toBe(1n);
     expect(transferFee(mint, 101n, 0n)).toBe(2n);
@@ -105,7 +105,7 @@ describe('a mint on the chain', () => {
   });
 });
 
-describe('the policy on extensions', () => {
+describe('the extension policy', () => {
   it.each([
     [
       true,
@@ -129,13 +129,13 @@ describe('the policy on extensions', () => {
       ExtensionType.DefaultAccountState,
       (mint: PublicKey) => createInitializeDefaultAccountStateInstruction(mint, AccountState.Frozen, PROGRAM),
     ],
-  ] as const)('says %s to type %i', async (expected, type, initialize) => {
+  ] as const)('returns %s for type %i', async (expected, type, initialize) => {
     const verdict = tokenPolicy(await mintWith(delegate(type, initialize)), null, OWNER);
     if (expected === true) expect(verdict).toMatchObject({ ok: true, createAta: true });
     else expect(verdict).toMatchObject({ ok: false, reason: { code: expected } });
   });
 
-  it('can be changed by a setting, but never knows an unknown extension', async () => {
+  it('can be changed by a setting, but never accepts an unknown extension', async () => {
     const mint = await mintWith(
       delegate(ExtensionType.PermanentDelegate, (at) =>
         createInitializePermanentDelegateInstruction(at, HOOK, PROGRAM),
@@ -150,7 +150,7 @@ describe('the policy on extensions', () => {
   });
 
   it.each([NATIVE_MINT, NATIVE_MINT_2022])(
-    'takes wrapped SOL %s for an asset of its own, off by default',
+    'treats wrapped SOL %s as a separate asset, off by default',
     (at) => {
       const mint = { ...WRAPPED, address: at.toBase58() };
       expect(tokenPolicy(mint, null, OWNER)).toMatchObject({ ok: false, reason: { code: 'wrapped_sol' } });
@@ -159,7 +159,7 @@ describe('the policy on extensions', () => {
     },
   );
 
-  it('looks at the account of the destination', async () => {
+  it('checks the account of the destination', async () => {
     const mint = await read(localnet.mint.address);
     const account: TokenAccountInfo = {
       owner: OWNER,
@@ -187,7 +187,7 @@ describe('the policy on extensions', () => {
     expect(tokenPolicy(frozenByDefault, account, OWNER)).toMatchObject({ ok: true });
   });
 
-  it('finds the accounts of a hook that has no list on chain', async () => {
+  it('finds the accounts of a hook without a list on the chain', async () => {
     const mint = await mintWith(delegate(ExtensionType.TransferHook, (at) => hookOf(at)));
     expect(tokenPolicy(mint, null, OWNER, { transferHook: 'allow' })).toMatchObject({
       ok: true,
@@ -198,7 +198,7 @@ describe('the policy on extensions', () => {
     const transfer = { source: OWNER, destination, amount: 1n, createAta: true };
     const program = { address: HOOK.toBase58(), writable: false };
     expect(await resolveHookAccounts(chain, mint, transfer)).toEqual([program]);
-    // Whoever sends lamports to the address of the list changes nothing.
+    // Lamports sent to the address of the list change nothing.
     await localnet.airdrop(list, 1_000_000_000n);
     expect(await resolveHookAccounts(chain, mint, transfer)).toEqual([program]);
   });

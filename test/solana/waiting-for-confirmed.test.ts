@@ -12,12 +12,12 @@ beforeAll(async () => {
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => room?.close());
 
-/** A watcher that polls hourly, and often only while somebody waits for `confirmed`. */
+/** A watcher that polls hourly, and often only while a caller waits for `confirmed`. */
 const patient = () =>
   new LandingWatcher(room.chain, { pollMs: HOUR_MS, awaitedPollMs: 10, resendMs: 60_000 });
 
 describe('a caller that waits for confirmed', () => {
-  it('is told at the rhythm of its own, which ends when it knows', async () => {
+  it('is polled for at its own interval, which ends with the answer', async () => {
     const watcher = patient();
     const [slow, fast] = [ears(), ears()];
     const asked: string[] = [];
@@ -37,7 +37,7 @@ describe('a caller that waits for confirmed', () => {
     await Promise.allSettled([other, wait]);
   });
 
-  it('costs no question of its own: one poll is for all that wait', async () => {
+  it('costs no request of its own, because one poll serves all callers', async () => {
     const watcher = patient();
     const waits = await Promise.all(
       Array.from({ length: 12 }, async () => {
@@ -59,7 +59,7 @@ describe('a caller that waits for confirmed', () => {
     await Promise.allSettled(running);
   });
 
-  it('is never told so of one that failed in its block, which is not sent again', async () => {
+  it('receives no confirmation for an attempt that failed in its block, and the attempt is not resent', async () => {
     const funds = await room.lamportsOf(room.signer.address);
     const [first, second] = [
       await room.attempt(wallet(), (funds * 2n) / 3n),
@@ -75,7 +75,7 @@ describe('a caller that waits for confirmed', () => {
     await room.withBlocks(before);
   });
 
-  it('goes on to finalized without sending what is confirmed again, and sends the same bytes where a fork takes it back', async () => {
+  it('continues to finalized without a resend of a confirmed attempt, and resends the same bytes after a fork', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(2);

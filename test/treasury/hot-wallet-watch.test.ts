@@ -20,7 +20,7 @@ function look(): Promise<void> {
   return hot.look(use.ledger);
 }
 
-/** A withdrawal to a new wallet, on record and no further. */
+/** A recorded withdrawal to a new wallet, not yet prepared. */
 async function reserved(): Promise<{ id: string; destination: PublicKey }> {
   const id = newId();
   const destination = Keypair.generate().publicKey;
@@ -28,7 +28,7 @@ async function reserved(): Promise<{ id: string; destination: PublicKey }> {
   return { id, destination };
 }
 
-/** Its first attempt with this signature, given up as dead or failed. */
+/** Its first attempt with this signature, ended as dead or failed. */
 async function givenUp(id: string, signature: string, state: 'dead' | 'failed'): Promise<void> {
   await use.ledger.attempts.prepare(attempt(id), PLENTY);
   await use.ledger.attempts.storeSignature(id, 1, signature);
@@ -45,8 +45,8 @@ async function causes(): Promise<readonly string[]> {
   return (await use.ledger.pauses.open()).map(({ cause }) => cause);
 }
 
-describe('a look at the history of the hot wallet', () => {
-  it('finds nothing in deposits and in attempts on record', async () => {
+describe('a check of the hot wallet history', () => {
+  it('reports no deposit and no recorded attempt', async () => {
     await hot.localnet.airdrop(hot.address, 5_000_000n);
     const { id, destination } = await reserved();
     await use.ledger.attempts.prepare(attempt(id), PLENTY);
@@ -55,7 +55,7 @@ describe('a look at the history of the hot wallet', () => {
     expect([await open(), await causes()]).toEqual([[], []]);
   });
 
-  it('pauses everything for a spend that no attempt is, once, and stops whom it may have paid', async () => {
+  it('pauses all payments once for a spend without an attempt, and stops each withdrawal it may have paid', async () => {
     const [suspect, other] = [await reserved(), await reserved()];
     const signature = await hot.spend(suspect.destination);
     await look();
@@ -72,7 +72,7 @@ describe('a look at the history of the hot wallet', () => {
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
 
-  it('pauses everything also where the search for what was paid fails, and repeats that search', async () => {
+  it('pauses all payments even when the search for the paid withdrawal fails, and repeats that search', async () => {
     const suspect = await reserved();
     const signature = await hot.spend(suspect.destination);
     const search = vi.spyOn(use.ledger.withdrawals, 'unpaidBy').mockRejectedValue(new Error('too slow'));
@@ -90,7 +90,7 @@ describe('a look at the history of the hot wallet', () => {
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
 
-  it('retires a fee payer alone for a spend of its own that no attempt is, and reads none for the payments', async () => {
+  it('retires only the fee payer for a spend of its own without an attempt, and reads none during payments', async () => {
     const feePayer = Keypair.generate();
     const wallet = feePayer.publicKey.toBase58();
     await use.ledger.walletHistory.addFeePayers([wallet]);
@@ -115,7 +115,7 @@ describe('a look at the history of the hot wallet', () => {
     await resume(use.ledger);
   });
 
-  it('pauses everything for a spend of the hot wallet, also where a fee payer that signed it was looked at before', async () => {
+  it('pauses all payments for a spend of the hot wallet, even if a fee payer that signed it was checked before', async () => {
     const { destination, id } = await reserved();
     const signature = await hot.spend(destination);
     const scope = 'wallet/a-fee-payer';
@@ -132,7 +132,7 @@ describe('a look at the history of the hot wallet', () => {
     await resume(use.ledger);
   });
 
-  it('raises an alert while what a fee payer signed cannot be read, and holds up no payment', async () => {
+  it('raises an alert while the spends of a fee payer cannot be read, and stops no payment', async () => {
     const wallet = Keypair.generate().publicKey.toBase58();
     await use.ledger.walletHistory.addFeePayers([wallet]);
     const watch = new WalletWatch({
@@ -151,7 +151,7 @@ describe('a look at the history of the hot wallet', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('names one that was cancelled before the spend landed, and no older end', async () => {
+  it('names a withdrawal that was cancelled before the spend landed, and none that ended earlier', async () => {
     const [suspect, old] = [await reserved(), await reserved()];
     for (const { id } of [suspect, old]) await use.ledger.settlements.cancel(id, CANCELLED);
     await sql`update settlement set updated_at = now() - interval '2 days' where id = ${old.id}`.execute(
@@ -166,7 +166,7 @@ describe('a look at the history of the hot wallet', () => {
     await use.ledger.alerts.close('maybe_paid', suspect.id);
   });
 
-  it('knows an attempt by its message where the signature was never stored', async () => {
+  it('matches an attempt by its message when the signature was never stored', async () => {
     const { id, destination } = await reserved();
     const signature = await hot.spend(destination);
     const parties = await partiesOf(hot.pool, signature, verifySignature);
@@ -180,7 +180,7 @@ describe('a look at the history of the hot wallet', () => {
     expect(await open()).toEqual([`dead_attempt_landed ${id} 1`]);
   });
 
-  it('is not blinded by a node that lists nothing, nor by one that is silent', async () => {
+  it('finds a spend although one node lists nothing or does not answer', async () => {
     hot.localnet.controls.setFault(0, 'getSignaturesForAddress', { kind: 'result', result: [] });
     const first = await hot.spend();
     await look();
@@ -190,7 +190,7 @@ describe('a look at the history of the hot wallet', () => {
     expect(await open()).toEqual([`unknown_spend ${second} 1`, `unknown_spend ${first} 1`]);
   });
 
-  it('is not blind to what no node lists, where the scan has read the block; what no node proves is asked for again', async () => {
+  it('finds a spend that no node lists but the scanner read, and retries one that no node proves', async () => {
     await use.ledger.watched.addHot([hot.address]);
     const options = { ownerChangeAllowed: false, maxTransactionVersion: 1, minimumLamports: async () => 1n };
     const matcher = new DepositMatcher(use.ledger, options);
@@ -215,7 +215,7 @@ describe('a look at the history of the hot wallet', () => {
     expect(await use.ledger.spends.unjudged(hot.address, 10)).toEqual([]);
   });
 
-  it('reads a list that is longer than one look reads in several, down to the spend under the dust', async () => {
+  it('reads a long list in several runs, down to the spend below the dust', async () => {
     await look();
     const spent = await hot.spend();
     for (let dust = 0; dust < 12; dust += 1) await hot.localnet.airdrop(hot.address, 5_000n);
@@ -232,7 +232,7 @@ describe('a look at the history of the hot wallet', () => {
     expect(await open()).toContain(`unknown_spend ${spent} 1`);
   });
 
-  it('fails where a listed transaction cannot be read: what it cannot judge it does not pass', async () => {
+  it('fails when a listed transaction cannot be read, because an unread transaction may be a spend', async () => {
     const signature = await hot.spend();
     for (const node of [0, 1]) hot.localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
     expect(await codeOf(look())).toBe('NodeFault');
@@ -262,7 +262,7 @@ describe('a look at the history of the hot wallet', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('raises the alert again that people have judged as false, where two nodes prove it', async () => {
+  it('raises the alert again after an operator closed it as false, when two nodes prove it', async () => {
     const { id, destination } = await reserved();
     await givenUp(id, await hot.spend(destination), 'dead');
     const alarm = { kind: 'dead_attempt_landed', subject: id, message: 'one node alone lists it' } as const;
@@ -277,7 +277,7 @@ describe('a look at the history of the hot wallet', () => {
     expect(await use.ledger.withdrawals.get(id)).toMatchObject({ status: 'held' });
   });
 
-  it('finds an attempt that was judged failed and has succeeded, and nothing in one that did fail', async () => {
+  it('finds an attempt that was judged failed and succeeded, and ignores one that did fail', async () => {
     const [refunded, failed] = [await reserved(), await reserved()];
     await givenUp(refunded.id, await hot.spend(refunded.destination), 'failed');
     const transfer = { fromPubkey: new PublicKey(hot.address), toPubkey: failed.destination };
@@ -289,8 +289,8 @@ describe('a look at the history of the hot wallet', () => {
   });
 });
 
-describe('a gap in the record', () => {
-  it('ends only when a quorum has finalized a blockhash life and more, and the wallet was listed after that', async () => {
+describe('a gap after a restore', () => {
+  it('ends only after a quorum finalized more than a blockhash lifetime, and the wallet was listed afterwards', async () => {
     const { id } = await reserved();
     await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
     const height = BigInt(hot.localnet.controls.produceSlot());
@@ -317,7 +317,7 @@ describe('a gap in the record', () => {
     expect(await open()).toEqual([]);
   });
 
-  it('of a record from before the first look at a wallet hides no payment from it', async () => {
+  it('of a database from before the first wallet check hides no payment', async () => {
     const { id, destination } = await reserved();
     const paid = await hot.spend(destination);
     hot.localnet.controls.produceSlots(200);

@@ -14,7 +14,7 @@ beforeAll(async () => {
   await hot.look(use.ledger);
 });
 
-/** The scan has read from some node that the wallet signed this in the newest final block, so long ago. */
+/** The scanner has read from a node that the wallet signed this in the newest final block, so long ago. */
 async function scanned(signature: string, minutesAgo: number): Promise<void> {
   const { ledger } = use;
   hot.localnet.controls.produceSlots(3);
@@ -38,8 +38,8 @@ async function told(): Promise<readonly string[]> {
 
 const unjudged = () => use.ledger.spends.unjudged(hot.address, 10);
 
-describe('a spend that the scan saw and no node proves', () => {
-  it('waits for ten minutes', async () => {
+describe('a spend that the scanner saw and no node proves', () => {
+  it('raises no alert for ten minutes', async () => {
     await scanned(signatureOf('young'), 9);
     await hot.look(use.ledger);
     expect(await unjudged()).toHaveLength(1);
@@ -47,14 +47,14 @@ describe('a spend that the scan saw and no node proves', () => {
     await use.ledger.spends.markJudged(hot.address, [signatureOf('young')]);
   });
 
-  it('was made up where a quorum shows the block without it, and pauses nothing', async () => {
+  it('is dismissed as invented when a quorum returns the block without it, and pauses no payment', async () => {
     await scanned(signatureOf('made-up'), 11);
     await hot.look(use.ledger);
     expect(await unjudged()).toEqual([]);
     expect([await told(), await use.ledger.pauses.open()]).toEqual([[], []]);
   });
 
-  it('pauses everything where no quorum shows the block, once', async () => {
+  it('pauses all payments once when no quorum returns the block', async () => {
     await scanned(signatureOf('gone'), 11);
     for (const node of [0, 1, 2]) hot.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
     await hot.look(use.ledger);

@@ -10,8 +10,8 @@ const honest = (least: number) =>
 const anything = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
 const highest = (heights: readonly bigint[]): bigint => heights.reduce((a, b) => (a > b ? a : b));
 
-describe('the end of a gap in the record', () => {
-  it('is late enough for what the highest honest node has confirmed, whatever one other node says', () => {
+describe('the end of a gap after a restore', () => {
+  it('follows the highest height that an honest node confirmed, whatever one other node returns', () => {
     fc.assert(
       fc.property(honest(1), anything, (heights, lie) => {
         const end = quarantineEnd([...heights, lie], quorumOf(heights.length + 1), null);
@@ -20,7 +20,7 @@ describe('the end of a gap in the record', () => {
     );
   });
 
-  it('comes, whatever one of three or more says, and although that was stored before', () => {
+  it('is reached, whatever one of three or more nodes returned, even if that was stored before', () => {
     fc.assert(
       fc.property(honest(2), anything, anything, (heights, lie, stored) => {
         const nodes = [lie, ...heights];
@@ -30,13 +30,13 @@ describe('the end of a gap in the record', () => {
     );
   });
 
-  it('comes once the one of two that lied is gone or cured', () => {
+  it('is reached once the lying one of two nodes is removed or repaired', () => {
     const stored = quarantineEnd([1_000n, 10n ** 15n], 2, null);
     expect(stored).toBe(10n ** 15n + SAFE);
     expect(quarantineEnd([1_100n, 1_090n], 2, stored)).toBe(1_100n + SAFE);
   });
 
-  it('stays where it is while the chain goes on, and while fewer than a quorum tell', () => {
+  it('does not move while the chain grows, nor while fewer than a quorum answer', () => {
     expect(quarantineEnd([2_000n, 2_001n], 2, 1_300n)).toBe(1_300n);
     expect(quarantineEnd([5n], 2, 400_000_000n)).toBe(400_000_000n);
     expect(quarantineEnd([5n], 2, null)).toBeNull();

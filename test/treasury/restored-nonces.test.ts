@@ -24,7 +24,7 @@ const closers: (() => Promise<void>)[] = [];
 let localnet: Localnet;
 let pool: NodePool;
 let chain: Chain;
-/** The record after the restore, and what is lost with the one of before. */
+/** The database after the restore, and what the restore lost. */
 let ledger: Ledger;
 let desk: NonceDesk;
 let landsLate: Paid;
@@ -77,7 +77,7 @@ async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshD
   return backup;
 }
 
-/** A look of a process that has just started. */
+/** A check by a process that has just started. */
 function look(record: Ledger): Promise<void> {
   return new WalletWatch({ ledger: record, chain, hotWallet: HOT }).look();
 }
@@ -87,7 +87,7 @@ async function gapEnds(): Promise<void> {
   await look(ledger);
 }
 
-/** What people do who have looked at the pause for spends of the lost record. */
+/** An operator releases the pause for spends whose rows were lost. */
 async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await ledger.alerts.list({ open: true, limit: 50 });
   return rows.map(({ kind, subject }) => [kind, subject] as const);
@@ -97,7 +97,7 @@ async function received({ destination }: Paid): Promise<bigint> {
   return (await chain.accounts([destination])).accounts[0]?.lamports ?? 0n;
 }
 
-/** The upkeep that a round over the orphans starts. */
+/** The nonce upkeep that the restart of missing runs starts. */
 async function started(): Promise<readonly SettlementRow[]> {
   const settlements: SettlementRow[] = [];
   const runs = {
@@ -131,8 +131,8 @@ async function send({ id }: Paid): Promise<void> {
   localnet.controls.produceSlots(8);
 }
 
-describe('a record restored from before attempts with durable nonces', () => {
-  it('is not trusted when blockhashes have expired: it finds the accounts of the lost record, and advances what they hold', async () => {
+describe('a database restored from before attempts with durable nonces', () => {
+  it('is untrusted after blockhashes expired: the upkeep finds the lost nonce accounts, and advances their nonces', async () => {
     await look(ledger);
     await gapEnds();
     await gapEnds();
@@ -156,7 +156,7 @@ describe('a record restored from before attempts with durable nonces', () => {
     }
   });
 
-  it('waits, when the last of them is used up, until what did it is listed, and then pays nobody a second time', async () => {
+  it('waits after the last nonce is used until its use is listed, and then causes no second payment', async () => {
     // The one lost attempt lands before its nonce can be advanced.
     await send(landsLate);
     expect(await received(landsLate)).toBe(AMOUNT);
@@ -174,7 +174,7 @@ describe('a record restored from before attempts with durable nonces', () => {
     await resume(ledger);
   });
 
-  it('pays once, by a new attempt, what the lost one can never pay any more', async () => {
+  it('causes one payment, by a new attempt, for a lost attempt whose nonce was used', async () => {
     const again = await desk.sign(neverLands, await desk.preparedWhenFree(neverLands));
     await send(neverLands);
     expect(await received(neverLands)).toBe(0n);
@@ -186,14 +186,14 @@ describe('a record restored from before attempts with durable nonces', () => {
     expect(await received(landsLate)).toBe(AMOUNT);
   });
 
-  it('has left alone the attempt that it knows', async () => {
+  it('keeps the nonce of the attempt that it has', async () => {
     expect((await desk.land(living.signed)).kind).toBe('finalized');
     expect(await received(living.paid)).toBe(AMOUNT);
   });
 });
 
-describe('a record without durable nonces', () => {
-  it('is trusted again without any wait for them', async () => {
+describe('a database without durable nonces', () => {
+  it('is trusted again without a wait for nonces', async () => {
     const database = await freshDatabase();
     closers.push(database.drop);
     const before = await openLedger(database.url);
@@ -212,7 +212,7 @@ describe('a record without durable nonces', () => {
     expect(await restored.continuity.pulse()).toBeNull();
   });
 
-  it('does not take the end of a gap from a backup that was made in an earlier one', async () => {
+  it('ignores the end of an earlier gap from a backup that was made in it', async () => {
     const database = await freshDatabase();
     closers.push(database.drop);
     const before = await openLedger(database.url);

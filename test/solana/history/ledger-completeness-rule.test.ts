@@ -40,7 +40,7 @@ function chainOf(steps: readonly number[]): readonly Block[] {
   return chain;
 }
 
-/** What an honest node with these blocks shows; null where it lists none behind the end. */
+/** The answer of an honest node with these blocks; null if it lists none behind the end. */
 function shownOf(ledger: readonly Block[], { from, to }: Slots): ShownLedger | null {
   const first = ledger.find(({ slot }) => slot >= from);
   const last = ledger.find(({ slot }) => slot >= to);
@@ -59,8 +59,8 @@ function lacks(chain: readonly Block[], ledger: readonly Block[], { from, to }: 
   return chain.filter((block) => block.slot >= from && block.slot <= to && !ledger.includes(block));
 }
 
-describe('the slots of which a node shows every block', () => {
-  it('are none in which it lacks one, whatever it lost', () => {
+describe('the slots that count as complete on a node', () => {
+  it('contain no slot whose block the node lacks, whatever it lost', () => {
     fc.assert(
       fc.property(histories, ({ chain, slots, ledgers }) => {
         for (const ledger of ledgers)
@@ -69,7 +69,7 @@ describe('the slots of which a node shows every block', () => {
     );
   });
 
-  it('are all over which it has the chain, from the block before them to the one after, skipped slots or not', () => {
+  it('are all slots between two linked blocks of the node, skipped slots included', () => {
     fc.assert(
       fc.property(histories, ({ chain, slots }) => {
         const after = chain.findIndex(({ slot }) => slot >= slots.to);
@@ -91,16 +91,16 @@ describe('slots that the chain has skipped', () => {
   const before = { slot: 10n, parentSlot: 9n, height: 5n };
   const after = { slot: 20n, parentSlot: 10n, height: 6n };
 
-  it('are shown by the block after them, which names the one before as its parent', () => {
+  it('are proved by the next block, which names the block before them as its parent', () => {
     expect(holds([before, after], { from: 11n, to: 19n })).toBe(true);
     expect(holds([after], { from: 11n, to: 19n })).toBe(true);
   });
 
-  it('are not told from lost ones by that block where its parent lies among them', () => {
+  it('are not distinguished from lost ones by the next block when its parent is among them', () => {
     expect(holds([before, { ...after, parentSlot: 15n, height: 7n }], { from: 11n, to: 19n })).toBe(false);
   });
 
-  it('are shown by no list that ends before them', () => {
+  it('are proved by no list that ends before them', () => {
     expect(holds([before], { from: 11n, to: 19n })).toBe(false);
   });
 });

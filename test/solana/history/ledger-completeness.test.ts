@@ -39,20 +39,20 @@ async function holders(
   return pool.nodes.flatMap(({ name }, place) => (holding.has(name) ? [place] : []));
 }
 
-describe('the nodes that have every block of some slots', () => {
-  it('are all where none has lost any, from the first slot of the chain on', async () => {
+describe('the nodes with every block of a slot range', () => {
+  it('are all nodes when none lost a block, from the first slot of the chain', async () => {
     for (const from of [0n, 1n, 4n]) expect(await holders(from, 9n)).toEqual([0, 1, 2]);
     expect(await holders(END.from, END.to)).toEqual([0, 1, 2]);
   });
 
-  it('are those that show the blocks around slots that the chain has skipped', async () => {
+  it('are those that return the blocks around skipped slots', async () => {
     expect(await holders(11n, 30n)).toEqual([0, 1, 2]);
     expect(await holders(15n, 20n)).toEqual([0, 1, 2]);
     localnet.controls.setFault(1, '*', { kind: 'hole', from: 31, to: 31 });
     expect(await holders(11n, 30n)).toEqual([0, 2]);
   });
 
-  it('are not those with a hole at the beginning, in the middle, at the end, or around all of them', async () => {
+  it('exclude nodes with a hole at the beginning, in the middle, at the end, or around the range', async () => {
     for (const [from, to] of [
       [3, 4],
       [5, 6],
@@ -66,22 +66,22 @@ describe('the nodes that have every block of some slots', () => {
     }
   });
 
-  it('are not those that forgot the first of them, or have not come to the last', async () => {
+  it('exclude nodes that lost the first slot, or have not reached the last', async () => {
     localnet.controls.setFault(0, '*', { kind: 'history-from', slot: 5 });
     localnet.controls.setFault(2, '*', { kind: 'stuck-finality', slot: 8 });
     expect(await holders(4n, 9n)).toEqual([1]);
     expect(await holders(5n, 8n)).toEqual([0, 1, 2]);
   });
 
-  it('are found by short lists, too', async () => {
+  it('are also found by short lists', async () => {
     for (const node of [0, 1, 2])
       localnet.controls.setFault(node, 'getBlocks', { kind: 'list-limit', slots: 600 });
     expect(await holders(1n, END.to)).toEqual([0, 1, 2]);
   });
 });
 
-describe('what was asked before', () => {
-  it('is kept for ten minutes where the blocks are there, and for one where they are not', async () => {
+describe('a cached completeness answer', () => {
+  it('is kept for ten minutes if the blocks are there, and for one minute if not', async () => {
     let now = 0;
     const held = new LedgerCompleteness(() => now);
     localnet.controls.setFault(0, '*', { kind: 'hole', from: 5, to: 6 });
@@ -95,7 +95,7 @@ describe('what was asked before', () => {
     expect(await holders(3n, 9n, held)).toEqual([0, 2]);
   });
 
-  it('stands for no longer where people set the clock back', async () => {
+  it('expires on time when the clock is set back', async () => {
     const clock = { date: Date.now(), run: performance.now() };
     vi.spyOn(Date, 'now').mockImplementation(() => clock.date);
     vi.spyOn(performance, 'now').mockImplementation(() => clock.run);
@@ -110,24 +110,21 @@ describe('what was asked before', () => {
 
   it.each([
     ['has them all', 0n, 4_000, 220],
-    ['has forgotten the first of them', 90_000_000n, 500, 4],
-  ])(
-    'is not asked again for each account, however long a node takes that %s',
-    async (_name, first, stepMs, most) => {
-      const clock = { now: 0, asked: 0 };
-      const { node, asPool } = sparseNode(first, stepMs, clock);
-      const held = new LedgerCompleteness(() => clock.now);
-      const slots = { from: 1n, to: 100_000_000n };
-      const [one, other] = await Promise.all([1, 2].map(() => held.holdersOf(asPool, slots)));
-      const walk = clock.asked;
-      expect(walk).toBeLessThanOrEqual(most);
-      expect(await held.holdersOf(asPool, slots)).toEqual(one);
-      expect(one?.holding.has(node.name)).toBe(first === 0n);
-      expect([other, clock.asked]).toEqual([one, walk]);
-    },
-  );
+    ['has lost the first of them', 90_000_000n, 500, 4],
+  ])('is shared by all accounts, however long a node takes that %s', async (_name, first, stepMs, most) => {
+    const clock = { now: 0, asked: 0 };
+    const { node, asPool } = sparseNode(first, stepMs, clock);
+    const held = new LedgerCompleteness(() => clock.now);
+    const slots = { from: 1n, to: 100_000_000n };
+    const [one, other] = await Promise.all([1, 2].map(() => held.holdersOf(asPool, slots)));
+    const walk = clock.asked;
+    expect(walk).toBeLessThanOrEqual(most);
+    expect(await held.holdersOf(asPool, slots)).toEqual(one);
+    expect(one?.holding.has(node.name)).toBe(first === 0n);
+    expect([other, clock.asked]).toEqual([one, walk]);
+  });
 
-  it('is asked again by those that want it of now, once for all of them', async () => {
+  it('is requested again, once for all, by callers that need a current answer', async () => {
     const clock = { now: 0, asked: 0 };
     const { asPool } = sparseNode(0n, 1, clock);
     const held = new LedgerCompleteness(() => clock.now);
@@ -140,7 +137,7 @@ describe('what was asked before', () => {
     expect(clock.asked).toBe(3 * walk);
   });
 
-  it('is nothing of a node that does not answer: it is asked by the next question', async () => {
+  it('is empty for a node that does not answer, and the next question asks that node', async () => {
     const held = new LedgerCompleteness();
     const [first] = pool.nodes;
     localnet.controls.setFault(0, 'getBlocks', { kind: 'http', status: 503 });
@@ -152,7 +149,7 @@ describe('what was asked before', () => {
   });
 });
 
-describe('lists that nodes were believed', () => {
+describe('accepted history lists', () => {
   const slots = { from: 3n, to: 9n };
   const isWholeBy = (...places: number[]) => {
     const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];
@@ -160,14 +157,14 @@ describe('lists that nodes were believed', () => {
     return areWhole({ pool, held: new LedgerCompleteness() }, slots, [history]);
   };
 
-  it('are whole where a quorum of those of each part shows the blocks when they are read', async () => {
+  it('are complete when a quorum of the nodes of each part has the blocks at the time of reading', async () => {
     expect(await isWholeBy(0, 1)).toBe(true);
     expect(await isWholeBy(0)).toBe(false);
     localnet.controls.setFault(1, '*', { kind: 'hole', from: 5, to: 6 });
     expect([await isWholeBy(0, 2), await isWholeBy(0, 1)]).toEqual([true, false]);
   });
 
-  it('are neither while some of those do not answer', async () => {
+  it('are neither complete nor refuted while some of those nodes do not answer', async () => {
     localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
     expect(await isWholeBy(0, 2)).toBe(true);
     await expect(isWholeBy(0, 1)).rejects.toMatchObject({ code: 'NoHealthyNode' });

@@ -9,7 +9,7 @@ const scripted = useScriptedNode();
 const fetchIt = () => shortBlock(scripted.node, 7n, 'finalized');
 const text = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes).toString('utf8'));
 
-it('asks for accounts alone, the versions that are read, and no rewards', async () => {
+it('the block request asks for accounts alone, the versions that are read, and no rewards', async () => {
   await scripted.open((asked) => resultOf(asked, 'null'), { maxTransactionVersion: 1 });
   expect(await fetchIt()).toBeNull();
   await shortBlock(scripted.node, 8n, 'confirmed');
@@ -26,7 +26,7 @@ it('asks for accounts alone, the versions that are read, and no rewards', async 
   expect(scripted.node.callCount).toBe(2);
 });
 
-describe('gives the whole answer, to the byte, where it is a result', () => {
+describe('a result is returned as the whole answer, to the byte', () => {
   const long = `{"logs":"${'x'.repeat(2_000)}"}`;
   it.each<[string, (id: number) => string]>([
     ['as nodes write it', (id) => `{"jsonrpc":"2.0","result":${long},"id":${id}}`],
@@ -56,7 +56,7 @@ describe('gives the whole answer, to the byte, where it is a result', () => {
   });
 });
 
-describe('reacts as to any other call', () => {
+describe('the block request handles an error like any other call', () => {
   const error = `{"code":-32007,"message":"Slot 7 was skipped","data":"${'x'.repeat(2_000)}"}`;
   const block = `{"transactions":[],"padding":"${'x'.repeat(2_000)}"}`;
   it.each<[string, (id: number) => string, object]>([
@@ -97,14 +97,14 @@ describe('reacts as to any other call', () => {
 
 const [KEY, SIGNATURE] = ['k'.repeat(44), 's'.repeat(88)] as const;
 
-describe('a second witness', () => {
+describe('a second node', () => {
   const shown = (slot: string, meta: string) =>
     `{"slot":${slot},"blockTime":"1700000000","version":"legacy","meta":${meta},"transaction":{"signatures":["${SIGNATURE}"],
       "message":{"accountKeys":[{"pubkey":"${KEY}","signer":true,"writable":true,"source":"transaction"}]}}}`;
   const meta = `{"err":null,"status":{"Ok":null},"fee":5000,"preBalances":[18446744073709551615],
     "postBalances":["18446744073709546615"],"preTokenBalances":[],"postTokenBalances":[]}`;
 
-  it('shows one transaction as the block does, to the last digit', async () => {
+  it('returns one transaction as the block does, to the last digit', async () => {
     await scripted.open((asked) => resultOf(asked, shown('"7"', meta)));
     expect(await fetchTransaction(scripted.node, SIGNATURE)).toMatchObject({
       slot: 7n,
@@ -121,14 +121,14 @@ describe('a second witness', () => {
     ]);
   });
 
-  it('that shows it under another name, or another one, is none', async () => {
+  it('that returns it under another name, or another one, is no confirmation', async () => {
     await scripted.open((asked) => resultOf(asked, shown('7', meta)));
     await expect(fetchTransaction(scripted.node, 'z'.repeat(88))).rejects.toMatchObject({
       code: 'NodeFault',
     });
   });
 
-  it('that hides what it did is none', async () => {
+  it('that hides its effects is no confirmation', async () => {
     await scripted.open((asked) => resultOf(asked, asked.id === 1 ? 'null' : shown('7', 'null')));
     expect(await fetchTransaction(scripted.node, 's')).toBeNull();
     await expect(fetchTransaction(scripted.node, 's')).rejects.toThrow(

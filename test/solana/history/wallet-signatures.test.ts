@@ -6,7 +6,7 @@ import { type Asked, resultOf, type ScriptedNode, startScriptedNode } from '../r
 
 /** A page of three leaves the slot in which it ends to the next one. */
 const BOUNDS = { pageSize: 3, pagesPerCall: 1 };
-/** Of each wallet, one a slot; five looks read them. */
+/** Entries of each wallet, one per slot; five runs read them. */
 const LISTED = 9;
 const LOOKS = 5;
 const HOUR_MS = 3_600_000;
@@ -38,7 +38,7 @@ function passes(ms: number, { setBackMs }: { readonly setBackMs: number }): void
   vi.spyOn(Date, 'now').mockImplementation(() => clock() + ms - setBackMs);
 }
 
-/** The slots that one look lists; null where it has not read to the end. */
+/** The slots that one run lists; null if it has not read to the end. */
 async function look(lists: WalletLists, node: SolanaNode, wallet: string): Promise<readonly bigint[] | null> {
   try {
     return (await lists.ofNode(node, wallet, 0n, () => false)).entries.map(({ slot }) => slot);
@@ -58,8 +58,8 @@ async function looksUntilRead(lists: WalletLists, node: SolanaNode, wallet: stri
   return Number.POSITIVE_INFINITY;
 }
 
-describe('lists that take many looks', () => {
-  it('are all read to their ends, however many there are', { timeout: 60_000 }, async () => {
+describe('lists that take many runs', () => {
+  it('are read to their ends, however many there are', { timeout: 60_000 }, async () => {
     const [node, lists] = [await startNode(), new WalletLists(BOUNDS)];
     let unread = Array.from({ length: 120 }, (_, n) => `wallet-${n}`);
     for (let rounds = 0; unread.length > 0; rounds += 1) {
@@ -74,7 +74,7 @@ describe('lists that take many looks', () => {
     }
   });
 
-  it('that nobody goes on with leave their places to others after an hour, though the clock is set back', {
+  it('that are abandoned release their cursors after an hour, even if the clock is set back', {
     timeout: 60_000,
   }, async () => {
     const [node, lists] = [await startNode(), new WalletLists(BOUNDS)];
@@ -84,13 +84,13 @@ describe('lists that take many looks', () => {
     expect(await looksUntilRead(lists, node, 'late')).toBe(LOOKS);
   });
 
-  it('take no places of those of other nodes', { timeout: 60_000 }, async () => {
+  it('use no cursors of lists of other nodes', { timeout: 60_000 }, async () => {
     const [node, other, lists] = [await startNode(), await startNode(), new WalletLists(BOUNDS)];
     for (let n = 0; n < 200; n += 1) await look(lists, other, `endless-${n}`);
     expect(await looksUntilRead(lists, node, 'wallet')).toBe(LOOKS);
   });
 
-  it('are whole for two who look at once', async () => {
+  it('are complete for two concurrent callers', async () => {
     const [node, lists] = [await startNode(), new WalletLists(BOUNDS)];
     for (let rounds = 0; rounds < LOOKS - 1; rounds += 1)
       expect(await Promise.all([look(lists, node, 'wallet'), look(lists, node, 'wallet')])).toEqual([
@@ -102,7 +102,7 @@ describe('lists that take many looks', () => {
   });
 });
 
-it('a list lacks nothing where its next page comes from a backend that orders the entries of a slot otherwise', async () => {
+it('a list is complete when its next page comes from a backend that orders the entries of a slot differently', async () => {
   const orders = [
     ['6', '5a', '5b', '5c', '4'],
     ['6', '5c', '5b', '5a', '4'],

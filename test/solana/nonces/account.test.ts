@@ -34,7 +34,7 @@ describe.each(DATA)('a first instruction of the System program with data %j', (d
   });
 });
 
-it('text that no transaction can contain is no advance, and is not decoded', () => {
+it('an instruction text that no transaction can contain is no advance, and is not decoded', () => {
   const advance = base58.encode(Uint8Array.of(4, 0, 0, 0));
   for (const text of ['', '0OIl', advance.repeat(1_000)])
     expect(isWrittenNonceAdvance(SYSTEM_PROGRAM, text)).toBe(false);

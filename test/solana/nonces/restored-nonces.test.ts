@@ -10,7 +10,7 @@ const said: fc.Arbitrary<ShownNonce> = fc.record({
   height: fc.bigInt({ min: 900n, max: 1_100n }),
 });
 
-/** Honest nodes, at least a quorum of them, each with what `truth` says of it, and a minority that says anything. */
+/** Honest nodes, at least a quorum of them, each with its value from `truth`, and a minority with any value. */
 function withLiars(truth: fc.Arbitrary<ShownNonce>) {
   return fc.integer({ min: 1, max: 4 }).chain((liars) =>
     fc.record({
@@ -21,11 +21,11 @@ function withLiars(truth: fc.Arbitrary<ShownNonce>) {
   );
 }
 
-describe('what a nonce account holds at the end of a gap', () => {
-  // An honest node behind the end may show what the account held before; one past it shows what a lost attempt carries, while it stands.
+describe('the value of a nonce account at the end of a gap', () => {
+  // An honest node behind the end may show what the account held before; one past it shows the value that a lost attempt carries, while it is unused.
   const standing = said.map((one) => (one.height > END ? { ...one, nonce: 'lost' } : one));
 
-  it('is never told by liars, nor by banks of before the end', () => {
+  it('is never set by liars, nor by banks from before the end', () => {
     fc.assert(
       fc.property(withLiars(standing), ({ quorum, honest, lies }) => {
         const agreed = agreedNonce(END, [...lies, ...honest], quorum);
@@ -35,7 +35,7 @@ describe('what a nonce account holds at the end of a gap', () => {
     );
   });
 
-  it('is known, and gone, where enough have got past the end', () => {
+  it('is known to be gone when enough nodes are past the end', () => {
     fc.assert(
       fc.property(fc.array(said, { minLength: 2, maxLength: 5 }), (shown) => {
         const fresh = shown.map((one) => ({ ...one, nonce: 'now', height: END + 1n }));
@@ -50,7 +50,7 @@ describe('what a nonce account holds at the end of a gap', () => {
     );
   });
 
-  it('may be carried by a lost attempt, unless there is no account or a living attempt on record carries it', () => {
+  it('may be used by a lost attempt, unless the account is missing or a recorded living attempt carries it', () => {
     expect(mayBeLost({ nonce: 'a', slot: 1n }, null)).toBe(true);
     expect(mayBeLost({ nonce: 'a', slot: 1n }, 'b')).toBe(true);
     expect(mayBeLost({ nonce: 'a', slot: 1n }, 'a')).toBe(false);

@@ -5,7 +5,7 @@ import { BlockSignatures } from '../../../src/solana/proof/block-signatures.ts';
 
 const signature = fc.uint8Array({ minLength: 64, maxLength: 64 }).map((bytes) => base58.encode(bytes));
 
-it('a block has the signatures that it was made of, in any order, and no other', () => {
+it('a block contains exactly the signatures it was made of, in any order', () => {
   fc.assert(
     fc.property(fc.uniqueArray(signature, { maxLength: 40 }), signature, (texts, other) => {
       const block = new BlockSignatures(new Set(texts));
@@ -16,6 +16,6 @@ it('a block has the signatures that it was made of, in any order, and no other',
   );
 });
 
-it('an empty block has none', () => {
+it('an empty block contains no signature', () => {
   expect(new BlockSignatures(new Set()).has('1'.repeat(88))).toBe(false);
 });

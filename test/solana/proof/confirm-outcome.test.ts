@@ -19,14 +19,14 @@ afterAll(async () => {
   await localnet.close();
 });
 
-/** What the first node reports, to be borne out by another one. */
+/** The outcome of the first node, which another node must confirm. */
 function reported(slot: bigint) {
   const answer = { kind: 'seen', commitment: 'finalized', slot, error: null, atSlot: null } as const;
   return { node: pool.nodes[0]?.name ?? '', answer };
 }
 
-describe('with three nodes', () => {
-  it('one that shows another outcome does not hide that the third one agrees', async () => {
+describe('an outcome that three nodes are asked for', () => {
+  it('is confirmed by the third node when the second returns another outcome', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 3_000_000n);
     localnet.controls.produceSlots(8);
     const slot = BigInt(localnet.controls.chain.ledger.record(signature)?.slot ?? 0);
@@ -39,7 +39,7 @@ describe('with three nodes', () => {
     expect(await secondOutcome(chain, reported(slot), signature)).toMatchObject({ node: liar, slot: 3n });
   });
 
-  it('a second one without history does not hide what the third one shows', async () => {
+  it('is confirmed by the third node when the second has no history', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 1_000_000n);
     const [, silent, other] = pool.nodes.map((node) => node.name);
     localnet.controls.setFault(1, 'getTransaction', { kind: 'null' });
@@ -50,7 +50,7 @@ describe('with three nodes', () => {
   });
 
   it.each([{ preBalances: ['1.5'] }, { postTokenBalances: 'none' }, { logMessages: [7] }])(
-    'a second one bears witness although a field that nobody reads is odd: %j',
+    'is confirmed by a second node although an unused field is malformed: %j',
     async (odd) => {
       const [, second] = pool.nodes.map((node) => node.name);
       const result = { slot: 5, meta: { err: null, fee: 5_000, preBalances: [], postBalances: [], ...odd } };
@@ -62,7 +62,7 @@ describe('with three nodes', () => {
     },
   );
 
-  it('a first one that stands still does not hide that the chain went on', async () => {
+  it('is confirmed at a newer slot when the first node does not advance', async () => {
     const highest = async () =>
       (await askHeights(pool, 'finalized')).reduce((top, { answer }) => (answer > top ? answer : top), 0n);
     const before = await highest();
@@ -71,18 +71,18 @@ describe('with three nodes', () => {
     expect(await highest()).toBe(before + 3n);
   });
 
-  it('nobody is a second witness where all others are silent', async () => {
+  it('is not confirmed when all other nodes do not answer', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 2_000_000n);
     for (const node of [1, 2]) localnet.controls.setFault(node, 'getTransaction', { kind: 'null' });
     expect(await secondOutcome(quickChain(pool), reported(0n), signature)).toBeNull();
   });
 });
 
-describe('one node of three is not believed alone', () => {
+describe('one node of three is not believed alone about', () => {
   const RENT = 'getMinimumBalanceForRentExemption';
   const CHEAP_OR_DEAR = [0, 1_000_000_000_000];
 
-  it.each(CHEAP_OR_DEAR)('that an account must hold %i lamports', async (lamports) => {
+  it.each(CHEAP_OR_DEAR)('a rent minimum of %i lamports', async (lamports) => {
     const honest = await quickChain(pool).rentMinimum(0);
     localnet.controls.setFault(0, RENT, { kind: 'result', result: lamports });
     expect(await quickChain(pool).rentMinimum(0)).toBe(honest);
@@ -90,7 +90,7 @@ describe('one node of three is not believed alone', () => {
     await expect(quickChain(pool).rentMinimum(0)).rejects.toMatchObject({ code: 'NoHealthyNode' });
   });
 
-  it('which epoch it is', async () => {
+  it('the current epoch', async () => {
     const honest = await quickChain(pool).epoch();
     const result = { absoluteSlot: 9, blockHeight: 9, epoch: 9_000, slotIndex: 0, slotsInEpoch: 432_000 };
     localnet.controls.setFault(0, 'getEpochInfo', { kind: 'result', result });
@@ -102,11 +102,11 @@ describe('a landing is not proved', () => {
   const failing = (error: Error) =>
     ({ quorum: 2, all: async () => [], agreed: () => Promise.reject(error) }) as unknown as NodePool;
 
-  it('if nodes fail', async () => {
+  it('when nodes fail', async () => {
     expect(await proveLanded(failing(new NodeFault('a', 'hangs up')), 'signature', 1n)).toBeNull();
   });
 
-  it('and not refused either, if our own code fails', async () => {
+  it('nor refused when Sluice code fails', async () => {
     await expect(proveLanded(failing(new TypeError('a defect')), 'signature', 1n)).rejects.toThrow(
       'a defect',
     );

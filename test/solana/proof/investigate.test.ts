@@ -29,7 +29,7 @@ afterAll(async () => {
 
 let serial = 0;
 
-/** Attempts on today's blockhash whose transactions nobody ever sent. */
+/** Attempts on the current blockhash whose transactions were never sent. */
 async function unsent(count: number): Promise<readonly SignedAttempt[]> {
   const { slot, height, ...life } = await quickChain(pool).latestBlockhash();
   return Array.from({ length: count }, () => {
@@ -62,7 +62,7 @@ function verdicts(attempts: readonly SignedAttempt[], found: readonly Investigat
 }
 
 describe('an investigation of dead attempts', () => {
-  it('proves a death although the first of three nodes cannot tell its height', async () => {
+  it('proves a death although the first of three nodes cannot return its height', async () => {
     const attempts = await unsent(1);
     localnet.controls.produceSlots(170);
     localnet.controls.setFault(0, 'getBlockHeight', { kind: 'http', status: 503 });
@@ -71,7 +71,7 @@ describe('an investigation of dead attempts', () => {
     expect(verdicts(attempts, found)).toEqual(['dead']);
   });
 
-  it('proves 200 of three blockhashes by one question about each transaction and hardly more than for one, each in the order of a proof', async () => {
+  it('proves 200 attempts of three blockhashes with one request per transaction and few more than for one attempt', async () => {
     const attempts: SignedAttempt[] = [];
     for (const count of [70, 70, 60]) {
       attempts.push(...(await unsent(count)));
@@ -83,7 +83,7 @@ describe('an investigation of dead attempts', () => {
 
     expect(new Set(verdicts(attempts, all.found))).toEqual(new Set(['dead']));
     expect(new Set(attempts.map(({ blockhash }) => blockhash)).size).toBe(3);
-    // Two more blockhashes: for each a list of slots, the blocks that the first range lacks, and the nodes' word on it and on both ends.
+    // Two more blockhashes: for each a list of slots, the blocks that the first range lacks, and the answers of the nodes about it and about both ends.
     const nodes = pool.nodes.length;
     expect(all.calls - one.calls).toBeLessThanOrEqual(2 * (1 + 2 * QUORUM + 3 * nodes) + 199 * nodes);
     for (const { evidence } of all.found) {
@@ -95,7 +95,7 @@ describe('an investigation of dead attempts', () => {
     }
   });
 
-  it('asks for no status before the blocks of all are read', async () => {
+  it('requests no status before the blocks of all attempts are read', async () => {
     const attempts = await unsent(3);
     localnet.controls.produceSlots(170);
     const asked: string[] = [];
@@ -108,7 +108,7 @@ describe('an investigation of dead attempts', () => {
     expect(asked.filter((method) => method === 'getSignatureStatuses')).toHaveLength(pool.nodes.length);
   });
 
-  it('keeps the dead apart from one of the same blockhash that has landed', async () => {
+  it('separates dead attempts from a landed one with the same blockhash', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 1_000_000n);
     const attempts = await unsent(2);
     const [lost, other] = attempts;
@@ -120,7 +120,7 @@ describe('an investigation of dead attempts', () => {
     expect(found[1]?.evidence.outcomeConfirmedBy).toHaveLength(1);
   });
 
-  it('finds a landing although no node gives its blocks, and says what stood in the way of a proof', async () => {
+  it('finds a landing although no node returns its blocks, and reports the obstacle of the proof', async () => {
     const [attempt] = await unsent(1);
     const signature = await localnet.airdrop(localnet.plantedMint.address, 3_000_000n);
     localnet.controls.produceSlots(170);

@@ -125,7 +125,7 @@ function kind(evidence: NonceEvidence, attempt: NonceAttemptFacts = ATTEMPT): st
   return judgeNonceAttempt(attempt, evidence).kind;
 }
 
-/** What proves, by the rule itself, that another transaction ended the nonce: when that was known, and who shows it. */
+/** What proves, by the rule itself, that another transaction ended the nonce: the time of the answers, and the nodes that return it. */
 function endOf(evidence: NonceEvidence): { readonly at: number; readonly shownBy: readonly string[] } {
   const { use: used, bypass: passed, coverage: blocks, quorum } = evidence;
   const isForeign = used?.signature === 'other' && used.nonceAccount === 'account' && used.nonce === 'old';
@@ -142,11 +142,11 @@ function endOf(evidence: NonceEvidence): { readonly at: number; readonly shownBy
 }
 
 describe('an attempt with a durable nonce is dead', () => {
-  it('with another nonce, its foreign use and later nulls of a quorum', () => {
+  it('with another nonce, its use by another transaction, and later nulls of a quorum', () => {
     expect(judgeNonceAttempt(ATTEMPT, deathEvidence())).toEqual({ kind: 'dead' });
   });
 
-  it('never while any evidence says that it may live, on any evidence', () => {
+  it('never while any evidence shows that it may live', () => {
     const dead = { byUse: 0, byBlocks: 0 };
     fc.assert(
       fc.property(anyEvidence, (evidence) => {
@@ -177,7 +177,7 @@ describe('an attempt with a durable nonce is dead', () => {
     expect(dead.byBlocks).toBeGreaterThan(5);
   });
 
-  it('with another nonce, an advance past it, linked blocks that lack it, and later nulls of those who show that', () => {
+  it('with another nonce, a later advance, linked blocks without it, and later nulls of the nodes that return them', () => {
     expect(judgeNonceAttempt(ATTEMPT, bypassEvidence())).toEqual({ kind: 'dead' });
     const spoilt: readonly Partial<NonceEvidence>[] = [
       { quorum: 3 },
@@ -207,7 +207,7 @@ describe('an attempt with a durable nonce is dead', () => {
       expect(kind(bypassEvidence(changes)), JSON.stringify(Object.keys(changes))).not.toBe('dead');
   });
 
-  it('never again once any answer of the proof is taken away or turned', () => {
+  it('no longer once any answer of the proof is removed or reversed', () => {
     const spoilt: readonly Partial<NonceEvidence>[] = [
       { quorum: 3 },
       { quorum: 0 },
@@ -242,7 +242,7 @@ describe('an attempt with a durable nonce is dead', () => {
 });
 
 describe('an attempt with a durable nonce', () => {
-  it('lives as long as its nonce stands, however long nodes answer null', () => {
+  it('is alive while its nonce is unused, however long nodes answer null', () => {
     const finalizedNonces = [said('a', 1, 'old'), said('b', 2, 'old')];
     expect(judgeNonceAttempt(ATTEMPT, deathEvidence({ finalizedNonces, use: null }))).toEqual({
       kind: 'alive',
@@ -250,7 +250,7 @@ describe('an attempt with a durable nonce', () => {
     });
   });
 
-  it('lives while a node sees it below finalized, and is held with a reason once a quorum no longer has its nonce', () => {
+  it('is alive while a node sees it below finalized, and is held with a reason once a quorum has another nonce', () => {
     const [a, b, c] = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
     const statuses = [a, b, c];
     const stands = [said('a', 1, 'new'), said('b', 2, 'old')];
@@ -271,7 +271,7 @@ describe('an attempt with a durable nonce', () => {
       });
   });
 
-  it('has failed for good where it is finalized with an error, although its nonce advanced', () => {
+  it('has failed when it is finalized with an error, although its nonce advanced', () => {
     const statuses = [said('a', 30, seen('finalized', 'InstructionError'))];
     const ran = { statuses, outcomeConfirmedBy: ['b'], chargedBy: ['b'] };
     const failed = { kind: 'failed', error: 'InstructionError' };
@@ -282,7 +282,7 @@ describe('an attempt with a durable nonce', () => {
     expect(kind(deathEvidence(ran))).toBe('unknown');
   });
 
-  it('that a block includes without running it, for no fee, lives as long as its nonce, and has failed where another one used that up', () => {
+  it('is alive while its nonce is unused after a block includes it without executing it, and failed once another one used the nonce', () => {
     const statuses = [said('a', 30, seen('finalized', 'AccountNotFound')), said('b', 31, ABSENT)];
     const included = deathEvidence({ statuses, outcomeConfirmedBy: ['b'], use: null });
     const stands = [said('a', 1, 'old'), said('b', 2, 'old')];
@@ -302,26 +302,41 @@ describe('an attempt with a durable nonce', () => {
     expect(kind({ ...included, use: use(), outcomeConfirmedBy: [] })).not.toBe('failed');
   });
 
-  it('is unknown where nodes contradict each other about who used the nonce', () => {
+  it('is unknown when nodes contradict each other about the transaction that used the nonce', () => {
     const statuses = [said('a', 30, seen('finalized')), said('b', 31, ABSENT)];
     expect(kind(deathEvidence({ statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
   });
 });
 
-describe('an attempt with a durable nonce of which no signature is known', () => {
+describe('an attempt with a durable nonce and no known signature', () => {
   const unsigned = { ...ATTEMPT, signature: null, messageHash: 'own' };
 
   it.each<[string, Partial<NonceEvidence>, string | null, string]>([
-    ['is dead where another message has used up its nonce', {}, 'another', 'dead'],
-    ['is not where its own has', {}, 'own', 'unknown'],
-    ['is not where no bytes show which one did', {}, null, 'unknown'],
-    ['is not where one node alone shows that', { use: use({ shownBy: ['a', 'a'] }) }, 'another', 'unknown'],
-    ['is not by the use of another account', { use: use({ nonceAccount: 'twin' }) }, 'another', 'unknown'],
-    ['is not by the use of another value', { use: use({ nonce: 'older' }) }, 'another', 'unknown'],
-    ['is not by an advance past it', { use: null, bypass: bypass() }, null, 'unknown'],
-    ['is not while too few tell its nonce', { finalizedNonces: [said('a', 1, 'new')] }, 'another', 'unknown'],
+    ['is dead when another message used its nonce', {}, 'another', 'dead'],
+    ['is not dead when its own message used the nonce', {}, 'own', 'unknown'],
+    ['is not dead when no bytes show which message used the nonce', {}, null, 'unknown'],
     [
-      'lives while it stands at one of a quorum',
+      'is not dead when only one node returns that',
+      { use: use({ shownBy: ['a', 'a'] }) },
+      'another',
+      'unknown',
+    ],
+    [
+      'is not dead by the use of another account',
+      { use: use({ nonceAccount: 'twin' }) },
+      'another',
+      'unknown',
+    ],
+    ['is not dead by the use of another value', { use: use({ nonce: 'older' }) }, 'another', 'unknown'],
+    ['is not dead by a later advance', { use: null, bypass: bypass() }, null, 'unknown'],
+    [
+      'is not dead while too few nodes return its nonce',
+      { finalizedNonces: [said('a', 1, 'new')] },
+      'another',
+      'unknown',
+    ],
+    [
+      'is alive while one node of a quorum still has its nonce',
       { finalizedNonces: [said('a', 1, 'new'), said('b', 2, 'old')] },
       'another',
       'alive',

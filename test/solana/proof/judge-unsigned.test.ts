@@ -25,7 +25,7 @@ const anyEntries: fc.Arbitrary<WalletEntry[]> = fc.array(
   { maxLength: 6 },
 );
 
-test('a history is silent only where every transaction of the wallet is read and is another one', () => {
+test('a history lacks the message only when every transaction of the wallet is read and is another one', () => {
   fc.assert(
     fc.property(anyEntries, (entries) => {
       const hashes = entries.map(({ messageHash }) => messageHash);
@@ -35,7 +35,7 @@ test('a history is silent only where every transaction of the wallet is read and
   );
 });
 
-test('dead without a signature, by the same evidence; anything but the proof is no death', () => {
+test('an attempt without a signature is dead only by the complete proof', () => {
   expect(judgeUnsigned(UNSIGNED, deathEvidence())).toEqual({ kind: 'dead' });
   const spoilt = [
     { coverage: null },
@@ -49,7 +49,7 @@ test('dead without a signature, by the same evidence; anything but the proof is 
   for (const changes of spoilt) expect(judgeUnsigned(UNSIGNED, deathEvidence(changes)).kind).not.toBe('dead');
 });
 
-test('any node that lists the message, or blocks that hold it, forbid its death; and nothing proves it landed', () => {
+test('an attempt without a signature is not dead if a node lists its message or a block holds it, and no evidence proves it landed', () => {
   fc.assert(
     fc.property(anyEvidence, fc.bigInt({ min: 2501n, max: 3000n }), (evidence, slot) => {
       const found = observationOfMessage('ours', {

@@ -19,7 +19,7 @@ import {
 describe('an attempt has landed or failed', () => {
   const witness = [said('a', 1, seen('finalized'))];
 
-  it('only when a second node shows the same finalized outcome', () => {
+  it('only when a second node returns the same finalized outcome', () => {
     const base = deathEvidence({ coverage: null, statuses: witness });
     expect(judgeAttempt(ATTEMPT, base)).toEqual({ kind: 'alive', seen: 'confirmed' });
     expect(kindOf({ ...base, outcomeConfirmedBy: ['a'] })).toBe('alive');
@@ -40,12 +40,12 @@ describe('an attempt has landed or failed', () => {
     });
   });
 
-  it('by one node alone only where the quorum is one', () => {
+  it('by one node alone only when the quorum is one', () => {
     const single = deathEvidence({ quorum: 1, coverage: null, statuses: witness, outcomeConfirmedBy: ['a'] });
     expect(kindOf(single)).toBe('landed');
   });
 
-  it('also where the linked blocks hold it, which alone tell no outcome', () => {
+  it('also when the linked blocks hold it, although they contain no outcome', () => {
     const blocks = coverage({ containsSignature: true });
     expect(kindOf(deathEvidence({ coverage: blocks, statuses: witness, outcomeConfirmedBy: ['scan'] }))).toBe(
       'landed',
@@ -59,7 +59,7 @@ describe('an attempt has landed or failed', () => {
     expect(kindOf(deathEvidence({ statuses: witness, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
   });
 
-  it('never without a finalized sighting and a confirmation, on any evidence', () => {
+  it('never without a finalized status and a confirmation, on any evidence', () => {
     fc.assert(
       fc.property(anyAttempt, anyEvidence, (attempt, evidence) => {
         const verdict = judgeAttempt(attempt, evidence);
@@ -103,7 +103,7 @@ describe('an attempt is alive or unknown', () => {
     });
   });
 
-  it('unknown where its own last height is out of reach and no quorum shows its block, alive where one does', () => {
+  it('unknown when its last height is unreachable and no quorum returns its block, alive when one does', () => {
     const wild = { ...ATTEMPT, lastValidBlockHeight: 10n ** 15n };
     const finalizedHeights = [said('a', 1, 1100n), said('b', 2, 1100n)];
     const evidence = deathEvidence({ finalizedHeights, coverage: null });

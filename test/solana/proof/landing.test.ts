@@ -44,14 +44,14 @@ async function tokenSide(
   };
 }
 
-/** How often the node has been handed bytes since. */
+/** How often the node has received bytes since. */
 function countSends(node: SolanaNode): () => number {
   const call = vi.spyOn(node, 'call');
   return () => call.mock.calls.filter(([method]) => method === 'sendTransaction').length;
 }
 
 describe('an attempt on its way', () => {
-  it('reads height and life of a blockhash from its block, past skipped slots too', async () => {
+  it('has the height and lifetime of its blockhash from the block, past skipped slots too', async () => {
     room.localnet.controls.skipSlots(3);
     room.localnet.controls.produceSlots(3);
     const life = await new Chain(room.pool).latestBlockhash();
@@ -59,7 +59,7 @@ describe('an attempt on its way', () => {
     expect(life.slot).toBeGreaterThan(life.height);
   });
 
-  it('lands, is confirmed first, and costs the fee that was planned', async () => {
+  it('lands, is confirmed first, and costs the planned fee', async () => {
     const destination = wallet();
     const sent = await room.attempt(destination, 5_000_000n);
     const { heard, hooks } = ears();
@@ -75,7 +75,7 @@ describe('an attempt on its way', () => {
     expect(await room.lamportsOf(destination)).toBe(5_000_000n);
   });
 
-  it('makes a token account at the rent of its real size, with the declared transfer fee withheld', async () => {
+  it('creates a token account with the rent of its real size and the declared transfer fee', async () => {
     const side = await tokenSide(room.localnet.feeMint.address);
     const destination = wallet();
     const expectedFee = await side.fee(1_000_000n);
@@ -94,7 +94,7 @@ describe('an attempt on its way', () => {
     expect(spent).toBe(rent + (spending.feeLamports ?? 0n));
   });
 
-  it('fails for good with the error of the chain', async () => {
+  it('fails with the error of the chain', async () => {
     const side = await tokenSide(room.localnet.mint.address);
     const good = await room.attempt(wallet(), 1n, side);
     const lifeOf = { ...good };
@@ -114,7 +114,7 @@ describe('an attempt on its way', () => {
     expect(verdict).toMatchObject({ kind: 'failed', error: expect.stringContaining('"Custom":1') });
   });
 
-  it('says that it was lost in a fork, and lands again from the same bytes (thirdweb engine)', async () => {
+  it('is reported as dropped by a fork, and lands again from the same bytes (thirdweb engine)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
     const { controls } = room.localnet;
@@ -132,7 +132,7 @@ describe('an attempt on its way', () => {
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
   });
 
-  it('stops waiting when told to, and asks nothing more', async () => {
+  it('is no longer watched after an abort, and causes no more requests', async () => {
     const { hooks, abort } = ears();
     const end = room.watcher.watch(await room.attempt(wallet(), 5_000_000n), hooks);
     abort.abort(new Error('worker stops'));
@@ -141,7 +141,7 @@ describe('an attempt on its way', () => {
 });
 
 describe('the bytes of an attempt', () => {
-  it('go to a node once at a time: where one is silent, only the others get them again', async () => {
+  it('are sent to a node once at a time: while one node does not answer, only the others get them again', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, 'sendTransaction', { kind: 'no-answer' });
@@ -154,7 +154,7 @@ describe('the bytes of an attempt', () => {
     await expect(end).rejects.toThrow('enough');
   });
 
-  it('are held with what the nodes say where a quorum calls them wrong, not where one does, and land once they are taken', async () => {
+  it('are held with the reasons of the nodes when a quorum rejects them, not when one does, and land once accepted', async () => {
     const attempt = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
     const refusal = {
@@ -178,7 +178,7 @@ describe('the bytes of an attempt', () => {
     expect(heard).toEqual([heard[0], 'sending', 'confirmed']);
   });
 
-  it('are sent no more past their last height, where a quorum has finalized that', async () => {
+  it('are not resent past their last height once a quorum finalized it', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
@@ -205,7 +205,7 @@ describe('the bytes of an attempt', () => {
 });
 
 describe('an attempt that one node alone reports as finalized', () => {
-  it('is held with the nodes named, and lands as soon as a second one shows it', async () => {
+  it('is held with the nodes named, and lands as soon as a second node returns it', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
@@ -219,7 +219,7 @@ describe('an attempt that one node alone reports as finalized', () => {
     expect((await end).verdict.kind).toBe('landed');
   });
 
-  it('is held where the second one shows another outcome', async () => {
+  it('is held when the second node returns another outcome', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
     const other = await room.localnet.airdrop(wallet(), 1_000_000n);
@@ -233,7 +233,7 @@ describe('an attempt that one node alone reports as finalized', () => {
 });
 
 describe('an attempt that another worker watched before', () => {
-  it('is said to be lost where it was confirmed and is not seen any more', async () => {
+  it('is reported as dropped when it was confirmed and is no longer seen', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
     const end = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
@@ -242,7 +242,7 @@ describe('an attempt that another worker watched before', () => {
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
   });
 
-  it('is no longer held as soon as it is seen', async () => {
+  it('is no longer held as soon as a node sees it', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const { heard, hooks } = ears();
     const end = room.watcher.watch(sent, hooks, { status: 'held', reason: 'nodes were down' });
@@ -251,7 +251,7 @@ describe('an attempt that another worker watched before', () => {
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
   });
 
-  it('is no longer held where the nodes can tell again, although nothing is decided', async () => {
+  it('is no longer held when the nodes answer again, although it is undecided', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
@@ -267,7 +267,7 @@ describe('an attempt that another worker watched before', () => {
     expect((await end).verdict.kind).toBe('dead');
   });
 
-  it('ends the wait if the caller fails to answer whether it may be sent', async () => {
+  it('ends the watch if the caller cannot answer whether it may be sent', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     const maySend = () => Promise.reject(new TypeError('a defect'));
     await expect(room.watcher.watch(sent, { ...ears().hooks, maySend })).rejects.toThrow('a defect');

@@ -18,7 +18,7 @@ afterAll(() => room?.close());
 
 const DETAILED = 'accounts';
 
-/** How often all nodes were asked this since. */
+/** How often all nodes received this request since. */
 function counting(): (method: string) => number {
   const spies = room.pool.nodes.map((node) => vi.spyOn(node, 'call'));
   const isAsked = (method: string, [asked, params]: readonly unknown[]) =>
@@ -43,7 +43,7 @@ async function landed(count: number, fault: Fault | null = null) {
   return room.withBlocks(Promise.all(ends));
 }
 
-it('of four payments in one block are read from it at once', async () => {
+it('the outcomes of four payments in one block are read from that block at once', async () => {
   const asked = counting();
   const ends = await landed(4);
   expect(new Set(ends.map(({ verdict }) => verdict.kind))).toEqual(new Set(['landed']));
@@ -54,7 +54,7 @@ it('of four payments in one block are read from it at once', async () => {
   expect(asked('getBlock')).toBe(1);
 });
 
-it('of fewer are asked for one by one', async () => {
+it('the outcomes of fewer payments in one block are requested one by one', async () => {
   const asked = counting();
   await landed(3);
   expect(asked('getTransaction')).toBe(3);
@@ -64,14 +64,14 @@ it('of fewer are asked for one by one', async () => {
 it.each([
   ['refuses its block', { kind: 'error', code: -32_009, message: 'Slot was skipped' }],
   ['shows a block without them', { kind: 'result', result: { transactions: [] } }],
-] as const)('are asked for one by one where a node %s', async (_what, fault) => {
+] as const)('the outcomes are requested one by one when a node %s', async (_what, fault) => {
   const asked = counting();
   const ends = await landed(4, fault);
   expect(ends.map(({ verdict }) => verdict.kind)).toEqual(['landed', 'landed', 'landed', 'landed']);
   expect(asked('getTransaction')).toBe(4);
 });
 
-it('is the same in a block as alone, of a failed transaction, too', async () => {
+it('an outcome is the same from a block as from a single request, even of a failed transaction', async () => {
   const poor = await room.attempt(wallet(), 10n ** 15n);
   const [node] = room.pool.nodes;
   if (node === undefined) throw new Error('there is a node');

@@ -4,7 +4,7 @@ import { rentPaid } from '../../../src/solana/proof/spending.ts';
 
 const lamports = fc.bigInt({ min: 0n, max: 2n ** 62n });
 
-test('rent is what left the fee payer beside fee and amount', () => {
+test('the rent is the loss of the fee payer minus fee and amount', () => {
   fc.assert(
     fc.property(lamports, lamports, lamports, (feeLamports, amount, rent) => {
       const spentLamports = feeLamports + amount + rent;
@@ -14,7 +14,7 @@ test('rent is what left the fee payer beside fee and amount', () => {
   );
 });
 
-test('no node makes it less than nothing, or more than was planned', () => {
+test('the rent is never below zero or above the planned rent, whatever a node returns', () => {
   fc.assert(
     fc.property(lamports, lamports, lamports, lamports, (feeLamports, spentLamports, amount, planned) => {
       const rent = rentPaid({ feeLamports, spentLamports, tokenChanges: null }, amount, planned);
@@ -25,7 +25,7 @@ test('no node makes it less than nothing, or more than was planned', () => {
   );
 });
 
-test('what is not shown is not known', () => {
+test('the rent is unknown when a node omits the balances', () => {
   expect(rentPaid({ feeLamports: null, spentLamports: 5n, tokenChanges: null }, 0n, 5n)).toBeNull();
   expect(rentPaid({ feeLamports: 5n, spentLamports: null, tokenChanges: null }, 0n, 5n)).toBeNull();
 });

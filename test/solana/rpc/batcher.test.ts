@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Batcher } from '../../../src/solana/rpc/batcher.ts';
 
-it('fails the question without an answer alone, whichever place it has in the call', async () => {
+it('a batch fails only the request without an answer, at any position in the call', async () => {
   const batcher = new Batcher(
     3,
     10_000,

@@ -7,11 +7,11 @@ import { readTransactionError } from '../../../src/solana/tx/error.ts';
 const UNKEPT = [
   ['a NUL', '\0'],
   ['half a character', '\ud83d'],
-  ['more than anybody reads', 'x'.repeat(64 * 1_024)],
+  ['a text above the length limit', 'x'.repeat(64 * 1_024)],
 ] as const;
 
-describe('words of a node, before they are put on record', () => {
-  it.each(UNKEPT)('are told without %s', (_name, words) => {
+describe('texts of a node, before they are stored,', () => {
+  it.each(UNKEPT)('are stripped of %s', (_name, words) => {
     const answer = { code: -32_603, message: `be ${words} hind` };
     for (const { message } of [new RpcError(answer, 'node', 'getSlot'), new NodeFault('node', words)]) {
       expect([message.includes('\0'), message.isWellFormed()]).toEqual([false, true]);
@@ -20,7 +20,7 @@ describe('words of a node, before they are put on record', () => {
     expect(new RpcError(answer, 'node', 'getSlot').message).toMatch(/^getSlot: -32603 InternalError: be /);
   });
 
-  it.each(UNKEPT)('are refused as an error of the chain where they hold %s', (_name, words) => {
+  it.each(UNKEPT)('are refused as a chain error when they hold %s', (_name, words) => {
     for (const err of [words, { InstructionError: [0, words] }]) {
       const status = { slot: 7, err, confirmationStatus: 'finalized' };
       const shown = statusesAnswer.safeParse({ context: { slot: 9 }, value: [status] });
@@ -30,7 +30,7 @@ describe('words of a node, before they are put on record', () => {
     }
   });
 
-  it.each(UNKEPT)('are refused as a hash, or a version, where they hold %s', (_name, words) => {
+  it.each(UNKEPT)('are refused as a hash or a version when they hold %s', (_name, words) => {
     const names = { blockhash: 'a', previousBlockhash: 'b' };
     const block = { ...names, parentSlot: 1, blockHeight: 1, blockTime: null };
     expect(blockAnswer.safeParse(block).success).toBe(true);
@@ -43,7 +43,7 @@ describe('words of a node, before they are put on record', () => {
     'BlockhashNotFound',
     { InstructionError: [3, { Custom: 6_001 }] },
     { InstructionError: [0, { BorshIoError: 'Unknown "\\"' }] },
-  ])('are an error as the chain has it: %j', (err) => {
+  ])('are accepted as a chain error: %j', (err) => {
     expect(isPlain(readTransactionError(err)?.text ?? '')).toBe(true);
   });
 });

@@ -11,7 +11,7 @@ const majorityOf = (nodes: number) => Math.max(2, Math.floor(nodes / 2) + 1);
 const answers = fc.array(fc.nat(3), { minLength: 2, maxLength: 7 }).map(named);
 
 describe('agree', () => {
-  it('returns an answer only with a quorum of nodes that all return it', () => {
+  it('returns an answer only when a quorum of nodes returns it', () => {
     fc.assert(
       fc.property(answers, fc.integer({ min: 1, max: 7 }), (given, quorum) => {
         const agreed = agree(given, quorum, same);
@@ -47,7 +47,7 @@ describe('agree', () => {
     );
   });
 
-  it('returns nothing for answers that never count as the same', () => {
+  it('returns no answer if the comparison never matches', () => {
     const nothing = [null, null, null].map((answer, index) => ({ node: `node${index}`, answer }));
     expect(agree(nothing, 2, () => false)).toBeNull();
     expect(agree<number>([], 1)).toBeNull();
@@ -97,7 +97,7 @@ describe('reached', () => {
   });
 });
 
-it('drops the nodes without an answer, and keeps the order of the others', () => {
+it('answered() drops the nodes without an answer, and keeps the order of the others', () => {
   const results = [
     { node: 'a', result: { status: 'fulfilled', value: 1 } },
     { node: 'b', result: { status: 'rejected', reason: new Error('down') } },

@@ -65,7 +65,7 @@ export class BlockMaker {
     this.#texts = [...NAMES, ...TEXTS, ...ADDRESSES, ...(quoting ? QUOTING : [])];
   }
 
-  /** The answer of a node that shows everything. Numbers of the header are integers or strings. */
+  /** The complete answer of a node. Numbers of the header are integers or strings. */
   answer(): { id: Json; result: JsonObject & { transactions: JsonObject[] } } {
     const integer = (): Json => (this.one([true, false]) ? this.#draw(1e9) : String(this.#draw(1e9)));
     return {
@@ -139,7 +139,7 @@ export class BlockMaker {
     return { ...this.#extra(), pubkey: this.one(ADDRESSES), signer: this.one([true, false]), writable };
   }
 
-  /** A member that nobody asked for, under a name that may mean something elsewhere. */
+  /** An unknown member, under a name that may mean something elsewhere. */
   #extra(): JsonObject {
     return this.#draw(6) === 0 ? { [this.one(this.#texts)]: this.noise() } : {};
   }

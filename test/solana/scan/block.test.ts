@@ -90,15 +90,12 @@ it('a block holds every transaction with its version, success, signers and chang
   expect(unexecuted?.feeLamports).toBe(0n);
 });
 
-it.each(['json', 'jsonParsed', 'base64', 'base58'])(
-  'encoding %s reads as the same block',
-  async (encoding) => {
-    const bytes = await answer({ transactionDetails: 'full', encoding, rewards: false });
-    expect(readBlock(bytes, slot)).toEqual(await scanned());
-  },
-);
+it.each(['json', 'jsonParsed', 'base64', 'base58'])('encoding %s yields the same block', async (encoding) => {
+  const bytes = await answer({ transactionDetails: 'full', encoding, rewards: false });
+  expect(readBlock(bytes, slot)).toEqual(await scanned());
+});
 
-it('a second witness of each transaction shows what the block shows', async () => {
+it('a second node returns each transaction as the block does', async () => {
   const { transactions } = await scanned();
   const other = new SolanaNode(exchange.bench.localnet.rpcUrls[1] ?? '');
   for (const transaction of transactions)
@@ -106,7 +103,7 @@ it('a second witness of each transaction shows what the block shows', async () =
   await other.close();
 });
 
-it('some transactions are read from where they stand in the bytes', async () => {
+it('some transactions are read from their byte ranges', async () => {
   const bytes = Buffer.from((await whole()) ?? []);
   const shown = (JSON.parse(bytes.toString()) as { result: { transactions: object[] } }).result.transactions;
   const ranges = [shown[3], shown[1]].map((value) => {
@@ -118,7 +115,7 @@ it('some transactions are read from where they stand in the bytes', async () => 
   expect(readTransactionsAt(bytes, ranges, slot)).toEqual([transactions[3], transactions[1]]);
 });
 
-describe('is refused', () => {
+describe('the block reader refuses', () => {
   it.each(['signatures', 'none'])(
     'a block with transactionDetails %s, which is never an empty one',
     async (details) => {
@@ -129,7 +126,7 @@ describe('is refused', () => {
     },
   );
 
-  /** The real answer with one thing in its second transaction, which succeeded, or in the block made another. */
+  /** The real answer with one change in its second transaction, which succeeded, or in the block. */
   async function changed(change: (transaction: Shown, block: Shown) => void): Promise<() => unknown> {
     const value = JSON.parse(Buffer.from((await whole()) ?? []).toString()) as { result: Shown };
     const transaction = (value.result['transactions'] as Shown[])[1] ?? {};
@@ -144,18 +141,18 @@ describe('is refused', () => {
   it.each<[string, RegExp, (transaction: Shown, block: Shown) => void]>([
     ['no meta', /shows transaction \w+ without meta/, (one) => (one['meta'] = null)],
     ['absent meta', /without meta/, (one) => delete one['meta']],
-    ['no word on success', /meta.err/, (one) => delete meta(one)['err']],
+    ['no success status', /meta.err/, (one) => delete meta(one)['err']],
     ['no token balances', /without token balances/, (one) => (meta(one)['postTokenBalances'] = null)],
     ['absent token balances', /without token balances/, (one) => delete meta(one)['preTokenBalances']],
-    ['tokens of nobody', /without the owner/, (one) => delete balances(one)[0]?.['owner']],
+    ['tokens without an owner', /without the owner/, (one) => delete balances(one)[0]?.['owner']],
     [
-      'tokens of no account',
+      'tokens without an account',
       /of account 99/,
       (one) => Object.assign(balances(one)[0] ?? {}, { accountIndex: 99 }),
     ],
     ['tokens twice', /two token balances/, (one) => balances(one).push(balances(one)[0] ?? {})],
     [
-      'a balance too few',
+      'a missing balance',
       /balances for \d+ accounts/,
       (one) => (meta(one)['postBalances'] as number[]).pop(),
     ],
@@ -195,20 +192,20 @@ describe('is refused', () => {
     expect(read).toThrow(expect.objectContaining({ code: 'NodeFault', node: 'n' }));
   });
 
-  it('a version above the one that is read, as a node refuses it itself', async () => {
+  it('a version above the supported one, as a node does', async () => {
     const newer = await changed((one) => (one['version'] = 2));
     expect(newer).toThrow(expect.objectContaining({ code: -32015, reaction: 'stop' }));
     const bytes = await answer({ transactionDetails: 'accounts' });
     expect(() => readBlock(bytes, slot, { maxTransactionVersion: 0 })).toThrow(/version 1/);
   });
 
-  it('json of a transaction with a lookup table, without the addresses that it loaded', async () => {
+  it('json of a transaction with a lookup table, without its loaded addresses', async () => {
     const bytes = await answer({ transactionDetails: 'full', encoding: 'json', rewards: false });
     const text = bytes.toString().replaceAll('"loadedAddresses"', '"somethingElse"');
     expect(() => readBlock(Buffer.from(text), slot)).toThrow(/balances for \d+ accounts/);
   });
 
-  it('bytes that are no text, and no transaction', async () => {
+  it('bytes that are neither text nor a transaction', async () => {
     const bytes = Buffer.from((await whole()) ?? []);
     expect(() => readBlock(bytes.subarray(0, 500), slot)).toThrow('it is no JSON');
     expect(() => readBlock(Buffer.concat([bytes, Buffer.from([0xff])]), slot)).toThrow('it is no JSON');

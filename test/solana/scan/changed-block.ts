@@ -27,7 +27,7 @@ export interface ChangeableAnswer {
 
 export const textOf = (answer: ChangeableAnswer): string => JSON.stringify(answer);
 
-/** A block as real ones are: each transaction pays a wallet of ours that it names through a lookup table. */
+/** A realistic block: each transaction pays a watched wallet that it names through a lookup table. */
 export function blockOfLookups(transactions = 32): ChangeableAnswer {
   const keys = ADDRESSES.slice(1, 6).filter((address) => !OURS.includes(address));
   const named = [...keys, ...ADDRESSES.filter((address) => !keys.includes(address))];
@@ -107,7 +107,7 @@ const STATUSES: readonly Json[] = [
 
 type Change = (answer: ChangeableAnswer, draw: Draw) => string;
 
-/** What a node may do to an answer; each gives its text, or leaves it as it is where it has nothing to change. */
+/** Changes that a node may make to an answer; each returns the new text, or the old one if it does not apply. */
 export const changes: readonly Change[] = [
   (answer) => textOf(answer),
   onOne((transaction, draw) => {

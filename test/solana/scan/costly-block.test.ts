@@ -22,7 +22,7 @@ function paying(payee: string, error = ''): string {
   return `{"transaction":{${body}},${meta},"version":0}`;
 }
 
-/** A block of so many transactions of strangers, one with `error`, and one that pays us, the last of all. */
+/** A block of so many foreign transactions, one with `error`, and a last one that pays a watched wallet. */
 function blockOf(transactions: number, error = ''): string {
   const header = `"blockHeight":1,"blockTime":1,"blockhash":"a","parentSlot":1,"previousBlockhash":"b"`;
   const strangers = Array.from({ length: transactions }, () => paying(STRANGER)).join();
@@ -34,7 +34,7 @@ it.each<[string, (id: number) => string]>([
   ['a backslash in it', (id) => `{"jsonrpc":"2.0","result":${blockOf(60_000, '"\\\\"')},"id":${id}}`],
   ['more than a result around it', (id) => `{"usage":{"units":9},"result":${blockOf(60_000)},"id":${id}}`],
 ])(
-  'a long block of which only a parse can tell holds up nothing: with %s it is read piece by piece',
+  'a long block that must be parsed blocks no event loop: with %s it is read in pieces',
   async (_name, answer) => {
     server = await startScriptedNode(({ id }) => ({ body: answer(id) }));
     node = new SolanaNode(server.url);

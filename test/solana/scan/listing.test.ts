@@ -32,15 +32,12 @@ async function* inOnePart(bytes: Buffer): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** The listing and the signatures of what was found. */
+/** The listing and the signatures of the matches. */
 type Told = readonly [listed: string, found: readonly string[]] | 'refused';
 
 const READERS: readonly [string, (bytes: Buffer) => Promise<Told>][] = [
-  ['that is held', async (bytes) => told(searchBlock(bytes, 7n, watched(), NODE))],
-  [
-    'that is read piece by piece',
-    async (bytes) => told(await searchParts(inOnePart(bytes), 7n, watched(), NODE)),
-  ],
+  ['in memory', async (bytes) => told(searchBlock(bytes, 7n, watched(), NODE))],
+  ['that is read in pieces', async (bytes) => told(await searchParts(inOnePart(bytes), 7n, watched(), NODE))],
 ];
 
 function told({
@@ -54,26 +51,26 @@ describe.each(READERS)('a block %s', (_name, read) => {
   const tell = (...transactions: readonly string[]): Promise<Told> =>
     read(blockOf(transactions)).catch((): Told => 'refused');
 
-  it('has the listing of its transactions, each of which is found under the name that it is listed by', async () => {
+  it('lists its transactions, each under the signature by which it is found', async () => {
     expect(await tell(signed(ONE), signed(OTHER))).toEqual([listingOf([ONE, OTHER]), [ONE, OTHER]]);
   });
 
   it.each([
-    ['one is named as two', [signed(`${ONE}\n${OTHER}`, STRANGER)]],
+    ['one transaction has two names', [signed(`${ONE}\n${OTHER}`, STRANGER)]],
     [
-      'one has two lists of names',
+      'one transaction has two signature lists',
       [signed(ONE), named(`"signatures":["${OTHER}"],"signatures":["${THIRD}"]`, STRANGER)],
     ],
-    ['one has no name', [signed(ONE), signed(OTHER), named('', STRANGER)]],
+    ['one transaction has no signature', [signed(ONE), signed(OTHER), named('', STRANGER)]],
     [
-      'one has no name, nor those behind it',
+      'one transaction and all after it have no signature',
       [signed(ONE), signed(OTHER), named('', STRANGER), signed(THIRD)],
     ],
     [
-      'one has a list of no names',
+      'one transaction has an empty signature list',
       [signed(ONE), signed(OTHER), named('"signatures":[]', STRANGER), signed(THIRD)],
     ],
-  ])('is refused where %s', async (_what, transactions) => {
+  ])('is refused when %s', async (_what, transactions) => {
     expect(await tell(...transactions)).toBe('refused');
   });
 });

@@ -41,8 +41,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('what a node can make us hold by a long answer', () => {
-  it('is a piece as it came, and nothing for each of its elements', async () => {
+describe('the memory that a long answer can use', () => {
+  it('is one piece as received, and nothing for each of its elements', async () => {
     const joined = vi.spyOn(Buffer, 'concat');
     const { parts } = answerOf(Array.from({ length: 10_000 }, () => '[]').join(','), 4);
     let pieces = 0;
@@ -51,21 +51,18 @@ describe('what a node can make us hold by a long answer', () => {
     expect(Math.max(...joined.mock.calls.map(([list]) => list.length))).toBeLessThan(10);
   });
 
-  it.each([MIB, 89])(
-    'is no signature that is longer than any, such as of %i characters',
-    async (characters) => {
-      const piece = Array.from({ length: 9 }, () => short('A'.repeat(88))).join(',');
-      const { said, parts } = answerOf(`${piece},${short('A'.repeat(characters))}`, 100);
-      const read = searchParts(parts(), 7n, new WatchSet(0), NODE, { pieceBytes: 1 });
-      await expect(read).rejects.toMatchObject({
-        code: 'NodeFault',
-        message: expect.stringMatching(/^node shows transaction A{89,}.{0,60}$/),
-      });
-      expect(said.times).toBe(0);
-    },
-  );
+  it.each([MIB, 89])('holds no overlong signature, such as one of %i characters', async (characters) => {
+    const piece = Array.from({ length: 9 }, () => short('A'.repeat(88))).join(',');
+    const { said, parts } = answerOf(`${piece},${short('A'.repeat(characters))}`, 100);
+    const read = searchParts(parts(), 7n, new WatchSet(0), NODE, { pieceBytes: 1 });
+    await expect(read).rejects.toMatchObject({
+      code: 'NodeFault',
+      message: expect.stringMatching(/^node shows transaction A{89,}.{0,60}$/),
+    });
+    expect(said.times).toBe(0);
+  });
 
-  it('is no more of our wallets than may be, though nothing came to them', async () => {
+  it('holds no more watched wallets than allowed, even without an inflow', async () => {
     const named = ADDRESSES.slice(0, 4);
     const watched = new WatchSet(named.length);
     for (const address of named) watched.add(address);
@@ -76,7 +73,7 @@ describe('what a node can make us hold by a long answer', () => {
     await expect(read(3)).rejects.toThrow('more than 3 wallets of ours');
   });
 
-  it('is no error that is longer than any', async () => {
+  it('holds no overlong error', async () => {
     const [payer = ''] = ADDRESSES;
     const watched = new WatchSet(1);
     watched.add(payer);
@@ -86,7 +83,7 @@ describe('what a node can make us hold by a long answer', () => {
     expect(said.times).toBeLessThan(10);
   });
 
-  it('is no more transactions than a block can have', async () => {
+  it('holds no more transactions than a block can have', async () => {
     const thousand = Array.from({ length: 1_000 }, () => short('A'.repeat(88))).join(',');
     const { said, parts } = answerOf(thousand, 1_000);
     const read = searchParts(parts(), 7n, new WatchSet(0), NODE);
@@ -97,7 +94,7 @@ describe('what a node can make us hold by a long answer', () => {
     expect(said.times).toBeLessThan(200);
   });
 
-  it('is no more of our wallets than a block can change, or name', async () => {
+  it('holds no more watched wallets than a block can change or name', async () => {
     const wallets = ADDRESSES.slice(0, 3);
     const watched = new WatchSet(wallets.length);
     for (const wallet of wallets) watched.add(wallet);
@@ -114,7 +111,7 @@ describe('what a node can make us hold by a long answer', () => {
     await expect(named).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
-  it('is no transaction that only names a wallet of ours', async () => {
+  it('holds no transaction that only names a watched wallet', async () => {
     const [payer = '', wallet = ''] = ADDRESSES;
     const watched = new WatchSet(1);
     watched.add(wallet);
@@ -124,7 +121,7 @@ describe('what a node can make us hold by a long answer', () => {
     expect((await read(paid)).transactions).toHaveLength(5);
   });
 
-  it('is a filter of names that is no larger for any number of them, and forgets none', () => {
+  it('holds a signature filter of fixed size that forgets none', () => {
     const names = new NameFilter();
     const nameAt = (index: number) =>
       `${'2'.repeat(32)}${index.toString(9).padStart(7, '0')}`.replaceAll('0', '9');
@@ -137,7 +134,7 @@ describe('what a node can make us hold by a long answer', () => {
     expect(names.has('no address')).toBe(false);
   });
 
-  it('is two answers at once, and one of each node', async () => {
+  it('holds two answers at once, and one per node', async () => {
     const begun: string[] = [];
     const ends: (() => void)[] = [];
     const [one, other, third] = ['one', 'other', 'third'].map((name) => ({ ...NODE, name }));

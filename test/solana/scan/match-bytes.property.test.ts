@@ -45,7 +45,7 @@ function transactionsOf(text: string): readonly Json[] {
   return list(object(object(JSON.parse(text))['result'])['transactions']);
 }
 
-/** That nothing is missed: the scan of `text` against a parse of it. */
+/** The byte search of `text` misses no wallet that a parse finds. */
 function check(text: string): void {
   const bytes = Buffer.from(text);
   const scan = scanBlockBytes(bytes, watched);
@@ -84,7 +84,7 @@ test('a complete block without escapes needs no parse, however it is written', (
   );
 });
 
-test('no wallet is missed, whatever text is quoted, escaped or said twice', () => {
+test('the byte search misses no wallet, whatever text is quoted, escaped or repeated', () => {
   fc.assert(
     fc.property(seed, (start) => {
       const draw = drawFrom(start);
@@ -115,14 +115,14 @@ const HIDING: Record<string, (transaction: JsonObject) => void> = {
   'the version is newer': (transaction) => Object.assign(transaction, { version: 2 }),
 };
 
-test.each(Object.keys(HIDING))('a block must be parsed where, in one of its transactions, %s', (name) => {
+test.each(Object.keys(HIDING))('a block must be parsed when, in one of its transactions, %s', (name) => {
   fc.assert(
     fc.property(seed, (start) => {
       const draw = drawFrom(start);
       const maker = new BlockMaker(draw);
       const answer = maker.answer();
       const { transactions } = answer.result;
-      // Others make up for the lack in number: an extra member of the same name elsewhere.
+      // Other members restore the number: an extra member of the same name elsewhere.
       const extra = {
         ...maker.transaction(),
         postTokenBalances: [],
@@ -137,7 +137,7 @@ test.each(Object.keys(HIDING))('a block must be parsed where, in one of its tran
   );
 });
 
-test('bytes cut off anywhere must be parsed', () => {
+test('an answer cut off at any byte must be parsed', () => {
   const draw = drawFrom(11);
   const bytes = Buffer.from(JSON.stringify(new BlockMaker(draw).answer()));
   const unnoticed = Array.from({ length: bytes.length }, (_, length) => length).filter(
@@ -158,6 +158,6 @@ test.each([
   '{"result":{"blockhash":"a","previousBlockhash":"b","parentSlot":1.5,"blockHeight":2,"transactions":[]}}',
   '{"result":{"blockhash":null,"previousBlockhash":"b","parentSlot":1,"blockHeight":2,"transactions":[]}}',
   '{"result":{"blockhash":"a","previousBlockhash":"b","parentSlot":1,"blockHeight":2,"transactions":null}}',
-])('what is no block, or not a whole one, must be parsed: %s', (text) => {
+])('an answer that is no complete block must be parsed: %s', (text) => {
   expect(scanBlockBytes(Buffer.from(text), watched)).toEqual({ mustParse: true });
 });

@@ -3,7 +3,7 @@ import { Prefetch } from '../../../src/solana/scan/prefetch.ts';
 
 const SIZE = 10;
 
-/** What may be loaded is two blocks. */
+/** The budget is two blocks. */
 function prefetch(): { readonly ahead: Prefetch<{ slot: bigint; size: number }>; readonly loaded: bigint[] } {
   const loaded: bigint[] = [];
   const ahead = new Prefetch(
@@ -16,7 +16,7 @@ function prefetch(): { readonly ahead: Prefetch<{ slot: bigint; size: number }>;
   return { ahead, loaded };
 }
 
-it('loads ahead what fits the budget, the lowest first, and more as blocks are used', async () => {
+it('the prefetch loads the lowest blocks that fit the budget, and more as blocks are used', async () => {
   const { ahead, loaded } = prefetch();
   expect(ahead.want([1n, 2n, 3n])).toEqual([1n]);
   await ahead.take(1n);
@@ -30,7 +30,7 @@ it('loads ahead what fits the budget, the lowest first, and more as blocks are u
   expect(loaded).toEqual([1n, 2n, 3n]);
 });
 
-it('loads one alone until it knows how large blocks are', async () => {
+it('the prefetch loads one block alone until it knows the size of blocks', async () => {
   const { ahead, loaded } = prefetch();
   ahead.want([1n, 2n]);
   ahead.want([1n, 2n, 3n]);
@@ -38,7 +38,7 @@ it('loads one alone until it knows how large blocks are', async () => {
   expect(loaded).toEqual([1n]);
 });
 
-it('loads the lowest one even where later ones fill the budget, as a reader waits for that', async () => {
+it('the prefetch loads the lowest block even when later ones fill the budget, because a reader waits for it', async () => {
   const { ahead } = prefetch();
   ahead.want([2n]);
   await ahead.take(2n);
@@ -48,7 +48,7 @@ it('loads the lowest one even where later ones fill the budget, as a reader wait
   expect(await ahead.take(1n)).toEqual({ slot: 1n, size: SIZE });
 });
 
-it('forgets one that could not be loaded, so that it is asked for again', async () => {
+it('the prefetch drops a block that failed to load, so that it is requested again', async () => {
   let isDown = true;
   const ahead = new Prefetch(
     async (slot: bigint) => {
@@ -64,7 +64,7 @@ it('forgets one that could not be loaded, so that it is asked for again', async 
   expect(await ahead.take(1n)).toEqual({ slot: 1n, size: SIZE });
 });
 
-it('of blocks that grow all at once loads no more than are asked for at once, and one at a time from then on', async () => {
+it('the prefetch loads growing blocks up to its concurrency limit, and one at a time from then on', async () => {
   const [short, long, budgetBytes] = [1, 60, 64];
   const loaded: bigint[] = [];
   const load = async (slot: bigint) => {
@@ -89,7 +89,7 @@ it('of blocks that grow all at once loads no more than are asked for at once, an
   expect(await ahead.take(18n)).toMatchObject({ slot: 18n });
 });
 
-it('loads the lowest one when its turn comes, however much is held', async () => {
+it('the prefetch loads the lowest block when its turn comes, however much is in memory', async () => {
   const { ahead } = prefetch();
   ahead.want([5n]);
   await ahead.take(5n);

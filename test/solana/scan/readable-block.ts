@@ -7,7 +7,7 @@ const LOGS = ['"', 'a\\', '","meta":null,"x":"', '}]}', '"transactions":['];
 const BALANCES = 4;
 
 /**
- * An answer to getBlock of which every transaction can be read, with wallets of ours and of others in it, written in many ways. Nodes
+ * An answer to getBlock of which every transaction can be read, with watched and foreign wallets in it, written in many ways. Nodes
  * escape no key; `quoting`: there is text that must be escaped.
  */
 export function readableBlock(draw: Draw, { quoting = false } = {}): string {

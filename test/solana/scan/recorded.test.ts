@@ -121,7 +121,7 @@ function differencesOf({ files }: ConformanceReport): Record<string, readonly st
   return Object.fromEntries(files.map(({ file, differences }) => [file, differences]));
 }
 
-it('a folder that is read as it is known passes, in every form and packed', async () => {
+it('the check accepts a folder that matches its facts, in every form and packed', async () => {
   const { parentSlot: _slot, blockHeight: _height, blockTime: _time, ...alone } = known;
   const report = await check(
     {
@@ -151,7 +151,7 @@ it('a folder that is read as it is known passes, in every form and packed', asyn
   expect(renderReport(report).split('\n').at(-1)).toBe('4 files, 6 transactions, 1 refused, 0 differences');
 });
 
-describe('a difference is told, and fails the check', () => {
+describe('the check reports a difference, and fails,', () => {
   const facts = (changes: object) => ({ 'blocks/one.json': { ...known, form: 'result', ...changes } });
   const [first, second] = known.details;
   it.each<[string, object]>([
@@ -176,7 +176,7 @@ describe('a difference is told, and fails the check', () => {
     expect(renderReport(report)).toContain(`blocks/one.json: ${report.files[0]?.differences[0]}`);
   });
 
-  it('where a file cannot be read, is not there, or is not known', async () => {
+  it('when a file cannot be read, is missing, or is not listed', async () => {
     const report = await check(
       { 'blocks/one.json': { ...block, transactions: [{ ...gift, meta: null }] }, 'blocks/new.json': block },
       { ...facts({}), 'blocks/gone.json': { ...known, form: 'result' } },
@@ -189,7 +189,7 @@ describe('a difference is told, and fails the check', () => {
     expect(report.ok).toBe(false);
   });
 
-  it('where bytes that name every wallet in plain text are not relied on, whatever else is escaped in them', async () => {
+  it('when bytes that name every wallet in plain text are parsed, despite escapes elsewhere', async () => {
     const { loadedAddresses: _loaded, ...unloaded } = failed.meta;
     const logMessages = ['Memo: "\\ and \n"'];
     const report = await check(
@@ -212,7 +212,7 @@ describe('a difference is told, and fails the check', () => {
     expect(report.files[0]?.scan).toEqual({ watched: 1, parsed: 2 });
   });
 
-  it('where owners are not told by a ledger that is not early, or an early one needs no leniency', async () => {
+  it('when a ledger omits owners but is not early, or an early one needs no leniency', async () => {
     const [needless, early] = ['blocks/block-100000000-excerpt-json.json', 'blocks/block-110130000.json.gz'];
     const ownerless = giving({
       preTokenBalances: [{ ...held(2, A, '30'), owner: undefined }],
@@ -234,13 +234,13 @@ describe('a difference is told, and fails the check', () => {
     });
   });
 
-  it('where a block that must be refused is read', async () => {
+  it('when a block that must be refused is read', async () => {
     const refused = { form: 'result', encoding: '(signatures only)' };
     const report = await check({ 'blocks/one.json': block }, { 'blocks/one.json': refused });
     expect(report.files).toMatchObject([{ differences: [expect.stringContaining('was read')] }]);
   });
 
-  it('where other encodings of the same transactions are read differently, or claims do not hold', async () => {
+  it('when other encodings of the same transactions are read differently, or claims do not hold', async () => {
     const [plain, parsed] = [
       'blocks/block-254170887-decoded.json.gz',
       'blocks/block-254170887-base64.json.gz',

@@ -21,9 +21,9 @@ async function* inParts(bytes: Buffer): AsyncGenerator<Uint8Array> {
 const READERS: readonly [string, (bytes: Buffer) => unknown][] = [
   ['the whole parse', (bytes) => readBlock(bytes, 7n, { node: NODE.name })],
   ['the byte search', (bytes) => searchBlock(bytes, 7n, watched, NODE)],
-  ['the byte search for nobody', (bytes) => searchBlock(bytes, 7n, nobody, NODE)],
+  ['the byte search without a watched wallet', (bytes) => searchBlock(bytes, 7n, nobody, NODE)],
   ['the piecewise reader', (bytes) => piecewise(bytes, watched)],
-  ['the piecewise reader for nobody', (bytes) => piecewise(bytes, nobody)],
+  ['the piecewise reader without a watched wallet', (bytes) => piecewise(bytes, nobody)],
 ];
 
 const piecewise = (bytes: Buffer, wallets: WatchSet) =>
@@ -45,7 +45,7 @@ const outcomesOf = (text: string): Promise<readonly string[]> =>
 describe.each(READERS)('%s', (_name, read) => {
   const refusal = (text: string): Promise<string> => outcomeOf(read, Buffer.from(text));
 
-  it('refuses an answer without the keys that its transactions got from lookup tables', async () => {
+  it('refuses an answer without the keys that its transactions loaded from lookup tables', async () => {
     const block = blockOfLookups();
     expect(await refusal(textOf(block))).toBe('read');
     for (const { transaction } of block.result.transactions)
@@ -109,7 +109,7 @@ describe.each(READERS)('%s', (_name, read) => {
 });
 
 describe('every reader', () => {
-  it('refuses what another one refuses, and reads what it reads', async () => {
+  it('refuses the same answers and reads the same answers as the others', async () => {
     const seen = { read: 0, refused: 0 };
     await fc.assert(
       fc.asyncProperty(fc.integer(), async (seed) => {
@@ -126,8 +126,8 @@ describe('every reader', () => {
   });
 
   it.each([
-    ['an element too few', '{"result":{"transactions":[,'],
-    ['its transactions somewhere else', '{"result":{"x":{"transactions":['],
+    ['a missing element', '{"result":{"transactions":[,'],
+    ['its transactions elsewhere', '{"result":{"x":{"transactions":['],
   ])('refuses an answer with %s', async (_name, head) => {
     const text = textOf(blockOfLookups()).replace('{"result":{"transactions":[', head);
     const tail = head.includes('"x"') ? `${text.slice(0, -1)}}}` : text;

@@ -23,8 +23,8 @@ function emptied(held: ReturnType<typeof tokens>): ScannedTransaction {
   return transaction({ accounts, tokens: [held] });
 }
 
-describe('the essence of a transaction', () => {
-  it('comes to the same by the rules of deposits, whoever else is taken for ours', () => {
+describe('the relevant changes of a transaction', () => {
+  it('yield the same deposits, whatever other wallets are watched', () => {
     fc.assert(
       fc.property(anyTransaction, fc.subarray(WALLETS), (shown, others) => {
         const mayBeOurs = (address: string) => isOurs(address) || others.includes(address);
@@ -34,14 +34,14 @@ describe('the essence of a transaction', () => {
     );
   });
 
-  it('knows what a token account of ours gave away, which our signer closed', () => {
+  it('contain the outflow of a token account of Sluice that its signer closed', () => {
     const closed = tokens('dep1', 'usd', 1n, null);
     const shown = emptied(closed);
     expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
     expect(finding(relevantChanges(shown, isOurs))).toEqual(finding(shown));
   });
 
-  it('knows what lamports left a token account of ours, which keeps its tokens', () => {
+  it('contain the lamports that left a token account of Sluice, which keeps its tokens', () => {
     const kept = tokens('dep1', 'usd', 9n, 9n);
     const shown = emptied(kept);
     expect(finding(shown).inflows).toMatchObject([{ wallet: 'dep2', reason: 'internal' }]);
@@ -49,7 +49,7 @@ describe('the essence of a transaction', () => {
     expect(finding(relevantChanges(shown, isOurs))).toEqual(finding(shown));
   });
 
-  it('is nothing where our wallets are only named', () => {
+  it('are empty when watched wallets are only named', () => {
     const named = transaction({
       accounts: [PAYER, account('dep1', 5n, 5n), account('hot1', 7n, 7n)],
       tokens: [tokens('dep1', 'usd', 9n, 9n)],
@@ -57,7 +57,7 @@ describe('the essence of a transaction', () => {
     expect(relevantChanges(named, isOurs)).toBeNull();
   });
 
-  it('has no account of ours that neither signs nor changes', () => {
+  it('contain no watched account that neither signs nor changes', () => {
     const named = [account('dep1', 5n, 5n), account('hot1', 7n, 7n)];
     const paid = account('dep2', 0n, 4n);
     const still = tokens('dep1', 'usd', 9n, 9n);
@@ -65,7 +65,7 @@ describe('the essence of a transaction', () => {
     expect(relevantChanges(shown, isOurs)).toEqual({ ...shown, accounts: [PAYER, paid], tokens: [] });
   });
 
-  it('has no account of strangers but the one that pays the fee', () => {
+  it('contain no foreign account but the fee payer', () => {
     const many = Array.from({ length: 60 }, (_, index) => account(`other${index}`, 1n, 2n));
     const foreign = tokens('stranger', 'usd', 1n, 2n);
     const paid = account('dep1', 0n, 4n);

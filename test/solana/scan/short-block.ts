@@ -1,7 +1,7 @@
 import { getBlockBytes } from '../../../src/solana/rpc/methods.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 
-/** The answer of a node with a block that is short enough to be held. */
+/** The answer of a node with a block that fits into memory. */
 export function shortBlock(
   node: SolanaNode,
   slot: bigint,

@@ -3,7 +3,7 @@ import { readBlock } from '../../../src/solana/scan/block.ts';
 
 const [KEY, MINT, SIGNATURE] = ['x'.repeat(44), 'm'.repeat(44), 's'.repeat(88)] as const;
 
-describe('is read', () => {
+describe('the block reader accepts', () => {
   const one = (meta: object, version?: unknown) =>
     Buffer.from(
       JSON.stringify({
@@ -51,7 +51,7 @@ describe('is read', () => {
   });
 
   it.each(['null', '-1', '9000000000000000', '"now"', undefined])(
-    'a block without a time has none, not now: %s (FY scanner)',
+    'a block without a time, and leaves the time empty: %s (FY scanner)',
     (time) => {
       const told = JSON.stringify({ blockTime: '1700000000' }).slice(1, -1);
       const text = one(none).toString();
@@ -66,12 +66,12 @@ describe('is read', () => {
     [{ err: 'AccountInUse', status: { Ok: null } }, 'AccountInUse'],
     [{ err: 'AccountInUse', preBalances: [], postBalances: [] }, 'AccountInUse'],
     [{ err: { InstructionError: [0, { Custom: 1 }] } }, '{"InstructionError":[0,{"Custom":1}]}'],
-  ])('a transaction with %j as one that failed', (meta, error) => {
+  ])('a transaction with %j, as a failed one', (meta, error) => {
     expect(readBlock(one(meta), 7n).transactions[0]?.error).toBe(error);
   });
 
   it.each([null, {}, { Err: 'AccountInUse' }, { Ok: 1 }, { Ok: null, Err: 'AccountInUse' }])(
-    'no transaction with err null beside the status %j: nobody can tell whether it succeeded',
+    'no transaction with err null beside the status %j, because its success is unknown',
     (status) => {
       const read = () => readBlock(one({ ...none, err: null, status }), 7n);
       expect(read).toThrow(/with err null beside a status that is not Ok/);
@@ -79,7 +79,7 @@ describe('is read', () => {
     },
   );
 
-  it('one that failed, whatever accounts it names twice or lacks: nothing arrived by it', () => {
+  it('a failed transaction, whatever accounts it names twice or lacks, because it has no inflow', () => {
     const balance = { accountIndex: 9, mint: MINT, uiTokenAmount: { amount: '1' } };
     const twice = { accountIndex: 0, mint: MINT, uiTokenAmount: { amount: '1' } };
     const lists = { preTokenBalances: [balance], postTokenBalances: [twice, twice] };

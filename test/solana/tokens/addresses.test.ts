@@ -26,8 +26,8 @@ const key = fc
 const WALLET = Keypair.fromSeed(new Uint8Array(32).fill(5)).publicKey.toBase58();
 const MINT = Keypair.fromSeed(new Uint8Array(32).fill(6)).publicKey.toBase58();
 
-describe('may we pay to this address', () => {
-  it('takes every wallet that a key can sign for', () => {
+describe('the address check', () => {
+  it('accepts every wallet that a key can sign for', () => {
     fc.assert(
       fc.property(key, (address) => {
         expect(codeOf(address)).toBe('empty');
@@ -40,7 +40,7 @@ describe('may we pay to this address', () => {
     );
   });
 
-  it('never throws, and takes only 32 bytes of base58', () => {
+  it('never throws, and accepts only 32 bytes of base58', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -65,14 +65,14 @@ describe('may we pay to this address', () => {
     }
   });
 
-  it('rejects what is off the curve, as a program address where it is in use', () => {
+  it('rejects an address off the curve, as a program address if it is in use', () => {
     const [pda] = PublicKey.findProgramAddressSync([Buffer.from('x')], new PublicKey(TOKEN_PROGRAM));
     expect(codeOf(pda.toBase58())).toBe('off_curve');
     expect(codeOf(pda.toBase58(), account())).toBe('pda');
     expect(codeOf(deriveAta(WALLET, MINT, TOKEN_PROGRAM))).toBe('off_curve');
   });
 
-  it('takes a vault off the curve only if it holds SOL, and the setting allows vaults', () => {
+  it('accepts a vault off the curve only if it holds SOL and the setting allows vaults', () => {
     const [pda] = PublicKey.findProgramAddressSync([Buffer.from('x')], new PublicKey(TOKEN_PROGRAM));
     const kindOf = (held: AccountInfo | null): string =>
       classifyDestination(pda.toBase58(), held, { allowVaults: true }).kind;

@@ -23,7 +23,7 @@ afterAll(async () => {
   await localnet?.close();
 });
 
-test('a mint is what the nodes show: program, decimals, extensions', async () => {
+test('an agreed mint has the program, decimals and extensions that the nodes return', async () => {
   const { mint, feeMint } = localnet;
   expect(await agreedMint(pool, mint.address)).toMatchObject({
     program: TOKEN_PROGRAM,
@@ -37,13 +37,13 @@ test('a mint is what the nodes show: program, decimals, extensions', async () =>
   });
 });
 
-test('what is no mint is refused, with the field', async () => {
+test('an account that is no mint is refused, with the field', async () => {
   const refused = { code: 'AssetRejected', context: { field: 'mint' } };
   for (const address of [Keypair.generate().publicKey.toBase58(), localnet.controls.authority, 'no-address'])
     await expect(agreedMint(pool, address)).rejects.toMatchObject(refused);
 });
 
-test('one node that lies or is silent changes nothing; two that differ from the third are nobody’s word', async () => {
+test('one node that lies or does not answer changes no mint, and three different answers agree on none', async () => {
   const { address } = localnet.mint;
   const { controls } = localnet;
   controls.setFault(0, ACCOUNTS, NOTHING);
@@ -52,13 +52,13 @@ test('one node that lies or is silent changes nothing; two that differ from the 
   await expect(agreedMint(pool, address)).rejects.toMatchObject({ code: 'NoHealthyNode' });
 });
 
-test('a lie that it is no mint is not believed from one node alone', async () => {
+test('a mint is not refused because one node alone denies it', async () => {
   localnet.controls.setFault(0, ACCOUNTS, { kind: 'http', status: 500 });
   localnet.controls.setFault(1, ACCOUNTS, NOTHING);
   await expect(agreedMint(pool, localnet.mint.address)).rejects.toMatchObject({ code: 'NoHealthyNode' });
 });
 
-test('a node that hides who can freeze the tokens is overruled', async () => {
+test('a node that hides the freeze authority is overruled', async () => {
   const { address } = localnet.mint;
   const account = localnet.controls.chain.vm.account(address);
   if (!account) throw new Error('there is no mint');
@@ -76,7 +76,7 @@ test('a node that hides who can freeze the tokens is overruled', async () => {
   expect(await agreedMint(pool, address)).toMatchObject({ freezeAuthority: null });
 });
 
-test('nodes of which no two agree are named with the fields that differ', async () => {
+test('nodes without agreement are named with the fields that differ', async () => {
   const { address } = localnet.mint;
   const [node0, node1, node2] = pool.nodes.map(({ name }) => name);
   localnet.controls.setFault(0, ACCOUNTS, NOTHING);
@@ -108,7 +108,7 @@ test('nodes of which no two agree are named with the fields that differ', async 
   });
 });
 
-test('an error that one node’s answer causes is the failure of that node alone', async () => {
+test('a parse error in the answer of one node is the failure of that node alone', async () => {
   const odd = pool.nodes[0]?.name;
   const read = (isOdd: (node: string) => boolean) =>
     new AgreedAccounts(pool, 0).read(
@@ -127,7 +127,7 @@ test('an error that one node’s answer causes is the failure of that node alone
   });
 });
 
-test('a node is not distrusted for a reading from several slots', async () => {
+test('a node is not distrusted because answers come from several slots', async () => {
   const [first, second] = [localnet.mint.address, localnet.feeMint.address];
   const differing = pool.nodes[0]?.name;
   const at = (slot: number) => {

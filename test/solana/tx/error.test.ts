@@ -15,13 +15,13 @@ it.each([
   ['{"InsufficientFundsForRent":{"account_index":3}}', { InsufficientFundsForRent: { account_index: 3 } }],
   ['{"Beyond":"9007199254740993"}', { Beyond: 9_007_199_254_740_993n }],
   ['{"InstructionError":"of another shape"}', { InstructionError: 'of another shape' }],
-])('%s is the same error when it is read back from the record', (text, err) => {
+])('%s is the same error after it is stored and read back', (text, err) => {
   const error = readTransactionError(err);
   expect(error?.text).toBe(text);
   expect(recordedError(text)).toEqual(error);
 });
 
-it('no error is none', () => {
+it('a missing error stays missing', () => {
   expect([readTransactionError(null), readTransactionError(undefined)]).toEqual([null, null]);
 });
 
@@ -44,6 +44,6 @@ it.each([
   ['{"InstructionError":[2,{"Custom":77}]}', 'its error 77'],
   ['{"InstructionError":[0,"InvalidAccountData"]}', 'instruction 1 (compute budget program) failed'],
   ['AccountNotFound', 'the transaction failed: AccountNotFound'],
-])('the error %s of the chain is told in words', (error, sentence) => {
+])('the chain error %s is described in plain text', (error, sentence) => {
   expect(describeFailure(recordedError(error), message)).toContain(sentence);
 });

@@ -127,7 +127,7 @@ async function paused(): Promise<string> {
   return mint;
 }
 
-/** The receiver's token account of the mint, made by himself. */
+/** The token account of the receiver for the mint, created by the receiver. */
 function opened(mint: string) {
   const program = new PublicKey(chainOf().vm.account(mint)?.owner ?? '');
   const account = new PublicKey(deriveAta(receiver.address, mint, program.toBase58()));
@@ -367,7 +367,7 @@ describe('a cause', () => {
     ['refused', custom(37), logsOf(TOKEN_2022_PROGRAM)],
     ['passing', custom(77), logsOf(TOKEN_PROGRAM)],
     ['passing', 'AccountInUse', []],
-  ] as const)('is %s by the logs of a trial for %s', (kind, error, logs) => {
+  ] as const)('is %s by the logs of a simulation for %s', (kind, error, logs) => {
     expect(failureKind(recordedError(error), logs)).toBe(kind);
   });
 });

@@ -31,7 +31,7 @@ describe('the price of a compute unit', () => {
     );
   });
 
-  it('is higher with each attempt, whatever the salts, and although blocks take less by then', () => {
+  it('rises with each attempt, whatever the salts, even when blocks accept less by then', () => {
     const bounds = { floorMicroLamports: 1_000n, capMicroLamports: 10n ** 30n };
     fc.assert(
       fc.property(micro, micro, salts, salts, (before, now, salt, nextSalt) => {
@@ -47,7 +47,7 @@ describe('the price of a compute unit', () => {
     expect(new Set(prices).size).toBe(1_000);
   });
 
-  it('seen again as a recent one leads to no higher band', () => {
+  it('raises no band when it is seen again as a recent price', () => {
     fc.assert(
       fc.property(micro, fc.option(micro), salts, salts, (recent, last, salt, nextSalt) => {
         const bounds = { floorMicroLamports: 1_000n, capMicroLamports: 10n ** 30n };
@@ -58,7 +58,7 @@ describe('the price of a compute unit', () => {
     );
   });
 
-  it('follows the chosen percentile of 150 slots: those that nodes do not tell took nothing', () => {
+  it('follows the chosen percentile of 150 slots, where a slot without an answer counts as zero', () => {
     const fees = (...prices: number[]) =>
       prices.map((price, at) => ({ slot: BigInt(at + 1), prioritizationFee: BigInt(price) }));
     const every = fees(...Array.from({ length: 150 }, (_, at) => at));
@@ -70,7 +70,7 @@ describe('the price of a compute unit', () => {
     expect(recentPrice(fees(...Array.from({ length: 38 }, () => 7)), 150n, 0.75)).toBe(7n);
   });
 
-  it('may be so high that the fee fits its bound, and no higher', () => {
+  it('is limited so that the fee fits its bound', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1_400_000 }),
@@ -132,7 +132,7 @@ describe('the price on a chain', () => {
     };
   }
 
-  it('is asked for every account that others may lock, and once for transfers under way together', async () => {
+  it('is requested for every account that other payers may lock, and once for concurrent transfers', async () => {
     const chain = new ListeningChain(pool);
     const fees = new FeePlanner(chain, PRICES);
     const destinations = Array.from({ length: 100 }, wallet);
@@ -143,7 +143,7 @@ describe('the price on a chain', () => {
     expect([...(chain.asked[0] ?? [])].sort()).toEqual(destinations.toSorted());
   });
 
-  it('never asks for more accounts at once than a node takes', async () => {
+  it('is requested for no more accounts at once than a node accepts', async () => {
     const chain = new ListeningChain(pool);
     const fees = new FeePlanner(chain, PRICES);
     await Promise.all(
@@ -152,7 +152,7 @@ describe('the price on a chain', () => {
     expect(chain.asked.map((accounts) => accounts.length)).toEqual([128, 72]);
   });
 
-  it('never takes the units of finding a token account for those of making one', async () => {
+  it('never uses the compute units of an existing token account for a new one', async () => {
     const fees = new FeePlanner(quickChain(pool), PRICES);
     const { mint } = localnet;
     const tokenDraft = async (destination: string): Promise<TransferDraft> => ({
@@ -180,7 +180,7 @@ describe('the price on a chain', () => {
     expect((await fees.plan(draft, null, 0n)).spec.computeUnitLimit).toBeGreaterThan(15_000);
   });
 
-  it('follows what others paid to lock the destination', async () => {
+  it('follows the prices that others paid to lock the destination', async () => {
     const chain = quickChain(pool);
     const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
     const popular = wallet();
@@ -191,7 +191,7 @@ describe('the price on a chain', () => {
       const { message } = composeTransfer({ ...(await draftTo(chain, destination)), ...limits });
       await chain.send(assembleTransaction(message, await signer.sign(message)).raw);
     };
-    // In one block, so that the block is not dear.
+    // In one block, so that the block is not expensive.
     for (let block = 0; block < 38; block += 1) {
       await pay(popular, 77_000n);
       await pay(wallet(), 0n);

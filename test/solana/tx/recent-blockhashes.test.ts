@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => room.close());
 
 describe('the blocks that a blockhash has left', () => {
-  it('are those up to its last valid height, for as long as the node lists it', async () => {
+  it('end at its last valid height, while a node lists it', async () => {
     const { pool, localnet } = room;
     const { value } = await pool.read((node) => getLatestBlockhash(node));
     const left = () => new RecentBlockhashes(pool).blocksLeft(value.blockhash);
@@ -25,7 +25,7 @@ describe('the blocks that a blockhash has left', () => {
     expect(await left()).toBeNull();
   });
 
-  it('are not known where no node answers, or for a hash that is none; the next caller asks again', async () => {
+  it('are unknown without an answer or for an invalid hash, and the next caller asks again', async () => {
     const { pool, localnet } = room;
     const { value } = await pool.read((node) => getLatestBlockhash(node));
     const recent = new RecentBlockhashes(pool);

@@ -37,7 +37,7 @@ function version0(): Uint8Array {
 it.each([
   ['legacy', legacy],
   ['version-0', version0],
-])('names the signers of a %s transaction, and the bytes that they signed', (_name, make) => {
+])('the parser returns the signers of a %s transaction, and the bytes that they signed', (_name, make) => {
   const signed = readSigned(make());
   expect(signed?.signers).toEqual([payer, second].map(({ publicKey }) => publicKey.toBase58()));
   expect(signed?.accounts).toContain(SystemProgram.programId.toBase58());
@@ -51,14 +51,14 @@ it.each([
     ).toBe(true);
 });
 
-it('names the signer of a version-1 transaction', () => {
+it('the parser returns the signer of a version-1 transaction', () => {
   const { raw, message } = signVersion1(payer, recentBlockhash, [transfer(payer)]);
   const signed = readSigned(Buffer.from(raw, 'base64'));
   expect(signed?.signers).toEqual([payer.publicKey.toBase58()]);
   expect(Buffer.from(signed?.message ?? [])).toEqual(Buffer.from(message));
 });
 
-it('reads no signers out of bytes that are no transaction', () => {
+it('the parser returns no signers for bytes that are no transaction', () => {
   for (const cut of [0, 1, 64, 65, 128, 132, 140]) expect(readSigned(version0().subarray(0, cut))).toBeNull();
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {

@@ -11,7 +11,7 @@ const byte = fc.oneof(
 const bytes = (length: { minLength: number; maxLength: number }) =>
   fc.array(byte, length).map((list) => Uint8Array.from(list));
 
-test('a run is found where its bytes lie, and nowhere where one of them is another', () => {
+test('a byte run is found at its position, and not when one byte differs', () => {
   const lists = fc.array(bytes({ minLength: 1, maxLength: 30 }), { minLength: 1, maxLength: 5 });
   fc.assert(
     fc.property(
@@ -37,7 +37,7 @@ test('a run is found where its bytes lie, and nowhere where one of them is anoth
   );
 });
 
-test('a run that makes a NaN is nowhere found: whoever asks must then walk the bytes', () => {
+test('a byte run that encodes a NaN is never found, so the caller must walk the bytes', () => {
   const run = Buffer.from('aaaaaa\xf4\x7f', 'latin1');
   expect(new Runs([run]).after(new DataView(Uint8Array.from(run).buffer), 0, 0)).toBe(-1);
 });

@@ -13,7 +13,7 @@ function hashOf(fingerprint: Fingerprint, view: DataView): string {
   return `${print} ${fingerprint.spread}`;
 }
 
-test('texts that differ in one place have two hashes, whatever byte of a word it is', () => {
+test('texts that differ in one byte have two hashes, at any byte of a word', () => {
   const wallet = viewOf(WALLET);
   const namesakes = Array.from({ length: WALLET.length }, (_, at) =>
     viewOf(`${WALLET.slice(0, at)}${WALLET[at] === 'z' ? 'y' : 'z'}${WALLET.slice(at + 1)}`),
@@ -32,7 +32,7 @@ test('texts that differ in one place have two hashes, whatever byte of a word it
  * more: hundreds of thousands of differences, each forgotten under one of 2^28 keys. So one draw in a thousand forgets one; were it one of
  * 2^20 keys, every fourth would.
  */
-test('texts that differ as little as characters can have two hashes under next to all keys', () => {
+test('texts that differ in one bit have two hashes under almost all keys', () => {
   let forgetful = 0;
   for (let byte = 0; byte < WORD_BYTES; byte += 1) {
     const texts = Array.from({ length: 2 ** WORDS }, (_, chosen) => viewOf(textOf(chosen, byte)));

@@ -52,14 +52,14 @@ function scanText(text: string) {
 }
 
 describe('a block', () => {
-  test('is searched to its very end, though what ends it begins as in another transaction', () => {
+  test('is searched to its end, even if its last bytes look like the start of a transaction', () => {
     const long = { ...transactionOf(STRANGER), 'a member with a name longer than what is left': 0 };
     const short = { ...transactionOf(OURS), 'a memb': 0 };
     const result = { ...HEADER, transactions: [long, short] };
     expect(scanText(JSON.stringify({ result })).seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 
-  test('of strangers tells its header and that nothing is ours', () => {
+  test('of foreign transactions yields its header and no match', () => {
     expect(scan([transactionOf(STRANGER)]).seen).toEqual({
       mustParse: false,
       header: {
@@ -75,7 +75,7 @@ describe('a block', () => {
     });
   });
 
-  test('lists its transactions by their first signatures, in order, as nodes list them', () => {
+  test('lists its transactions by first signature, in node order', () => {
     const named = (...signatures: readonly string[]): object => {
       const { transaction, ...others } = transactionOf(STRANGER) as { transaction: object };
       return { ...others, transaction: { ...transaction, signatures } };
@@ -92,7 +92,7 @@ describe('a block', () => {
     expect(new Set(others).size).toBe(others.length);
   });
 
-  test('shows which of its transactions name us, as account or as owner of tokens', () => {
+  test('reports which transactions name a watched wallet, as account or token owner', () => {
     const named = [transactionOf(OURS), transactionOf(STRANGER, OURS)];
     const { text, seen } = scan([transactionOf(STRANGER), ...named, transactionOf(STRANGER)]);
     if (seen.mustParse) throw new Error('must parse');
@@ -115,21 +115,21 @@ describe('a block', () => {
         { pubkey: OURS, writable: {} },
       ],
     ],
-  ])('needs no parse where an account key has an object in place of its %s scalar', (_, accountKeys) => {
+  ])('needs no parse when an account key has an object in place of its %s scalar', (_, accountKeys) => {
     const { seen } = scan([
       { ...transactionOf(STRANGER, STRANGER, 2), transaction: { accountKeys, signatures: [signature('x')] } },
     ]);
     expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 
-  test('shows an address behind a text that is shorter than one', () => {
+  test('reports an address behind a text that is shorter than an address', () => {
     const alike = `{"note":"${STRANGER}","pubkey":"${STRANGER}","signer":true}`;
     const { seen } = scanKeys(alike, `{"note":"x","pubkey":"${OURS}","signer":true}`, alike);
     expect(seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 
   test.each(['a}b', 'a,b', 'a]b'])(
-    'needs no parse where "%s" stands behind a space, in place of a number',
+    'needs no parse when "%s" follows a space, in place of a number',
     (text) => {
       const key = `{"pubkey":"${OURS}","n": "${text}"}`;
       const { seen } = scanKeys(`{"pubkey":"${STRANGER}","n":1}`, key);
@@ -137,13 +137,13 @@ describe('a block', () => {
     },
   );
 
-  test('needs no parse where a space follows a number, or does not', () => {
+  test('needs no parse when a space follows a number, or none does', () => {
     const keys = [1, '23 ', '4567 ', '-1.5e-7'].map((n) => `{"pubkey":"${OURS}","n":${n},"signer":true}`);
     expect(scanKeys(...keys).seen).toMatchObject({ mustParse: false, candidates: [OURS] });
   });
 
   test.each(['parentSlot', 'blockHeight'] as const)(
-    'must be parsed where its %s is larger than any on record can be',
+    'must be parsed when its %s exceeds every known value',
     (name) => {
       const { text } = scan([transactionOf(STRANGER)]);
       const long = text.replace(`"${name}":${HEADER[name]}`, `"${name}":${2n ** 64n - 1n}`);

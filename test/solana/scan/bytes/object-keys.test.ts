@@ -13,7 +13,7 @@ const value = fc.oneof(
 );
 const object = fc.dictionary(fc.constantFrom(...KEYS), value);
 
-test('each value is read by the reader of its key, whatever was met at its place before', () => {
+test('the object reader picks the reader of a value by its key, whatever came before', () => {
   fc.assert(
     fc.property(fc.array(object, { minLength: 1, maxLength: 8 }), fc.integer(), (objects, seed) => {
       const draw = drawFrom(seed);

@@ -34,8 +34,8 @@ async function* cutAnywhere(bytes: Uint8Array, draw: Draw, longest: number): Asy
 const read = (bytes: Uint8Array, draw: Draw, longest = 300, pieceBytes = 500) =>
   searchParts(cutAnywhere(bytes, draw, longest), 7n, watched, NODE, { pieceBytes, nameBytes: NAME_BYTES });
 
-describe('a block that is read piece by piece', () => {
-  it('comes to the same as one that is held, however it is written and cut', async () => {
+describe('a block that is read in pieces', () => {
+  it('yields the same as a block in memory, however it is written and cut', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), async (seed) => {
         const draw = drawFrom(seed);
@@ -53,7 +53,7 @@ describe('a block that is read piece by piece', () => {
     );
   });
 
-  it('finds something: the blocks of that property are no empty ones', () => {
+  it('contains matches, so that the property is not empty', () => {
     const findings = Array.from({ length: 50 }, (_, seed) => {
       const bytes = Buffer.from(readableBlock(drawFrom(seed)));
       return findingOf(searchBlock(bytes, 7n, watched, NODE), known);
@@ -62,7 +62,7 @@ describe('a block that is read piece by piece', () => {
     expect(findings.flatMap(({ outflows }) => outflows).length).toBeGreaterThan(50);
   });
 
-  it('is none where it is cut off, wherever that is', async () => {
+  it('is refused when it is cut off at any byte', async () => {
     const draw = drawFrom(5);
     const bytes = Buffer.from(readableBlock(draw).trimEnd());
     for (let length = 0; length < bytes.length; length += 7)
@@ -71,22 +71,22 @@ describe('a block that is read piece by piece', () => {
 
   it.each<[string, (draw: Draw) => string]>([
     ['has no transactions', (draw) => write(draw, { result: { signatures: [] } })],
-    ['says its transactions are none', () => '{"result":{"transactions":null}}'],
+    ['has transactions null', () => '{"result":{"transactions":null}}'],
     ['is no object', () => `[${'1,'.repeat(5_000)}1]`],
     [
-      'holds what is no transaction',
+      'holds an entry that is no transaction',
       (draw) => readableBlock(draw).replace(/("transactions"\s*:\s*\[)/, '$17,'),
     ],
-  ])('is none where it %s', async (_name, text) => {
+  ])('is refused when it %s', async (_name, text) => {
     const draw = drawFrom(3);
     await expect(read(Buffer.from(text(draw)), draw)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it.each([
     ['a transaction', '{"result":{"transactions":[{"a":"'],
-    ['what stands before them', '{"result":{"a":"'],
-    ['what stands behind them', '{"result":{"transactions":[],"a":"'],
-  ])('is none where %s has no end', async (_name, start) => {
+    ['the text before its transactions', '{"result":{"a":"'],
+    ['the text after its transactions', '{"result":{"transactions":[],"a":"'],
+  ])('is refused when %s has no end', async (_name, start) => {
     let given = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(start);
@@ -100,7 +100,7 @@ describe('a block that is read piece by piece', () => {
     expect(given).toBeLessThan(10 * 1_024 * 1_024);
   });
 
-  it('throws what breaks off the parts', async () => {
+  it('throws the error that interrupts its pieces', async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('{"result":{"transactions":[');
       throw new Error('the line is cut');

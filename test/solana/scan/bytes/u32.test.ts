@@ -17,7 +17,7 @@ const text = fc.oneof(
   fc.tuple(plain, any).map((parts) => parts.join('"')),
 );
 
-test('the first quote behind a place is found, and whether what comes before it is an address', () => {
+test('the search returns the first quote after a position, and whether an address precedes it', () => {
   fc.assert(
     fc.property(text, fc.nat(3), (inner, at) => {
       const bytes = Buffer.from(`${' '.repeat(at)}${inner}"${'x'.repeat(BEHIND)}`);
@@ -30,7 +30,7 @@ test('the first quote behind a place is found, and whether what comes before it 
   );
 });
 
-test('a scalar ends before the next comma or bracket that closes', () => {
+test('a scalar ends before the next comma or closing bracket', () => {
   const scalar = fc.constantFrom('0', '-1.5e-7', 'true', 'false', 'null', '18446744073709551615');
   fc.assert(
     fc.property(scalar, fc.constantFrom(',', ']', '}'), fc.nat(3), (value, after, at) => {

@@ -18,19 +18,19 @@ function numbered(index: number): string {
   return base58.encode(bytes);
 }
 
-test('every wallet is found from the moment it is added, however far the set outgrows what was expected', () => {
+test('every wallet is found once added, however far the set outgrows its expected size', () => {
   const watched = new WatchSet(0);
   const added = Array.from({ length: 60_000 }, (_, index) => numbered(index));
   for (const [index, wallet] of added.entries()) {
     watched.add(wallet);
-    // After each that may have made the table grow, look at one that was there before.
+    // After each insertion that may grow the table, check an older wallet.
     if (!watched.has(wallet) || !watched.has(added[index >> 1] ?? '')) throw new Error(`lost at ${index}`);
   }
   expect(added.filter((wallet) => !watched.has(wallet))).toEqual([]);
   expect(watched.size).toBe(added.length);
 });
 
-test('strangers are not found, near namesakes neither', () => {
+test('foreign addresses are not found, even similar ones', () => {
   fc.assert(
     fc.property(fc.uniqueArray(anyAddress, { minLength: 2, maxLength: 40 }), (wallets) => {
       const [stranger = '', ...members] = wallets;
@@ -42,7 +42,7 @@ test('strangers are not found, near namesakes neither', () => {
   );
 });
 
-test('texts that differ in one character only are told apart', () => {
+test('texts that differ in one character only are distinguished', () => {
   const [wallet] = [base58.encode(new Uint8Array(32).fill(200))];
   const watched = new WatchSet(1);
   watched.add(wallet);
@@ -62,7 +62,7 @@ test('a wallet added twice counts once', () => {
   expect(watched.size).toBe(1);
 });
 
-test('what is no address is refused, as no scan would find it', () => {
+test('a text that is no address is refused, because no scan would find it', () => {
   const watched = new WatchSet(1);
   for (const text of ['', '1'.repeat(31), '1'.repeat(45), '0'.repeat(40), `${'1'.repeat(31)}é`]) {
     expect(() => watched.add(text)).toThrow(RangeError);

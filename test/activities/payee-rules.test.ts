@@ -111,7 +111,7 @@ describe('a multisig vault', () => {
   const vaultOf = (seed: string) =>
     PublicKey.findProgramAddressSync([Buffer.from(seed)], new PublicKey(TOKEN_2022_PROGRAM))[0].toBase58();
 
-  it('is paid in SOL and tokens once the customer confirms, where the setting allows vaults', async () => {
+  it('is paid in SOL and tokens once the customer confirms, when the setting allows vaults', async () => {
     const { localnet } = room;
     const destination = vaultOf('vault');
     await localnet.airdrop(destination, 5_000_000_000n);

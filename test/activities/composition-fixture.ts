@@ -8,7 +8,7 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
-/** A chain of one node whose blocks come by hand, and composers that pay from its hot wallet. */
+/** A chain of one node whose blocks the test makes, and composers that pay from its hot wallet. */
 export interface ComposingRoom {
   readonly localnet: Localnet;
   readonly hotWallet: string;

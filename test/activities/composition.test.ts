@@ -105,7 +105,7 @@ const HOOK_REFUSES = { code: 'NodeFault', message: expect.stringContaining('"Cus
 /** The hook's own address for a wallet that it reads out of the destination's token account. */
 const PDA_OF_RECEIVER: ListEntry = { kind: 1, config: Uint8Array.of(4, 2, 32, 32) };
 
-describe('a token with a transfer hook', () => {
+describe('a transfer with a transfer hook', () => {
   it.each([
     ['a fixed account', () => fixedAccount(randomAddress())],
     ['an address made of an account that the transfer makes', () => PDA_OF_RECEIVER],
@@ -210,7 +210,7 @@ describe('a token with a transfer hook', () => {
   });
 });
 
-describe('composing a withdrawal', () => {
+describe('the composer', () => {
   it('rejects a memo too large for a packet, and names the largest size allowed', async () => {
     const sized = (memo: string) => withdrawalRow('SOL', { memo, amount: 1_000_000n });
     const answer = await compose(sized('é'.repeat(600)));

@@ -15,7 +15,7 @@ import { activityEnvironment } from '../support/activity.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
-/** How often the watchers of a {@link LandingRoom} send again what has not landed. */
+/** How often the watchers of a {@link LandingRoom} resend an attempt that has not landed. */
 const PACE_MS = 100;
 let room: LandingRoom;
 

@@ -6,7 +6,7 @@ import { account, ours, PAYER, terms, transaction } from '../domain/credits-supp
 
 const known = ours({ assets: [terms('SOL')] });
 
-/** What leaves a hot wallet of ours, and what of it comes to a deposit address. */
+/** The outflow of a hot wallet, and the part that a deposit address receives. */
 function moved(left: bigint, came: bigint): BlockFinding {
   const accounts = [PAYER, account('hot1', 100n, 100n - left), account('dep1', 0n, came)];
   return findingOf({ transactions: [transaction({ accounts })] }, known);

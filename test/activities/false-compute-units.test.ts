@@ -51,7 +51,7 @@ function limitsOf(composition: Composition): { readonly units: number; readonly 
   return { units: computeUnitLimit, price: computeUnitPriceMicroLamports };
 }
 
-/** Makes these nodes count other units than a transfer takes. */
+/** Makes these nodes return other units than a transfer uses. */
 function count(units: number, nodes: readonly number[]): void {
   const value = { err: null, logs: [], unitsConsumed: units };
   for (const node of nodes)

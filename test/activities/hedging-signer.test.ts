@@ -126,7 +126,7 @@ describe('a second signature of one message from the same signer', () => {
     stop();
   });
 
-  it('is proved dead after a restore only when no block of its lifetime holds the message', async () => {
+  it('is ruled out after a restore only when no block of its lifetime holds the message', async () => {
     await healed();
     const { id, second } = await signedTwice();
     room.swallow();

@@ -28,7 +28,7 @@ export async function hookedMint(localnet: Localnet, program: string): Promise<s
   return localnet.createToken22Mint({ extensions: [{ type: ExtensionType.TransferHook, initialize }] });
 }
 
-/** Writes what the hook program would: its list of accounts for a mint. */
+/** Writes the account list of the hook program for a mint. */
 export function plantHookList(localnet: Localnet, mint: string, program: string, list: Uint8Array): void {
   const address = getExtraAccountMetaAddress(new PublicKey(mint), new PublicKey(program)).toBase58();
   plant(localnet, address, program, list, false);

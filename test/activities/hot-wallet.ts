@@ -48,18 +48,18 @@ export class HotWallet {
     await this.#localnet?.close();
   }
 
-  /** A look of a process that has just started. */
+  /** A check by a process that has just started. */
   look(ledger: Ledger, hotWallet = this.address): Promise<void> {
     return new WalletWatch({ ledger, chain: quickChain(this.pool), hotWallet }).look();
   }
 
-  /** A final transfer that the wallet, or another one, signs past Sluice; its signature. */
+  /** A final transfer that the wallet, or another one, signs without Sluice; returns the signature. */
   async spend(destination: PublicKey = Keypair.generate().publicKey, key = this.#key): Promise<string> {
     const transfer = { fromPubkey: key.publicKey, toPubkey: destination, lamports: 3_000_000 };
     return this.sign([SystemProgram.transfer(transfer)], [], key);
   }
 
-  /** Any final transaction that the wallet signs, past Sluice; its signature. */
+  /** Any final transaction that the wallet signs without Sluice; returns the signature. */
   async sign(
     instructions: TransactionInstruction[],
     signers: Keypair[] = [],

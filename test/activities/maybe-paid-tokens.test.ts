@@ -25,7 +25,7 @@ async function reserved(): Promise<{ id: string; destination: PublicKey }> {
   return { id, destination };
 }
 
-/** Pays tokens past Sluice to another account of the owner, by a transaction that names neither him nor the mint. */
+/** Pays tokens without Sluice to another account of the owner, by a transaction that names neither owner nor mint. */
 async function payUnnamed(owner: PublicKey): Promise<string> {
   const [payer, mint] = [new PublicKey(hot.address), new PublicKey(hot.localnet.mint.address)];
   const account = Keypair.generate();

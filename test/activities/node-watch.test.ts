@@ -28,7 +28,7 @@ beforeEach(async () => {
   await use.ledger.db.deleteFrom('alert').execute();
 });
 
-describe('the watch over the nodes', () => {
+describe('the node watch', () => {
   it('opens an alert for each broken rule, and closes it when the rule holds again', async () => {
     await use.ledger.alerts.raise({ kind: 'unknown_spend', subject: 'sig', message: 'not about nodes' });
     const broken = NODE_ALERTS.map((kind): NodeWarning => {

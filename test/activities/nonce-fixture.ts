@@ -61,7 +61,7 @@ export class NonceDesk {
     this.act = act;
   }
 
-  /** What the workflow `settlement` does with one attempt; null where there is nothing to do. */
+  /** Runs the steps of workflow `settlement` for one attempt; null if no step is due. */
   async settle(id: string): Promise<Landing | null> {
     const attempt = await this.prepareSettlement(id);
     return attempt === null ? null : this.landSettlement(id, attempt, await this.signSettlement(attempt));

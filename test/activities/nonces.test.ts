@@ -94,7 +94,7 @@ describe('a withdrawal with a durable nonce', () => {
     expect(await lamports(paid.destination)).toBe(AMOUNT);
   });
 
-  it('takes its slot and its nonce from a quorum, whatever one node claims', async () => {
+  it('reads its slot and its nonce from a quorum, whatever one node claims', async () => {
     await desk.newAccount();
     const lifetimes = new NonceLifetimes({ ledger, chain, hotWallet: HOT });
     const next = await ledger.nonces.candidate(HOT, 7n);
@@ -158,7 +158,7 @@ describe('a withdrawal with a durable nonce', () => {
     const used = { address: first.nonceAccount, nonce: first.blockhash };
     expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
     expect(await desk.land(signed)).toMatchObject({ kind: 'dead' });
-    expect(await desk.settle(await desk.advance(used)), 'a late request harms nobody').toBeNull();
+    expect(await desk.settle(await desk.advance(used)), 'a late request has no effect').toBeNull();
 
     const second = await desk.sign(paid, await desk.preparedWhenFree(paid));
     expect((await desk.land(second)).kind).toBe('finalized');

@@ -47,7 +47,7 @@ function memosOf(answer: Composition): readonly string[] {
     .map(({ data }) => Buffer.from(data).toString('utf8'));
 }
 
-describe('a token account that demands a memo', () => {
+describe('a token account that requires a memo', () => {
   it('gets the withdrawal id as memo, or the memo of the customer', async () => {
     const { localnet } = room;
     const mint = localnet.feeMint.address;
@@ -69,8 +69,8 @@ describe('a token account that demands a memo', () => {
   });
 });
 
-describe('a mint whose issuer', () => {
-  it('paused it is not paid until the issuer resumes it', async () => {
+describe('a paused mint', () => {
+  it('is not paid until the issuer resumes it', async () => {
     const issuer = newWallet();
     await room.localnet.airdrop(issuer.address, 1_000_000_000n);
     const initialize = (mint: PublicKey) =>
@@ -111,7 +111,7 @@ describe('a multisig vault', () => {
   const vaultOf = (seed: string) =>
     PublicKey.findProgramAddressSync([Buffer.from(seed)], new PublicKey(TOKEN_2022_PROGRAM))[0].toBase58();
 
-  it('is paid in SOL and tokens once the customer confirms, where the setting allows vaults', async () => {
+  it('is paid in SOL and tokens once the customer confirms, when the setting allows vaults', async () => {
     const { localnet } = room;
     const destination = vaultOf('vault');
     await localnet.airdrop(destination, 5_000_000_000n);

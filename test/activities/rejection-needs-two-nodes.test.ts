@@ -53,7 +53,7 @@ function composerOf(nodes: NodePool): Composer {
   });
 }
 
-/** Makes the best of two nodes, or of three, show what `change` makes of the account at `address`. */
+/** Makes the best of two or three nodes return the account at `address` as changed by `change`. */
 async function lieAbout(address: string, change: (truth: unknown) => unknown, honest = 1): Promise<void> {
   const lie: Lie = ({ method, params }, said) => {
     // It claims to be ahead, so it is asked first.
@@ -177,7 +177,7 @@ describe('one node that lies about an account', () => {
   const ataOf = (owner: string) => deriveAta(owner, localnet.mint.address, TOKEN_PROGRAM);
   const tokenAccount = (owner: string) => newTokenAccountData(localnet.mint.address, owner);
   const receiver = randomAddress();
-  // A program of its own, which no token account of ours has.
+  // A separate program, which owns no token account of Sluice.
   const foreign = randomAddress();
   const NINE_DECIMALS = 9;
 

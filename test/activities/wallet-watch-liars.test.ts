@@ -130,7 +130,7 @@ describe('one node of three', () => {
     expect(hot.pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
   });
 
-  it('that lists a sent attempt under another signature changes nothing until two nodes show it', async () => {
+  it('that lists a sent attempt under another signature has no effect until two nodes return it', async () => {
     const signer = hedgingSigner(Keypair.generate());
     await hot.localnet.airdrop(signer.address, 1_000_000_000n);
     await hot.look(use.ledger, signer.address);

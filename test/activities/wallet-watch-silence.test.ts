@@ -22,7 +22,7 @@ function watch(): WalletWatch {
   return new WalletWatch({ ledger: use.ledger, chain: new Chain(pool), hotWallet: hot.address });
 }
 
-/** These nodes take every such question, and never answer. */
+/** These nodes accept every such request, and never answer. */
 function silence(nodes: readonly number[], method: string): void {
   for (const node of nodes) hot.localnet.controls.setFault(node, method, { kind: 'no-answer' });
 }
@@ -37,7 +37,7 @@ describe('a check of the wallet history', () => {
     expect(await use.ledger.walletHistory.judgedTo(hot.address)).toBeGreaterThan(before ?? 0n);
   });
 
-  it('finds a spend while one node is silent', async () => {
+  it('finds a spend while one node does not answer', async () => {
     silence([2], 'getSignaturesForAddress');
     const spent = await hot.spend();
     await watch().look();

@@ -21,7 +21,7 @@ async function ownPostgres(): Promise<LocalPostgres & { readonly process: Manage
   return { ...postgres, process: postgres.process };
 }
 
-/** Only what a cut of sessions acts on. */
+/** The services that a session cut affects. */
 function fieldOf({ process, url }: { readonly process: ManagedProcess; readonly url: string }): Field {
   return {
     supervisor: new Supervisor([process], () => undefined),

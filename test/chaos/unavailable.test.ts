@@ -28,7 +28,7 @@ const PASSING: Readonly<Record<string, (port: number) => Promise<unknown>>> = {
     Connection.connect({ address: `127.0.0.1:${port}`, connectTimeout: 200 }),
 };
 
-describe('the driver asks again', () => {
+describe('the driver retries', () => {
   it.each(Object.entries(PASSING))('%s', async (_, ask) => {
     const port = await freePort();
     expect(isUnavailable(await failureOf(() => ask(port)))).toBe(true);
@@ -66,7 +66,7 @@ describe('the driver asks again', () => {
   });
 });
 
-describe('the driver does not ask again', () => {
+describe('the driver does not retry', () => {
   it.each([
     ['a refusal of the API', new SluiceError('InvalidRequest', 400, 'no such field')],
     ['an unexpected failure of the API', new SluiceError('Internal', 500, 'the log has more')],

@@ -15,7 +15,7 @@ export interface Answer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** A chain under test, with what every subject needs of it. */
+/** A chain under test, with the tools that every subject uses. */
 export class Harness {
   readonly connection: Connection;
   readonly rpcUrl: string;

@@ -12,7 +12,7 @@ interface Block {
   readonly transactions: readonly { readonly transaction: unknown }[];
 }
 
-/** Reading back what has landed: blocks, lists of blocks, statuses, histories of an address, many accounts at once. */
+/** Reads of landed transactions: blocks, lists of blocks, statuses, histories of an address, many accounts at once. */
 export function readingSubjects(chain: () => Harness): void {
   const pay = (to: Keypair) =>
     SystemProgram.transfer({

@@ -12,7 +12,7 @@ const FIXED_TEXT = new Set([
   'accountState',
 ]);
 
-/** What an answer looks like without its values: keys in order of the alphabet, kinds of values, one entry per kind of item. */
+/** The shape of an answer without its values: keys in order of the alphabet, kinds of values, one entry per kind of item. */
 export function shapeOf(value: unknown, key = ''): unknown {
   if (value === null) return 'null';
   if (Array.isArray(value)) {

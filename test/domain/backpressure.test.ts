@@ -32,7 +32,7 @@ it('the limit falls to a few probes while the signer signs nothing', () => {
   expect(mayBegin({ living: 2, overdue: 0 }, { ended: 9, dead: 9 }, USUAL_UNSENT)).toBe(false);
 });
 
-/** As many unsent as a signer makes of 1,000 payments that come at `perSecond`, where it signs `atOnce`, each in `latencyMs`. */
+/** The unsent attempts of 1,000 payments at `perSecond`, with a signer that signs `atOnce`, each in `latencyMs`. */
 function settles(perSecond: number, latencyMs: number, atOnce: number): { most: number; signed: number } {
   const times = new SigningTimes();
   const ends: number[] = [];

@@ -138,7 +138,7 @@ const anyOrigin: fc.Arbitrary<AgreedBlock> = fc.record({
   agreeingNodes: mostly(['a', 'b', 'c'], ['a', 'a']),
 });
 
-/** A finalized block where the attempt's blockhash was made, mostly another one that a quorum shows. */
+/** A finalized block at the slot of the blockhash of the attempt, mostly another one that a quorum shows. */
 export const anyDisplacement: fc.Arbitrary<Displacement> = fc.record({
   slot: mostly(2500n, 2499n),
   by: fc.record({

@@ -18,7 +18,7 @@ import {
   UNREADABLE,
 } from './evidence.ts';
 
-/** Runs `check` on random evidence, but only where the verdict is dead; fails when that never happened. */
+/** Runs `check` on random evidence, but only if the verdict is dead; fails if it never is. */
 function whereDead(check: (evidence: Evidence, attempt: AttemptFacts) => void): void {
   let dead = 0;
   fc.assert(

@@ -65,7 +65,7 @@ function honestSighting({ landedAt }: Truth, tip: bigint): StatusObservation {
     : ABSENT;
 }
 
-/** The nodes that confirm the first finalized status: honest nodes where it is true, the liar where it did not report it itself. */
+/** The nodes that confirm the first finalized status: honest nodes if it is true, the liar if it did not report it itself. */
 function confirmers(
   truth: Truth,
   statuses: readonly NodeAnswer<StatusObservation>[],

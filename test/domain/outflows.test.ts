@@ -3,7 +3,7 @@ import { findingOf, findingOfTransaction } from '../../src/domain/credits.ts';
 import { account, ours, PAYER, tokens, transaction } from './credits-support.ts';
 
 describe('the outflow of a transaction', () => {
-  it('is the lamports and tokens of watched wallets, whoever signed, and all of a closed token account', () => {
+  it('is the lamports and tokens of watched wallets, for every signer, and all of a closed token account', () => {
     const { outflows } = findingOfTransaction(
       transaction({
         accounts: [PAYER, account('dep1', 9n, 2n), account('other', 9n, 2n)],

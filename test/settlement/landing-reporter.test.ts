@@ -10,7 +10,7 @@ const client = Object.create(new Client({ connection: Connection.lazy({ address:
   workflow: { value: { getHandle: () => ({ signal }) } },
 }) as Client;
 
-/** What the run is signalled of a wait that looks like this, one after the other. */
+/** The signals that the run receives for a wait with these statuses in sequence. */
 async function signalled(
   answersAt: 'confirmed' | 'finalized',
   statuses: readonly LandingReport['status'][],

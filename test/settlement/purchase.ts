@@ -11,7 +11,7 @@ import { decodeMessage } from '../../src/solana/tx/message.ts';
 import type { LandingRoom } from '../solana/landing-fixture.ts';
 import type { Keys } from './several-signers-kind.ts';
 
-/** A made-up kind: a buyer pays a seller by his own message. A key of ours signs it as fee payer, or he has sent it himself. */
+/** A test kind: a buyer pays a seller by a message of the buyer. A Sluice key signs it as fee payer, or the buyer has sent it. */
 export const PURCHASE = 'purchase';
 export const PRICE = 2_000_000n;
 const FEE_LAMPORTS = 10_000n;
@@ -37,7 +37,7 @@ export async function purchase(
   return `${PURCHASE}/${seller}`;
 }
 
-/** The wire bytes of the buyer; he pays the fee himself where `feePayer` is null. */
+/** The wire bytes of the buyer, who pays the fee if `feePayer` is null. */
 export async function boughtBy(
   { pool }: LandingRoom,
   buyer: Keypair,
@@ -55,7 +55,7 @@ export async function boughtBy(
   return transaction.serialize();
 }
 
-/** The only key of `keys` pays the fee of what is not signed whole. */
+/** The only key of `keys` pays the fee of a message with a missing signature. */
 export function purchases({ chain }: LandingRoom, orders: Orders, keys: Keys): Kind {
   return {
     compose: async ({ id, subjectId }, place) => {
@@ -82,7 +82,7 @@ export function purchases({ chain }: LandingRoom, orders: Orders, keys: Keys): K
   };
 }
 
-/** What the fee payer finds in a message that it signs: one transfer of the price to the seller, of which it is no part. */
+/** The content of a message that the fee payer signs: one transfer of the price to the seller, of which it is no part. */
 export const PURCHASE_RULE: SigningRules = {
   [PURCHASE]: {
     roles: ['fee-payer'],

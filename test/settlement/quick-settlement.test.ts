@@ -145,7 +145,7 @@ describe('the quick part of a settlement', () => {
     const { id, seller } = await bought();
     const order = orders.get(seller);
     const other = wallet();
-    if (order === undefined) throw new Error('it is on record');
+    if (order === undefined) throw new Error('it is recorded');
     const stranger = await purchase(ledger, orders, other, order);
     await expect(quickly(stranger)).rejects.toMatchObject({ code: 'SigningRefused' });
     expect(await ledger.settlements.get(stranger)).toMatchObject({
@@ -244,7 +244,7 @@ describe('a settlement that was confirmed', () => {
 describe('the workflow of a quick settlement', () => {
   type Place = Awaited<ReturnType<typeof freshNamespace>>;
   let sound: Place;
-  /** Whose landing fails once, after it has noted what it sees. */
+  /** Activities whose landing fails once, after it stored its status. */
   let failing: Place;
   const stops: (() => Promise<void>)[] = [];
 

@@ -19,7 +19,7 @@ let room: LandingRoom;
 let sameMessage: SameMessage;
 let attempts: readonly AttemptRow[];
 
-/** An attempt of a buyer who pays the fee himself, adopted and never sent. */
+/** An attempt of a buyer who pays the fee, adopted and never sent. */
 async function unsent(): Promise<AttemptRow> {
   const buyer = Keypair.generate();
   await room.localnet.airdrop(buyer.publicKey.toBase58(), 1_000_000_000n);

@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => room?.close());
 
-/** How a kind is asked for one that pays `payee`, and what that gets. */
+/** How a kind creates a settlement that pays `payee`, and the amount received. */
 interface Case {
   readonly request: (payee: string) => Promise<string>;
   readonly amount: bigint;
@@ -118,7 +118,7 @@ const LIES: readonly (readonly [method: string, fault: Fault])[] = [
 const scenarios = fc.record({
   crashes: fc.uniqueArray(fc.constantFrom(...CRASHES), { maxLength: 3 }),
   lies: fc.uniqueArray(fc.constantFrom(...LIES), { maxLength: 2 }),
-  /** The best node is asked first and alone, the last one only where two nodes are asked. */
+  /** The best node is asked first and alone, the last node only when two nodes are asked. */
   liar: fc.constantFrom(0, 2),
   fate: fc.constantFrom('lands', 'swallowed', 'forked', 'forked and swallowed'),
   failures: fc.constantFrom(0, 0, 1, 2, 6),
@@ -225,7 +225,7 @@ async function untilEnded(id: string, left: string[], emptied: Emptied): Promise
   throw new Error(`${id} has not ended`);
 }
 
-/** Plays the scenario on the chain while blocks come: a fork takes back the first block that pays. */
+/** Plays the scenario on the chain while blocks come: a fork drops the first block that pays. */
 async function play<T>(payee: string, { fate, lies, liar }: Scenario, work: Promise<T>): Promise<T> {
   const { controls } = room.localnet;
   if (fate.includes('swallowed')) room.swallow();

@@ -87,7 +87,7 @@ export const GATHERING_RULE: SigningRules = {
         ({ program, accounts }) =>
           program === SystemProgram.programId.toBase58() && accounts[1]?.address === destination,
       );
-      if (!all) throw refused('it pays somebody else');
+      if (!all) throw refused('it pays another address');
     },
   },
 };

@@ -54,7 +54,7 @@ async function sign(task: SigningTask, signer = worker()): Promise<string> {
   return (await work).signature;
 }
 
-/** Signs one more, and answers what is left to be signed. */
+/** Adds one signature, and returns the remaining signing tasks. */
 async function oneMore(id: string): Promise<number> {
   const { n, tasks: [task, ...rest] = [] } = await prepared(id);
   if (task === undefined) throw new Error('all have signed');
@@ -95,7 +95,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   it('has no transaction id before its fee payer signed, and keeps the first signature of each wallet', async () => {
     const id = await gather(use.ledger, wallet());
     const { n, tasks: [task] = [] } = await prepared(id);
-    if (task === undefined) throw new Error('somebody is to sign');
+    if (task === undefined) throw new Error('a signature is missing');
     const signature = await sign(task);
     await worker().storeSignature({ id, n, signature });
     const [row] = await use.ledger.attempts.of(id);
@@ -142,7 +142,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   it('is not signed for another destination, by another key or by an unknown rule', async () => {
     const id = await gather(use.ledger, wallet());
     const { tasks: [task] = [] } = await prepared(id);
-    if (task === undefined) throw new Error('somebody is to sign');
+    if (task === undefined) throw new Error('a signature is missing');
     for (const changes of [{ terms: { destination: wallet() } }, { key: 'hot' }, { kind: 'withdrawal' }])
       expect(await codeOf(sign({ ...task, ...changes }))).toBe('SigningRefused');
   });
@@ -150,7 +150,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   it('is not signed by a key that its kind does not use, although this signer has it', async () => {
     const id = await gather(use.ledger, wallet());
     const { tasks: [task] = [] } = await prepared(id);
-    if (task === undefined) throw new Error('somebody is to sign');
+    if (task === undefined) throw new Error('a signature is missing');
     const hot = keys[task.key];
     const signer = worker({ ...keys, ...(hot && { hot }) });
     await expect(sign({ ...task, key: 'hot' }, signer)).rejects.toThrow(

@@ -105,7 +105,7 @@ describe('a request without a waiting caller is aborted, and its node is not bla
       showBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
     );
     const held = async () => (await heldBytes()) - before;
-    // To look halts the whole process: done all the time, it leaves none for the nodes to drip.
+    // A garbage collection pauses the process: without breaks, the nodes have no time to drip.
     const patience = { timeout: 20_000, interval: 500 };
     await vi.waitFor(async () => expect(await held()).toBeGreaterThan(12 * MIB), patience);
     end.abort();

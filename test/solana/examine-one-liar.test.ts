@@ -65,7 +65,7 @@ async function unsent(lower = 0n): Promise<SignedAttempt> {
   };
 }
 
-/** The verdict of one look, and what stood in its way; null if no attempt was examined. */
+/** The verdict of one check, and its obstacle; null if no attempt was examined. */
 async function judged(
   pool: NodePool,
   attempt: SignedAttempt,
@@ -77,7 +77,7 @@ async function judged(
 }
 
 /**
- * Says that the block of the attempt's blockhash, and all above it, are as low as the attempt was told, and invents the blocks
+ * Says that the block of the attempt's blockhash, and all above it, are as low as the reported height of the attempt, and invents the blocks
  * from there to a real finalized one, so that the attempt looks expired.
  */
 function inventor({ blockhash, blockhashSlot, blockhashHeight }: SignedAttempt): Lie {

@@ -120,7 +120,7 @@ async function adopt(pool: NodePool, isSent: boolean, isWhole: boolean): Promise
       ? localnet.airdrop(Keypair.generate().publicKey.toBase58(), 1_000_000n)
       : base58.encode(Keypair.generate().secretKey);
   try {
-    // What only we can complete is adopted before it is sent; what its buyer signed alone may be final by then.
+    // A message that needs a Sluice signature is adopted before it is sent; one that its buyer signed alone may be final by then.
     const sent = isWhole ? await send() : null;
     if (isWhole) localnet.controls.produceSlots(8);
     const life = await adoptedLife(pool, isWhole ? acceptedAt : null);
@@ -246,6 +246,6 @@ it('one lying node causes no false verdict on the message of a buyer whose lifet
     [{ ...old, lies: { ...HONEST, higher: 400 } }, false],
   ];
   await fc.assert(check, { numRuns: 40, examples });
-  // Those that the examples reach: what the others do is drawn.
+  // The methods that the examples use: the lies about the others are random.
   expect([...reached]).toEqual(expect.arrayContaining(['not adopted', 'alive', 'landed', 'dead']));
 }, 120_000);

@@ -13,7 +13,7 @@ import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
 
-/** A chain of two nodes, or more, whose blocks come by hand, a funded hot wallet, and watchers with short intervals. */
+/** A chain of two nodes, or more, whose blocks the test makes, a funded hot wallet, and watchers with short intervals. */
 export class LandingRoom {
   readonly localnet: Localnet;
   readonly pool: NodePool;
@@ -44,7 +44,7 @@ export class LandingRoom {
     await this.localnet.close();
   }
 
-  /** One that soon holds what waits while the finalized chain does not grow. */
+  /** A watcher that soon holds an attempt while the finalized height does not grow. */
   restless(): LandingWatcher {
     return new LandingWatcher(this.chain, { ...PACE, stallMs: 200 });
   }
@@ -86,7 +86,7 @@ export class LandingRoom {
     return wait.finally(() => clearInterval(clock));
   }
 
-  /** Every node takes bytes for sending and loses them, until the faults are cleared. */
+  /** Every node accepts sends and loses them, until the faults are cleared. */
   swallow(): void {
     const lie = { kind: 'result', result: base58.encode(new Uint8Array(64).fill(1)) } as const;
     for (const node of this.localnet.rpcUrls.keys())

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => room?.close());
 
-/** The waits for these, each with a signal of its own, and what ends them all. */
+/** The waits for these, each with its own signal, and a function that ends them all. */
 function watchAll(
   watcher: LandingWatcher,
   attempts: readonly WatchedAttempt[],

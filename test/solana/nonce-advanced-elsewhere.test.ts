@@ -74,7 +74,7 @@ async function close(): Promise<void> {
   await send(signed([all], await blockhash()));
 }
 
-/** A new one: the development chain takes what a nonce becomes from the blockhash that the transaction carries. */
+/** A new one: the development chain derives the next nonce from the blockhash of the transaction. */
 async function blockhash(): Promise<string> {
   return (await quickChain(pool).latestBlockhash()).blockhash;
 }

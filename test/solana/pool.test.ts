@@ -35,7 +35,7 @@ describe('the node pool', () => {
     ['another shape', { kind: 'result', result: { slot: 'x' } }],
     ['ill health', { kind: 'error', code: -32005, message: 'Node is behind' }],
     ['a lag', { kind: 'error', code: -32016, message: 'Minimum context slot has not been reached' }],
-  ] as const)('asks the next one after %s', async (_name, fault) => {
+  ] as const)('asks the next node after %s', async (_name, fault) => {
     const before = await height();
     localnet.controls.setFault(0, 'getBlockHeight', fault);
     expect(await height()).toBe(before);

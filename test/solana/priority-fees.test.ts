@@ -141,7 +141,7 @@ describe('the own payments of a payer', () => {
   });
 });
 
-describe('what others pay', () => {
+describe('a price that others pay', () => {
   const contended = fc.record({
     price: fc.bigInt({ min: 2_000n, max: CAP }),
     share: fc.integer({ min: 0, max: 150 }),

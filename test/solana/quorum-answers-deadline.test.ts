@@ -12,7 +12,7 @@ function after(ms: number, answer: number | Error, avoided = false): Asked<numbe
   return { answer: told, expected: !avoided };
 }
 
-/** What is known of the answers, and after how many milliseconds, of those that are recorded. */
+/** The recorded answers, and the milliseconds after which each arrived. */
 async function known(
   asked: readonly Asked<number>[],
   quorum: number,

@@ -5,7 +5,7 @@ export function rpcCalls(pool: NodePool): number {
   return pool.report().reduce((sum, { calls }) => sum + calls, 0);
 }
 
-/** Writes down the method of every call of the nodes, which is made all the same, until what it answers is called. */
+/** Records the method of every call to the nodes, until the returned function is called. */
 export function listen(pool: NodePool, asked: string[]): () => void {
   const restore = pool.nodes.map((node) => {
     const call = node.call.bind(node);
@@ -22,7 +22,7 @@ export function listen(pool: NodePool, asked: string[]): () => void {
   };
 }
 
-/** Lets no call reach a node until what it answers is called. */
+/** Blocks every call to a node until the returned function is called. */
 export function holdCalls(pool: NodePool): () => void {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => {

@@ -34,7 +34,7 @@ describe('a malformed answer', () => {
     ['a fraction', (asked) => resultOf(asked, '1.5'), 'result: '],
     ['a page with status 403', () => ({ status: 403, body: page }), 'HTTP 403'],
     ['a redirection', () => ({ status: 302, body: '', headers: { location: '/' } }), 'HTTP 302'],
-  ])('%s', async (_name, answer, field) => {
+  ])('is a fault of the node, with the position of the error: %s', async (_name, answer, field) => {
     await scripted.open(answer);
     await expect(slot()).rejects.toMatchObject({
       code: 'NodeFault',
@@ -123,7 +123,7 @@ describe('a request to a node', () => {
     expect((await getSignatureStatuses(scripted.node, [], true)).value).toHaveLength(256);
   });
 
-  it('unpacks gzip, which it asks for, on connections that it keeps', async () => {
+  it('accepts gzip, and keeps its connection', async () => {
     const packed = ({ id }: Asked): Reply => ({
       body: gzipSync(`{"id":${id},"result":5}`),
       headers: { 'content-encoding': 'gzip' },

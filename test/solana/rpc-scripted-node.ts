@@ -44,7 +44,7 @@ export async function startScriptedNode(
   return { ...server, asked };
 }
 
-/** A node that each test opens for itself, with what it answers and how it is asked; closed at the end of the test. */
+/** A node that each test opens for itself, with its answers and its request options; closed at the end of the test. */
 export function useScriptedNode() {
   let opened: { readonly server: ScriptedNode; readonly node: SolanaNode } | undefined;
   const use = () => {

@@ -132,7 +132,7 @@ describe('a cached completeness answer', () => {
     await held.holdersOf(asPool, slots);
     const walk = clock.asked;
     const ask = () => held.holdersNow(asPool, slots);
-    // What the first one began may have passed by what was lost when the others ask: these share the next walk.
+    // The walk of the first caller may have passed the lost block before the others ask: these share the next walk.
     await Promise.all([ask(), ask(), ask(), held.holdersOf(asPool, slots)]);
     expect(clock.asked).toBe(3 * walk);
   });

@@ -58,7 +58,7 @@ async function looksUntilRead(lists: WalletLists, node: SolanaNode, wallet: stri
   return Number.POSITIVE_INFINITY;
 }
 
-describe('lists that take many runs', () => {
+describe('lists that need many runs', () => {
   it('are read to their ends, however many there are', { timeout: 60_000 }, async () => {
     const [node, lists] = [await startNode(), new WalletLists(BOUNDS)];
     let unread = Array.from({ length: 120 }, (_, n) => `wallet-${n}`);

@@ -25,7 +25,7 @@ function reported(slot: bigint) {
   return { node: pool.nodes[0]?.name ?? '', answer };
 }
 
-describe('an outcome that three nodes are asked for', () => {
+describe('an outcome in a pool of three nodes', () => {
   it('is confirmed by the third node when the second returns another outcome', async () => {
     const signature = await localnet.airdrop(localnet.plantedMint.address, 3_000_000n);
     localnet.controls.produceSlots(8);

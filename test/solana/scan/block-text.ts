@@ -19,7 +19,7 @@ export function drawFrom(seed: number): Draw {
   };
 }
 
-/** Few, so that chance meets them often; from 32 characters up. Every second one is ours. */
+/** Few, so that random text contains them often; from 32 characters up. Every second one is ours. */
 export const ADDRESSES = Array.from({ length: 12 }, (_, index) =>
   base58.encode(new Uint8Array(32).fill(90 + index, index < 4 ? 31 - index : 0)),
 );

@@ -18,7 +18,7 @@ function list(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Wallets of ours that a reader of the parsed transaction finds: its accounts, and owners of its token balances. */
+/** Watched wallets that a reader of the parsed transaction finds: its accounts, and owners of its token balances. */
 function ourWallets(transaction: Json): readonly string[] {
   const { meta, transaction: body } = object(transaction);
   const { loadedAddresses, preTokenBalances, postTokenBalances } = object(meta);

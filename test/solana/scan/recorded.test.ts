@@ -23,7 +23,7 @@ const [A, B, C, D, MINT, PROGRAM] = ['A', 'B', 'C', 'D', 'M', 'P'].map((letter) 
 ];
 const [GIFT, FAILED] = ['g'.repeat(88), 'f'.repeat(88)] as const;
 
-/** A gives B 7 lamports and 30 of his tokens, and closes his token account; the rent of it is B's. */
+/** A gives B 7 lamports and 30 tokens of A, and closes the token account of A; B receives the rent. */
 const gift = {
   version: 0,
   transaction: {

@@ -17,7 +17,7 @@ async function* inParts(bytes: Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 700) yield bytes.subarray(at, at + 700);
 }
 
-/** Each way in which the scan reads an answer, those that look for wallets with and without one of ours in it. */
+/** Each way in which the scan reads an answer, each search with and without a watched wallet. */
 const READERS: readonly [string, (bytes: Buffer) => unknown][] = [
   ['the whole parse', (bytes) => readBlock(bytes, 7n, { node: NODE.name })],
   ['the byte search', (bytes) => searchBlock(bytes, 7n, watched, NODE)],

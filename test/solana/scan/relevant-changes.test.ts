@@ -16,7 +16,7 @@ function finding(one: ScannedTransaction | null) {
   return findingOf({ transactions: one === null ? [] : [one] }, known);
 }
 
-/** A signer of ours takes all lamports from its token account, and pays them to another wallet of ours. */
+/** A Sluice signer withdraws all lamports from its token account, and pays them to another wallet of ours. */
 function emptied(held: ReturnType<typeof tokens>): ScannedTransaction {
   const signer = account('dep1', 5n, 5n, { signer: true });
   const accounts = [PAYER, signer, account(held.account, 10n, 0n), account('dep2', 0n, 10n)];

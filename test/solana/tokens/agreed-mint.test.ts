@@ -43,7 +43,7 @@ test('an account that is no mint is refused, with the field', async () => {
     await expect(agreedMint(pool, address)).rejects.toMatchObject(refused);
 });
 
-test('one node that lies or does not answer changes no mint, and three different answers agree on none', async () => {
+test('one node that lies or does not answer changes no mint, and two nodes that differ from the third prove none', async () => {
   const { address } = localnet.mint;
   const { controls } = localnet;
   controls.setFault(0, ACCOUNTS, NOTHING);

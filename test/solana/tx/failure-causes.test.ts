@@ -147,7 +147,7 @@ function byReceiver(...instructions: Parameters<typeof submitSigned>[1]): void {
   expect(chainOf().ledger.record(signature)?.meta.err).toBeNull();
 }
 
-/** What Token-2022 writes into an account that takes confidential transfers only: an extension without any allowance. */
+/** The extension of an account that accepts confidential transfers only: an extension without any allowance. */
 function confidentialOnly(account: PublicKey): void {
   const stored = chainOf().vm.account(account.toBase58());
   if (stored === null) throw new Error('the account is made before');

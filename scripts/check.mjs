@@ -1,4 +1,4 @@
-// All static checks at once: format, lint with room borders, types, dead code. Prints the output of those that fail.
+// All static checks at once: words, format, lint with room borders, types, dead code. Prints the output of those that fail.
 import { spawn } from 'node:child_process';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 
 const CHECKS = [
   ['node', join(ROOT, 'scripts', 'borders.mjs'), '--check'],
+  ['node', join(ROOT, 'scripts', 'dialect.mjs'), '--check'],
   ['node', '--import', 'tsx', join(ROOT, 'scripts', 'client-api.mjs'), '--check'],
   ['biome', 'check', '--error-on-warnings'],
   ['oxlint', '--type-aware', '--deny-warnings'],

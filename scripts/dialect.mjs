@@ -43,7 +43,7 @@ const LAWFUL = [
   /'nobody'/g,
 ];
 
-/** Where text may not use them: everything but tests, whose titles are still being rewritten, and saved data. */
+/** Where text may not use them: everything but tests, whose helpers still have such names, and saved data. */
 const SCOPE = ['src', 'devkit', 'bench', 'chaos', 'conformance', 'scripts', 'docs', '*.md'];
 const TEXT = /\.(ts|mts|mjs|md)$/;
 const SELF = 'scripts/dialect.mjs';

@@ -32,7 +32,7 @@ it('the scan reports a slow read while it runs, and clears the report once the b
   room.finalize(1);
   delayBlocks();
   const told = await reportedUntilTail();
-  const reason = expect.stringContaining('reading the next blocks takes');
+  const reason = expect.stringContaining('the next blocks have not been read for');
   expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }));
   // The time counts from the start of the read, so that a read that ends before its next report also raises an alert.
   const first = told.find(({ state }) => state === 'waiting');
@@ -51,7 +51,7 @@ it('a slow read raises an alert while it runs where no block was read for a minu
   await reportedUntilTail();
   room.localnet.controls.clearFaults();
   const { rows } = await room.ledger.alerts.list({ open: false, limit: 10 });
-  const message = expect.stringContaining('reading the next blocks takes');
+  const message = expect.stringContaining('the next blocks have not been read for');
   expect(rows).toContainEqual(expect.objectContaining({ kind: 'scan_stopped', message }));
 });
 

@@ -85,9 +85,9 @@ describe('the compute units of an attempt after one that failed', () => {
   it('are found anew, whatever is known of its shape, and are at least what it is given', async () => {
     const mint = room.localnet.mint.address;
     const composer = room.composer();
-    const limitOf = async (leastUnits?: number) => {
+    const limitOf = async (minUnits?: number) => {
       const row = withdrawalRow(mint, { destination: receiver.address });
-      const composed = await composer.compose(row, 1, 0n, null, leastUnits);
+      const composed = await composer.compose(row, 1, 0n, null, minUnits);
       if (composed.kind !== 'composed') throw new Error(composed.reason.message);
       return composed.attempt.computeUnitLimit;
     };

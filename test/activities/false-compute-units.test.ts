@@ -95,7 +95,7 @@ it.each([1_200_000, 1])(
     count(units, [0]);
     await expect(payVia(2)).rejects.toMatchObject({
       code: 'NodeFault',
-      message: expect.stringContaining('no quorum of nodes simulates the transfer alike'),
+      message: expect.stringContaining('no quorum of nodes returns the same simulation of the transfer'),
     });
   },
 );

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { givingUp } from '../../src/solana/rpc/giving-up.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
+import { withAbort } from '../../src/solana/rpc/with-abort.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import type { ListedBlock } from '../../src/solana/scan/chain-reader.ts';
 import { Prefetch } from '../../src/solana/scan/prefetch.ts';
@@ -23,21 +23,21 @@ const untilOver = (over: AbortSignal): Promise<never> =>
 
 it('gives up at the first of its ends, with the reason of that, also at a timeout that nobody else holds', async () => {
   const never = new AbortController();
-  const waiting = givingUp(untilOver, AbortSignal.timeout(300), never.signal, undefined);
+  const waiting = withAbort(untilOver, AbortSignal.timeout(300), never.signal, undefined);
   // What a turn of the event loop has made is held until its end.
   void sleep(100).then(collectGarbage);
   await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
 it('gives up what is asked for after its end', async () => {
-  await expect(givingUp(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
+  await expect(withAbort(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
     'gone',
   );
 });
 
 it('listens to no end any longer than it works, and gives up what is left behind', async () => {
   const { signal } = new AbortController();
-  const left = await givingUp(async (over) => {
+  const left = await withAbort(async (over) => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
     return { over };
   }, signal);

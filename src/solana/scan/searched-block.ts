@@ -10,7 +10,7 @@ import type { WatchSet } from './bytes/watch-set.ts';
 import type { ListedBlock } from './chain-reader.ts';
 import type { ListedHeader } from './header-quorum.ts';
 import { isSameHeader } from './header-quorum.ts';
-import { type Search, type Shower, searchBlock } from './search.ts';
+import { type BlockSource, type Search, searchBlock } from './search.ts';
 
 /**
  * The block's bytes, kept for a second search when the watch set grows. For a block too large to keep, only its
@@ -69,7 +69,7 @@ export async function blockShownBy(
 }
 
 /** Null if the answer is very long and only a parse could decide. */
-function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: Shower) {
+function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: BlockSource) {
   const scan = scanBlockBytes(bytes, watched);
   if (scan.mustParse && bytes.byteLength > MOST_PARSED_BYTES) return null;
   const kept = { kind: 'bytes', bytes } as const;

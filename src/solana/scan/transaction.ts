@@ -143,7 +143,7 @@ const versioned = z.object({ version: z.number() });
 function refuseNewer(value: unknown, node: string, highest: number): void {
   const { data } = versioned.safeParse(value);
   if (data === undefined || data.version <= highest) return;
-  const message = `a transaction of version ${data.version} is shown, and ${highest} is the highest that is read`;
+  const message = `the transaction has version ${data.version}, and the highest supported version is ${highest}`;
   throw new RpcError({ code: UNSUPPORTED_VERSION, message }, node, 'getBlock');
 }
 

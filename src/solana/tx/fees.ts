@@ -10,8 +10,8 @@ import { ComputeLimits, type DraftBasis, type LimitsChain, NO_BASIS } from './co
 import { decodeMessage } from './message.ts';
 import {
   attemptPrice,
-  dearestPrice,
   MAX_COMPUTE_UNITS,
+  maxPrice,
   type PriceBounds,
   priorityLamports,
 } from './priority-fee.ts';
@@ -124,7 +124,7 @@ export class FeePlanner {
   /** The price limits, with a cap that keeps the whole fee within its limit. */
   #boundsFor(computeUnitLimit: number, base: bigint): PriceBounds {
     const { floorMicroLamports, capMicroLamports, maxFeeLamports } = this.#options;
-    const dearest = dearestPrice(computeUnitLimit, maxFeeLamports - base);
+    const dearest = maxPrice(computeUnitLimit, maxFeeLamports - base);
     if (base <= maxFeeLamports && dearest >= floorMicroLamports)
       return { floorMicroLamports, capMicroLamports: lowest([capMicroLamports, dearest]) };
     const least = base + priorityLamports(computeUnitLimit, floorMicroLamports);

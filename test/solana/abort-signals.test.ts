@@ -8,7 +8,7 @@ import { withAbort } from '../../src/solana/rpc/with-abort.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import type { ListedBlock } from '../../src/solana/scan/chain-reader.ts';
 import { Prefetch } from '../../src/solana/scan/prefetch.ts';
-import { showBlock } from '../../src/solana/scan/searched-block.ts';
+import { fetchBlock } from '../../src/solana/scan/searched-block.ts';
 import { closeDrips, Drip, poolWithDrip, readBlock } from './slow-response-server.ts';
 
 afterEach(closeDrips);
@@ -102,7 +102,7 @@ describe('what nobody waits for any more is cut off, and its node is not blamed'
     const before = await heldBytes();
     const end = new AbortController();
     const reads = [2n, 3n, 4n, 5n].map((slot) =>
-      showBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
+      fetchBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
     );
     const held = async () => (await heldBytes()) - before;
     // To look halts the whole process: done all the time, it leaves none for the nodes to drip.

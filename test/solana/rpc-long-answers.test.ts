@@ -225,7 +225,7 @@ describe('a deadline', () => {
 
   it('ends after its time, whatever comes, where nothing gives more', () => {
     const deadline = begin();
-    deadline.came(1e9);
+    deadline.received(1e9);
     vi.advanceTimersByTime(999);
     expect(deadline.signal.aborted).toBe(false);
     vi.advanceTimersByTime(1);
@@ -236,19 +236,19 @@ describe('a deadline', () => {
     const deadline = begin(1);
     for (let second = 0; second < 60; second += 1) {
       vi.advanceTimersByTime(500);
-      deadline.came(500);
+      deadline.received(500);
     }
     expect(deadline.signal.aborted).toBe(false);
     for (let second = 0; second < 10; second += 1) {
       vi.advanceTimersByTime(1_000);
-      deadline.came(100);
+      deadline.received(100);
     }
     expect(deadline.signal.aborted).toBe(true);
   });
 
   it('waits for the next byte no longer than at first, however much has come', () => {
     const deadline = begin(1);
-    deadline.came(1e9);
+    deadline.received(1e9);
     vi.advanceTimersByTime(2_000);
     expect(deadline.signal.aborted).toBe(true);
   });

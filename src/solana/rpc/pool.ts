@@ -62,7 +62,7 @@ export class NodePool {
     }
     const agreeing = answers.length - others.length;
     if (agreeing >= this.quorum) return;
-    const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}, ${this.quorum} must`;
+    const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}; ${this.quorum} are needed`;
     throw new DomainError('NoHealthyNode', message);
   }
 

@@ -62,8 +62,8 @@ export class Wire {
 
   /**
    * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts.
-   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, `RateLimitTimeout` if the request was not sent, or the transport's
-   * error.
+   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, the transport's error, or `RateLimitTimeout` if the request was
+   * not sent.
    */
   post(body: string, lane: Lane, over?: AbortSignal): Promise<Buffer> {
     return this.#pass(lane, over, () =>

@@ -32,7 +32,7 @@ export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'listed'>>;
  * A node's block of a slot, searched. Throws NodeFault if the node returns none, an incomplete one, another than
  * `expected` or other transactions; and if `over` aborts.
  */
-export async function showBlock(
+export async function fetchBlock(
   node: SolanaNode,
   slot: bigint,
   commitment: 'confirmed' | 'finalized',
@@ -40,13 +40,13 @@ export async function showBlock(
   expected?: ExpectedBlock,
   over?: AbortSignal,
 ): Promise<SearchedBlock> {
-  const shown = await blockShownBy(node, slot, commitment, watched, expected, over);
+  const shown = await fetchBlockOrNull(node, slot, commitment, watched, expected, over);
   if (shown === null) throw new NodeFault(node.name, `getBlock: returns no block ${slot}`);
   return shown;
 }
 
-/** {@link showBlock}; null if the node answers null. */
-export async function blockShownBy(
+/** {@link fetchBlock}; null if the node answers null. */
+export async function fetchBlockOrNull(
   node: SolanaNode,
   slot: bigint,
   commitment: 'confirmed' | 'finalized',

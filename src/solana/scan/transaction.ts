@@ -50,7 +50,7 @@ const shown = z.object({
 
 /**
  * A transaction of a block or a getTransaction answer, in any encoding. Throws NodeFault with its signature if the
- * node hides or garbles anything that may contain a deposit. Examples: meta null, balances that do not match the
+ * node omits or corrupts anything that may contain a deposit. Examples: meta null, balances that do not match the
  * accounts, or `err` null beside a status other than `{"Ok": null}`. Throws RpcError -32015 for a version above the
  * accepted one.
  */

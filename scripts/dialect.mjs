@@ -52,7 +52,8 @@ function proseOf(file, line) {
   const quoted = file.startsWith('docs/')
     ? line.replace(/`[^`]*`|\[[^\]]*\]\([^)]*test\.ts\)[^|<]*/g, '')
     : line;
-  return LAWFUL.reduce((text, phrase) => text.replace(phrase, ''), quoted);
+  // `witnesses` is a field of the public evidence.
+  return LAWFUL.reduce((text, phrase) => text.replace(phrase, ''), quoted.replace(/\bwitnesses: /g, ''));
 }
 
 /** `lastWitness` and `last_witness` as `last Witness`, so that words of a name are words. @param {string} text */

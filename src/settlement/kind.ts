@@ -29,7 +29,7 @@ export interface AttemptPosition {
   /** Compute-unit price of the attempt before, in micro-lamports. Null for the first, or after a failure on chain. */
   readonly lastPrice: bigint | null;
   /** Present if an attempt failed on chain: the compute-unit limit is simulated again and is at least this. */
-  readonly leastUnits?: number;
+  readonly minUnits?: number;
 }
 
 export type Signable = Pick<

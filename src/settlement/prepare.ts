@@ -150,7 +150,7 @@ class Turn {
   }
 }
 
-type Earlier = Pick<AttemptPosition, 'lastPrice' | 'leastUnits'>;
+type Earlier = Pick<AttemptPosition, 'lastPrice' | 'minUnits'>;
 
 /** Raises the price only after an attempt that did not land. A failed attempt was in a block. */
 function afterAttempts(attempts: readonly AttemptRow[]): Earlier {
@@ -159,7 +159,7 @@ function afterAttempts(attempts: readonly AttemptRow[]): Earlier {
   const failed = attempts.filter(({ state }) => state === 'failed');
   if (failed.length === 0) return { lastPrice };
   const short = failed.filter(({ error }) => mayLackUnits(recordedError(error ?? '')));
-  return { lastPrice, leastUnits: Math.max(0, ...short.map((one) => 2 * one.computeUnitLimit)) };
+  return { lastPrice, minUnits: Math.max(0, ...short.map((one) => 2 * one.computeUnitLimit)) };
 }
 
 /** Throws until the wait after the last failure is over. The attempt row has its start, so a crash loses no timer. */

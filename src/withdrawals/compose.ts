@@ -30,16 +30,16 @@ export class Composer {
     this.#deps = deps;
   }
 
-  /** For `salt` and `lastPrice` see `Place`; for `leastUnits` see {@link DraftBasis}. */
+  /** For `salt` and `lastPrice` see `Place`; for `minUnits` see {@link DraftBasis}. */
   async compose(
     row: WithdrawalRow,
     n: number,
     salt: bigint,
     lastPrice: bigint | null = null,
-    leastUnits?: number,
+    minUnits?: number,
   ): Promise<Composition> {
     try {
-      return await this.#compose(row, n, salt, lastPrice, leastUnits);
+      return await this.#compose(row, n, salt, lastPrice, minUnits);
     } catch (error) {
       return refusalOf(error);
     }
@@ -50,7 +50,7 @@ export class Composer {
     n: number,
     salt: bigint,
     lastPrice: bigint | null,
-    leastUnits: number | undefined,
+    minUnits: number | undefined,
   ): Promise<Composition> {
     const { chain, fees, lifetimes, rules } = this.#deps;
     const payee = await readPayee(chain, rules, row);
@@ -64,7 +64,7 @@ export class Composer {
     const lifetime = await lifetimes.next(salt);
     if (lifetime.kind === 'held') return lifetime;
     const draft = this.#draft(row, payee, lifetime);
-    const basis = { ...payee.basis, ...(leastUnits === undefined ? {} : { leastUnits }) };
+    const basis = { ...payee.basis, ...(minUnits === undefined ? {} : { minUnits }) };
     const plan = await fees.plan(draft, lastPrice, salt, basis).catch(wouldFail);
     const failed = plan instanceof TransferWouldFail;
     const refusal = nativeRefusal(row, payee, failed ? 0n : plan.feeLamports, rentMinimum);

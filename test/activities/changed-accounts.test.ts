@@ -88,9 +88,9 @@ describe('the compute limit of an attempt that follows a failed one', () => {
   it('is measured again, ignores the cached value, and covers what the attempt uses', async () => {
     const mint = room.localnet.mint.address;
     const composer = room.composer();
-    const limitOf = async (leastUnits?: number) => {
+    const limitOf = async (minUnits?: number) => {
       const row = withdrawalRow(mint, { destination: receiver.address });
-      const composed = await composer.compose(row, 1, 0n, null, leastUnits);
+      const composed = await composer.compose(row, 1, 0n, null, minUnits);
       if (composed.kind !== 'composed') throw new Error(composed.reason.message);
       return composed.attempt.computeUnitLimit;
     };

@@ -126,7 +126,7 @@ describe('a withdrawal is not rejected', () => {
     localnet.controls.setFault(0, 'simulateTransaction', REFUSED);
     await expect(pay(randomAddress())).rejects.toMatchObject({
       code: 'NodeFault',
-      message: expect.stringContaining('no quorum of nodes simulates the transfer alike'),
+      message: expect.stringContaining('no quorum of nodes returns the same simulation of the transfer'),
     });
   });
 

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { givingUp } from '../../src/solana/rpc/giving-up.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
+import { withAbort } from '../../src/solana/rpc/with-abort.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import type { ListedBlock } from '../../src/solana/scan/chain-reader.ts';
 import { Prefetch } from '../../src/solana/scan/prefetch.ts';
-import { showBlock } from '../../src/solana/scan/searched-block.ts';
+import { fetchBlock } from '../../src/solana/scan/searched-block.ts';
 import { closeDrips, Drip, poolWithDrip, readBlock } from './slow-response-server.ts';
 
 afterEach(closeDrips);
@@ -23,21 +23,31 @@ const untilOver = (over: AbortSignal): Promise<never> =>
 
 it('a joined signal aborts at its first source, with the reason of that source, also at a timeout without other holders', async () => {
   const never = new AbortController();
+<<<<<<< HEAD
   const waiting = givingUp(untilOver, AbortSignal.timeout(300), never.signal, undefined);
   // An object of an event loop turn is held until the turn ends.
+=======
+  const waiting = withAbort(untilOver, AbortSignal.timeout(300), never.signal, undefined);
+  // What a turn of the event loop has made is held until its end.
+>>>>>>> part-R1
   void sleep(100).then(collectGarbage);
   await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
+<<<<<<< HEAD
 it('a joined signal aborts work that starts after its end', async () => {
   await expect(givingUp(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
+=======
+it('gives up what is asked for after its end', async () => {
+  await expect(withAbort(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
+>>>>>>> part-R1
     'gone',
   );
 });
 
 it('a joined signal drops its listeners after the work, and aborts leftover work', async () => {
   const { signal } = new AbortController();
-  const left = await givingUp(async (over) => {
+  const left = await withAbort(async (over) => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
     return { over };
   }, signal);
@@ -102,7 +112,7 @@ describe('a request without a waiting caller is aborted, and its node is not bla
     const before = await heldBytes();
     const end = new AbortController();
     const reads = [2n, 3n, 4n, 5n].map((slot) =>
-      showBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
+      fetchBlock(node, slot, 'finalized', new WatchSet(0), undefined, end.signal),
     );
     const held = async () => (await heldBytes()) - before;
     // A garbage collection pauses the process: without breaks, the nodes have no time to drip.

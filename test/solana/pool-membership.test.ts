@@ -129,7 +129,7 @@ describe('a node that is down when the pool opens', () => {
     for (const node of [1, 2]) localnet.controls.setFault(node, '*', { kind: 'http', status: 503 });
     await expect(open()).rejects.toMatchObject({
       code: 'NoHealthyNode',
-      message: expect.stringMatching(/not 2 of 3 RPC nodes.*HTTP 503/),
+      message: expect.stringMatching(/fewer than 2 of 3 RPC nodes.*HTTP 503/),
     });
   });
 });

@@ -1,13 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Gate, TurnMissed } from '../../src/solana/rpc/rate-limiter.ts';
+import { RateLimiter, RateLimitTimeout } from '../../src/solana/rpc/rate-limiter.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const patience = new AbortController().signal;
 
+<<<<<<< HEAD
 it('the rate limiter starts no more requests in any second than allowed, in the order of arrival', async () => {
   const gate = new Gate({ concurrency: 100, perSecond: 4 });
+=======
+it('starts no more in any second than allowed, in the order of asking', async () => {
+  const gate = new RateLimiter({ concurrency: 100, perSecond: 4 });
+>>>>>>> part-R1
   const started: number[] = [];
   const all = Promise.all(
     Array.from({ length: 10 }, (_, index) => gate.pass(patience, async () => started.push(index))),
@@ -21,8 +26,13 @@ it('the rate limiter starts no more requests in any second than allowed, in the 
   expect(started).toHaveLength(10);
 });
 
+<<<<<<< HEAD
 it('the rate limiter delays no request when the clock is set back', async () => {
   const gate = new Gate({ concurrency: 4, perSecond: 1 });
+=======
+it('holds nothing up where the clock of the machine is set back', async () => {
+  const gate = new RateLimiter({ concurrency: 4, perSecond: 1 });
+>>>>>>> part-R1
   await gate.pass(patience, async () => 'first');
   vi.setSystemTime(Date.now() - 3_600_000);
   const next = gate.pass(patience, async () => 'next');
@@ -30,23 +40,33 @@ it('the rate limiter delays no request when the clock is set back', async () => 
   expect(await Promise.race([next, Promise.resolve('still waiting')])).toBe('next');
 });
 
+<<<<<<< HEAD
 it('the rate limiter drops a request that waited too long, and never runs it', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+=======
+it('lets go of what waited too long, and never runs it', async () => {
+  const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+>>>>>>> part-R1
   let release = (): void => {};
   const first = gate.pass(patience, () => new Promise<void>((resolve) => (release = resolve)));
   const deadline = new AbortController();
   const late = vi.fn(async () => 'late');
   const waiting = gate.pass(deadline.signal, late);
   deadline.abort(new Error('too late'));
-  await expect(waiting).rejects.toThrow(TurnMissed);
+  await expect(waiting).rejects.toThrow(RateLimitTimeout);
   release();
   await first;
   expect(await gate.pass(patience, async () => 'next')).toBe('next');
   expect(late).not.toHaveBeenCalled();
 });
 
+<<<<<<< HEAD
 it('the rate limiter continues after a failed request', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+=======
+it('goes on after a request that failed', async () => {
+  const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+>>>>>>> part-R1
   await expect(gate.pass(patience, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await gate.pass(patience, async () => 'next')).toBe('next');
 });
@@ -58,8 +78,13 @@ function impatience(): AbortSignal {
   return deadline.signal;
 }
 
+<<<<<<< HEAD
 it('the rate limiter spends no slot on a dropped request: after a burst, later requests start', async () => {
   const gate = new Gate({ concurrency: 16, perSecond: 10 });
+=======
+it('gives no ticket to what was given up: after a burst, later requests have theirs', async () => {
+  const gate = new RateLimiter({ concurrency: 16, perSecond: 10 });
+>>>>>>> part-R1
   const ends: string[] = [];
   const ask = (name: string) =>
     void gate
@@ -80,8 +105,13 @@ it('the rate limiter spends no slot on a dropped request: after a burst, later r
   expect(new Set(ends)).toEqual(new Set(['later answered']));
 });
 
+<<<<<<< HEAD
 it('the rate limiter starts no request whose signal is already aborted', async () => {
   const gate = new Gate({ concurrency: 1, perSecond: 1 });
+=======
+it('asks nothing for a signal that was aborted before', async () => {
+  const gate = new RateLimiter({ concurrency: 1, perSecond: 1 });
+>>>>>>> part-R1
   const request = vi.fn(async () => 'asked');
   await expect(gate.pass(AbortSignal.abort(new Error('too late')), request)).rejects.toThrow('too late');
   expect(request).not.toHaveBeenCalled();
@@ -89,41 +119,51 @@ it('the rate limiter starts no request whose signal is already aborted', async (
 });
 
 describe('sends', () => {
+<<<<<<< HEAD
   it('take at most half of the connections, and reads pass waiting sends', async () => {
     const gate = new Gate({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
+=======
+  it('take at most half of the connections, and questions pass those that wait', async () => {
+    const gate = new RateLimiter({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
+>>>>>>> part-R1
     const started: string[] = [];
-    const ask = (lane: 'question' | 'send') =>
+    const ask = (lane: 'read' | 'send') =>
       void gate.pass(patience, () => new Promise(() => started.push(lane)), lane);
     for (let index = 0; index < 10; index += 1) ask('send');
     await vi.advanceTimersByTimeAsync(0);
-    for (let index = 0; index < 10; index += 1) ask('question');
+    for (let index = 0; index < 10; index += 1) ask('read');
     await vi.advanceTimersByTimeAsync(0);
-    expect(started).toEqual(['send', 'send', 'question', 'question']);
+    expect(started).toEqual(['send', 'send', 'read', 'read']);
   });
 
   it('take at most half of the starts in any second', async () => {
-    const gate = new Gate({ concurrency: 100, perSecond: 4 });
+    const gate = new RateLimiter({ concurrency: 100, perSecond: 4 });
     const started: string[] = [];
-    const ask = (lane: 'question' | 'send') => gate.pass(patience, async () => started.push(lane), lane);
+    const ask = (lane: 'read' | 'send') => gate.pass(patience, async () => started.push(lane), lane);
     const asked = [...Array(8).keys()].map(() => ask('send'));
     await vi.advanceTimersByTimeAsync(0);
-    asked.push(...[...Array(4).keys()].map(() => ask('question')));
+    asked.push(...[...Array(4).keys()].map(() => ask('read')));
     await vi.advanceTimersByTimeAsync(999);
-    expect(started.toSorted()).toEqual(['question', 'question', 'send', 'send']);
+    expect(started.toSorted()).toEqual(['read', 'read', 'send', 'send']);
     await vi.advanceTimersByTimeAsync(3_000);
     await Promise.all(asked);
     expect(started).toHaveLength(12);
   });
 
+<<<<<<< HEAD
   it('start before reads that came later', async () => {
     const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+=======
+  it('have their turn before questions that came later', async () => {
+    const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
+>>>>>>> part-R1
     const started: string[] = [];
     const asked: Promise<unknown>[] = [];
-    for (const lane of ['question', 'send', 'question', 'send'] as const) {
+    for (const lane of ['read', 'send', 'read', 'send'] as const) {
       asked.push(gate.pass(patience, async () => started.push(lane), lane));
       await vi.advanceTimersByTimeAsync(0);
     }
     await Promise.all(asked);
-    expect(started).toEqual(['question', 'send', 'question', 'send']);
+    expect(started).toEqual(['read', 'send', 'read', 'send']);
   });
 });

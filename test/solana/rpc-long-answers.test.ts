@@ -225,7 +225,7 @@ describe('a deadline', () => {
 
   it('ends after its time, whatever arrives, when it is not extended', () => {
     const deadline = begin();
-    deadline.came(1e9);
+    deadline.received(1e9);
     vi.advanceTimersByTime(999);
     expect(deadline.signal.aborted).toBe(false);
     vi.advanceTimersByTime(1);
@@ -236,19 +236,19 @@ describe('a deadline', () => {
     const deadline = begin(1);
     for (let second = 0; second < 60; second += 1) {
       vi.advanceTimersByTime(500);
-      deadline.came(500);
+      deadline.received(500);
     }
     expect(deadline.signal.aborted).toBe(false);
     for (let second = 0; second < 10; second += 1) {
       vi.advanceTimersByTime(1_000);
-      deadline.came(100);
+      deadline.received(100);
     }
     expect(deadline.signal.aborted).toBe(true);
   });
 
   it('allows no more time for the next byte than at first, however much has arrived', () => {
     const deadline = begin(1);
-    deadline.came(1e9);
+    deadline.received(1e9);
     vi.advanceTimersByTime(2_000);
     expect(deadline.signal.aborted).toBe(true);
   });

@@ -4,7 +4,7 @@ import { startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { PoolOptions } from '../../src/solana/rpc/node-registry.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
-import { showBlock } from '../../src/solana/scan/searched-block.ts';
+import { fetchBlock } from '../../src/solana/scan/searched-block.ts';
 import { handOn, startNodeProxy } from '../support/node-proxy.ts';
 
 const open: { close(): Promise<unknown> | void }[] = [];
@@ -75,4 +75,4 @@ export async function poolWithDrip(state: Drip, options: PoolOptions = {}): Prom
 }
 
 export const readBlock = (pool: NodePool, slot: bigint, end?: AbortSignal) =>
-  pool.read((node, over) => showBlock(node, slot, 'finalized', new WatchSet(0), undefined, over), end);
+  pool.read((node, over) => fetchBlock(node, slot, 'finalized', new WatchSet(0), undefined, over), end);

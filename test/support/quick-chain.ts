@@ -11,5 +11,5 @@ export const QUICK_PRICES = {
   floorMicroLamports: 1_000n,
   capMicroLamports: 1_000_000n,
   maxFeeLamports: 500_000n,
-  questionWindowMs: 0,
+  requestWindowMs: 0,
 };

@@ -3,7 +3,7 @@ import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import { isBlockMissing } from '../../solana/scan/header-quorum.ts';
-import { blockShownBy, type SearchedBlock, showBlock } from '../../solana/scan/searched-block.ts';
+import { fetchBlock, fetchBlockOrNull, type SearchedBlock } from '../../solana/scan/searched-block.ts';
 import type { Watch, WatchedBlock } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 
@@ -75,11 +75,11 @@ async function blockOrNull(
     watch: by,
     readAgain: async (newer) => {
       const expected = { ...header, listed: block.listed };
-      return watched(await showBlock(node, header.slot, 'finalized', newer.set, expected), newer);
+      return watched(await fetchBlock(node, header.slot, 'finalized', newer.set, expected), newer);
     },
   });
   try {
-    const block = await blockShownBy(node, header.slot, 'finalized', watch.set, header, over);
+    const block = await fetchBlockOrNull(node, header.slot, 'finalized', watch.set, header, over);
     return block === null ? null : watched(block, watch);
   } catch (error) {
     if (isBlockMissing(error)) return null;

@@ -6,7 +6,7 @@ import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { WatchSet } from '../../solana/scan/bytes/watch-set.ts';
 import { confirmedTip } from '../../solana/scan/frontier.ts';
 import type { Search } from '../../solana/scan/search.ts';
-import { showBlock } from '../../solana/scan/searched-block.ts';
+import { fetchBlock } from '../../solana/scan/searched-block.ts';
 import { isOperational } from '../scan/failure-alerts.ts';
 import type { ScannerDeps } from '../scan/scanner.ts';
 
@@ -65,7 +65,7 @@ export class DepositAnnouncer {
 
 /** Findings without the block's bytes: the bytes of all blocks of one call would not fit in memory. */
 async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
-  const { header, listed, candidates, transactions } = await showBlock(
+  const { header, listed, candidates, transactions } = await fetchBlock(
     node,
     slot,
     'confirmed',

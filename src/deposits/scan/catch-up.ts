@@ -5,7 +5,7 @@ import type { BlockName } from '../../domain/block-link.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Cursor } from '../../ledger/scan/scan-cursor.ts';
-import { givingUp } from '../../solana/rpc/giving-up.ts';
+import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { finalizedTip, listedSlots } from '../../solana/scan/frontier.ts';
 import { HeaderQuorum } from '../../solana/scan/header-quorum.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
@@ -47,7 +47,7 @@ export function createDepositRanges(deps: RangeDeps) {
       return unlessStill<RangeEnd>(
         async () => {
           const stage = (over: AbortSignal) => stageRange(deps, range, over);
-          const complete = await turn(() => givingUp(stage, cancellationSignal()));
+          const complete = await turn(() => withAbort(stage, cancellationSignal()));
           return { complete, reason: null };
         },
         (reason) => ({ complete: false, reason }),

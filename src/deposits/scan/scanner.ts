@@ -6,10 +6,10 @@ import {
   type BrokenLink,
   ChainReader,
   type ChainReading,
-  type ShowBlock,
+  type FetchBlock,
 } from '../../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
-import { type ExpectedBlock, showBlock } from '../../solana/scan/searched-block.ts';
+import { type ExpectedBlock, fetchBlock } from '../../solana/scan/searched-block.ts';
 import { startBlock } from '../../solana/scan/start.ts';
 import type { DepositMatcher, Watch, WatchedBlock } from './matcher.ts';
 
@@ -94,7 +94,7 @@ export function openReader(
 }
 
 /** Finalized blocks from any node, searched for all watched wallets. */
-export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock> {
+export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
     watch: Watch,
@@ -102,7 +102,7 @@ export function openBlocks({ pool, matcher }: BlockDeps): ShowBlock<WatchedBlock
     expected?: ExpectedBlock,
   ): Promise<WatchedBlock> => {
     const block = await pool.read(
-      (node, over) => showBlock(node, slot, 'finalized', watch.set, expected, over),
+      (node, over) => fetchBlock(node, slot, 'finalized', watch.set, expected, over),
       end,
     );
     const { header, listed } = block;

@@ -1,6 +1,6 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import type { ScanReport, ScanStatus, TailOrder } from '../../domain/scan.ts';
-import { givingUp } from '../../solana/rpc/giving-up.ts';
+import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
@@ -48,8 +48,8 @@ export function createDepositScan(deps: DepositScanDeps) {
             : []),
         ]);
       };
-      const turn = (turnEnd: AbortSignal) => givingUp((abandoned) => scan(turnEnd, abandoned), ...abandons);
-      await givingUp(turn, AbortSignal.timeout(seconds * 1_000), ...abandons);
+      const turn = (turnEnd: AbortSignal) => withAbort((abandoned) => scan(turnEnd, abandoned), ...abandons);
+      await withAbort(turn, AbortSignal.timeout(seconds * 1_000), ...abandons);
       return deps.ledger.scanStatus.read().catch(() => null);
     },
   };

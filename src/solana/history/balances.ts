@@ -99,7 +99,7 @@ async function accountsAtOnce(
     if (slot === undefined || another !== undefined) continue;
     return { slot, accounts: new Map(addresses.map((address, at) => [address, values[at] ?? null])) };
   }
-  throw new NodeFault(node.name, `does not show ${addresses.length} accounts at one slot`);
+  throw new NodeFault(node.name, `does not return ${addresses.length} accounts at one slot`);
 }
 
 /** Null if the account is not a token account of the wallet: a node may list any account as one. */

@@ -24,10 +24,10 @@ export interface ListedSignature extends WalletSignature {
   readonly listedBy: ReadonlySet<string>;
 }
 
-/** The union of lists. `believed`: for each part of the slots, nodes with all blocks that list nothing else. */
+/** The union of lists. `completeNodes`: for each part of the slots, nodes with all blocks that list nothing else. */
 export interface AccountHistory {
   readonly entries: readonly ListedSignature[];
-  readonly believed: readonly (readonly string[])[];
+  readonly completeNodes: readonly (readonly string[])[];
 }
 
 /** One node's list. The node lists no transactions from before `historyFrom`. */
@@ -51,7 +51,7 @@ export async function historyOf(
 ): Promise<AccountHistory> {
   const { holding } = await held.holdersOf(pool, { from, to });
   const found = new Map<string, WalletSignature & { readonly listedBy: Set<string> }>();
-  const believed: string[][] = [];
+  const completeNodes: string[][] = [];
   for (let above = from - 1n; above < to; ) {
     const listings = await listingsOfAll({ pool, lists }, account, above);
     const whole = listings.filter(({ node, historyFrom }) => holding.has(node) && historyFrom <= above + 1n);
@@ -61,7 +61,7 @@ export async function historyOf(
         'NoHealthyNode',
         `no quorum of nodes lists ${account} from slot ${above + 1n} on`,
       );
-    believed.push(whole.flatMap(({ node, coveredTo }) => (coveredTo >= listed ? [node] : [])));
+    completeNodes.push(whole.flatMap(({ node, coveredTo }) => (coveredTo >= listed ? [node] : [])));
     for (const { node, entries } of listings)
       for (const entry of entries.filter(({ slot }) => slot <= to)) {
         const place = `${entry.signature}/${entry.slot}`;
@@ -70,11 +70,11 @@ export async function historyOf(
       }
     above = listed;
   }
-  return { entries: [...found.values()], believed };
+  return { entries: [...found.values()], completeNodes };
 }
 
 /**
- * True if a quorum of the believed nodes has all the blocks now; a node may have lost them before it listed. Throws
+ * True if a quorum of the complete nodes has all the blocks now; a node may have lost them before it listed. Throws
  * NoHealthyNode if the decision depends on nodes that no longer answer.
  */
 export async function areWhole(
@@ -83,14 +83,14 @@ export async function areWhole(
   histories: readonly AccountHistory[],
 ): Promise<boolean> {
   const { quorum } = pool;
-  const parts = histories.flatMap(({ believed }) => believed);
-  const areBelieved = (isMeant: (node: string) => boolean) =>
+  const parts = histories.flatMap(({ completeNodes }) => completeNodes);
+  const areEnough = (isMeant: (node: string) => boolean) =>
     parts.every((nodes) => nodes.filter(isMeant).length >= quorum);
-  if (!areBelieved(() => true)) return false;
+  if (!areEnough(() => true)) return false;
   const { holding, silent } = await held.holdersNow(pool, slots);
-  if (areBelieved((node) => holding.has(node))) return true;
-  if (!areBelieved((node) => holding.has(node) || silent.has(node))) return false;
-  const message = `${[...silent].join(', ')} showed the blocks of slots ${slots.from} to ${slots.to}, and does not answer now`;
+  if (areEnough((node) => holding.has(node))) return true;
+  if (!areEnough((node) => holding.has(node) || silent.has(node))) return false;
+  const message = `${[...silent].join(', ')} returned the blocks of slots ${slots.from} to ${slots.to}, and does not answer now`;
   throw new DomainError('NoHealthyNode', message);
 }
 
@@ -117,7 +117,7 @@ async function listingsOfAll(
   return answersIn(answers).map(({ answer }) => answer);
 }
 
-/** True if a quorum returns that finalized slot without the transaction, or no block. A node without an answer denies nothing. */
+/** True if a quorum returns that finalized slot without the transaction, or no block. A failed request denies nothing. */
 export async function isAbsent(pool: NodePool, said: WalletSignature): Promise<boolean> {
   const denied = await pool.agreed(
     (node) => transactionIn(node, said),

@@ -36,7 +36,7 @@ export async function fetchTransaction(
 
 /**
  * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
- * gain of the account, or the slot without the transaction. The answer of a node that returns neither is unknown. Never throws.
+ * gain of the account, or the slot without the transaction. A node that returns neither does not count. Never throws.
  */
 export async function denyingNodes(
   pool: NodePool,
@@ -61,7 +61,7 @@ function arrivedBy(transaction: ScannedTransaction, { wallet, account, asset }: 
 }
 
 /**
- * What a node has of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the
+ * A node's copy of a transaction in a finalized slot. `absent`: its chain has another block there, or none, or the
  * transaction in another slot. `unknown`: it returns neither the transaction nor the block in its place. Throws as
  * `SolanaNode.call` does.
  */

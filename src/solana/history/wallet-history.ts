@@ -20,7 +20,7 @@ export interface Parties {
   /** base58, in the order of `signers`; the first identifies the transaction. */
   readonly signatures: readonly string[];
   readonly all: readonly string[];
-  /** Owners of its token accounts. `none`: it moved no tokens. `complete`: the node returns all. `incomplete`: it does not. */
+  /** Owners of token accounts. `none`: it moved no tokens. `complete`: the node returns all. `incomplete`: not all. */
   readonly owners: 'none' | 'complete' | 'incomplete';
   /** Hex SHA-256 of the signed message. */
   readonly messageHash: string;

@@ -149,7 +149,7 @@ async function aLifeBelow(pool: NodePool, slot: Slot): Promise<AgreedBlock> {
     const { first, last } = await pool.read((node) => endsOf(pool, node, from, slot));
     if (last.height - first.height > BLOCKHASH_LIFE || from === 0n) return first;
   }
-  throw new DomainError('NoHealthyNode', `too few blocks lie in the slots before ${slot}`);
+  throw new DomainError('NoHealthyNode', `too few blocks are in the slots before ${slot}`);
 }
 
 /** The first and the last finalized block in a slot range, by one node's list, both confirmed by a quorum. */

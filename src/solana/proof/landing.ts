@@ -22,7 +22,7 @@ import {
 } from './watch.ts';
 
 /**
- * Intervals in milliseconds. `secondTries`: failed tries to find a second node for an outcome, before the reporting
+ * Intervals in milliseconds. `secondTries`: failed requests for a second node's outcome, before the reporting
  * node is distrusted. `stallMs`: how long the finalized height may stay the same. No verdict depends on them.
  */
 export interface LandingOptions {
@@ -34,7 +34,7 @@ export interface LandingOptions {
   readonly resendsPerSecond?: number;
   readonly heightMs?: number;
   readonly secondTries?: number;
-  /** From this number of outcomes per slot on, they are read from the block, which on mainnet is as large as hundreds. */
+  /** Minimum outcomes per slot to read them from the block, which on mainnet is as large as hundreds of them. */
   readonly blockFrom?: number;
   readonly stallMs?: number;
 }

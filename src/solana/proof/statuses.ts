@@ -38,7 +38,7 @@ export function observationOf(status: SignatureStatus | null, atSlot: bigint): S
   if (!confirmationStatus && confirmations === undefined) {
     return {
       kind: 'unreadable',
-      reason: 'getSignatureStatuses: neither confirmationStatus nor confirmations is there',
+      reason: 'getSignatureStatuses: confirmationStatus and confirmations are missing',
     };
   }
   return { kind: 'seen', commitment, slot, error: status.err?.text ?? null, atSlot };
@@ -86,7 +86,6 @@ function correctedStatus(
   }
   if (result.value === null) return { ...absent, historyFrom };
   const { slot, meta } = result.value;
-  if (meta === null)
-    return { kind: 'unreadable', reason: `getTransaction: hides its outcome in slot ${slot}` };
+  if (meta === null) return { kind: 'unreadable', reason: `getTransaction: returns no meta in slot ${slot}` };
   return { kind: 'seen', commitment: 'finalized', slot, error: meta.err?.text ?? null, atSlot: null };
 }

@@ -15,7 +15,7 @@ export interface LandingOutcome {
   readonly spending: Spending;
 }
 
-/** An attempt's state before its end. `held`: no verdict is possible now, because of `reason`; nothing may be signed. */
+/** An attempt's state before its end. `held`: no verdict is possible now, because of `reason`; sign nothing. */
 export type AttemptProgress =
   | { readonly status: 'sending' | 'confirmed'; readonly reason: null }
   | { readonly status: 'held'; readonly reason: string };
@@ -45,7 +45,7 @@ export class Watch {
   readonly busy = new Set<string>();
   /** True if a quorum has finalized blocks above its last height: the bytes can no longer land. */
   expired = false;
-  /** The slot of a block that includes it without executing it, by two nodes: with its nonce unused, it may still execute. */
+  /** The slot in which two nodes return it as included, not executed: while its nonce is unused, it may still execute. */
   notExecutedIn: bigint | null = null;
   /** True while a second node is asked for its finalized outcome. */
   confirming = false;

@@ -92,9 +92,9 @@ export class AgreedAccounts {
     const readings = answers.filter(isReading);
     const agreed = this.#agreement(readings);
     if (agreed === null) throw disagreement(known, answers, this.#pool.quorum);
-    const believed = readings.filter(({ node }) => agreed.nodes.includes(node));
+    const agreeing = readings.filter(({ node }) => agreed.nodes.includes(node));
     for (const reading of readings)
-      if (believed.some((other) => contradicts(reading, other)))
+      if (agreeing.some((other) => contradicts(reading, other)))
         this.#pool.distrust(
           reading.node,
           `a quorum of nodes returns other content of ${known.join(', ')} in slot ${reading.highest}`,
@@ -132,18 +132,18 @@ export class AgreedAccounts {
 }
 
 /** The error of a node that did not return an account, or returned an unreadable one. */
-class NotShown extends Error {}
+class ReadFailure extends Error {}
 
 async function readingOf<T>(
   node: string,
   ask: (address: string) => Promise<ShownAccount>,
   read: (view: AccountView) => Promise<T>,
   relied: (reading: T) => unknown,
-): Promise<NodeReading<T> | NotShown> {
+): Promise<NodeReading<T> | ReadFailure> {
   const shown: ShownAccount[] = [];
   const account = once(async (address: string): Promise<ShownAccount> => {
     const one = await ask(address).catch((cause: unknown): never => {
-      throw new NotShown(messageOf(cause), { cause });
+      throw new ReadFailure(messageOf(cause), { cause });
     });
     shown.push(one);
     return one;
@@ -156,10 +156,10 @@ async function readingOf<T>(
     const slots = shown.map(({ slot }) => slot);
     return { node, meaning, result, lowest: lowestSlot(shown), highest: highest([0n, ...slots]) };
   } catch (error) {
-    if (error instanceof NotShown) return error;
+    if (error instanceof ReadFailure) return error;
     // Any other domain error is not about this node's answer.
     if (error instanceof DomainError && !isDomainError(error, 'NodeFault')) throw error;
-    return new NotShown(`${node}: ${messageOf(error)}`, { cause: error });
+    return new ReadFailure(`${node}: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -173,8 +173,8 @@ function refusal(error: unknown): readonly [string, () => never] {
   ];
 }
 
-function isReading<T>(answer: NodeReading<T> | NotShown): answer is NodeReading<T> {
-  return !(answer instanceof NotShown);
+function isReading<T>(answer: NodeReading<T> | ReadFailure): answer is NodeReading<T> {
+  return !(answer instanceof ReadFailure);
 }
 
 function confirms(one: NodeReading<unknown>, other: NodeReading<unknown>): boolean {
@@ -190,7 +190,7 @@ function contradicts(one: NodeReading<unknown>, other: NodeReading<unknown>): bo
 
 function disagreement(
   known: readonly string[],
-  answers: readonly (NodeReading<unknown> | NotShown)[],
+  answers: readonly (NodeReading<unknown> | ReadFailure)[],
   quorum: number,
 ): DomainError {
   const readings = answers.filter(isReading);
@@ -200,7 +200,7 @@ function disagreement(
     return new DomainError('NodeFault', message);
   }
   const faults = answers.flatMap((answer) => (isReading(answer) ? [] : [answer.message]));
-  const message = `only ${readings.length} of ${answers.length} nodes showed the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
+  const message = `only ${readings.length} of ${answers.length} nodes returned the accounts ${accounts}; ${quorum} are needed: ${faults.join('; ')}`;
   return new DomainError('NoHealthyNode', message);
 }
 

@@ -23,7 +23,7 @@ const PART_BYTES = 256 * 1_024;
 export class Body {
   readonly #body: Dispatcher.ResponseData['body'];
   readonly #rest: AsyncIterator<Uint8Array>;
-  readonly #isPacked: boolean;
+  readonly #isCompressed: boolean;
   readonly #deadline: Deadline;
   #held: Uint8Array[] = [];
 
@@ -31,7 +31,7 @@ export class Body {
     // The reader receives the error from the iterator; without a listener, the process would end.
     this.#body = body.on('error', () => undefined);
     this.#rest = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
-    this.#isPacked = headers['content-encoding'] === 'gzip';
+    this.#isCompressed = headers['content-encoding'] === 'gzip';
     this.#deadline = deadline;
   }
 
@@ -46,8 +46,8 @@ export class Body {
   async *parts(maxBytes: number): AsyncGenerator<Uint8Array> {
     let size = 0;
     this.#deadline.restart();
-    const packed = this.#parts();
-    for await (const part of this.#isPacked ? unpacked(packed) : packed) {
+    const compressed = this.#parts();
+    for await (const part of this.#isCompressed ? decompressed(compressed) : compressed) {
       size += part.length;
       if (size > maxBytes) throw new OversizedAnswer(maxBytes, true);
       yield part;
@@ -68,7 +68,7 @@ export class Body {
     }
     const bytes = Buffer.concat(this.#held);
     this.#held = [bytes];
-    return this.#isPacked ? unpack(bytes, maxBytes) : bytes;
+    return this.#isCompressed ? decompress(bytes, maxBytes) : bytes;
   }
 
   async *#parts(): AsyncGenerator<Uint8Array> {
@@ -79,12 +79,12 @@ export class Body {
   async #next(): Promise<Uint8Array | null> {
     const { done, value } = await this.#rest.next();
     if (done === true) return null;
-    this.#deadline.came(value.length);
+    this.#deadline.received(value.length);
     return value;
   }
 }
 
-async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer | null> {
+async function decompress(bytes: Buffer, maxBytes: number): Promise<Buffer | null> {
   try {
     return await inflate(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
@@ -93,9 +93,9 @@ async function unpack(bytes: Buffer, maxBytes: number): Promise<Buffer | null> {
   }
 }
 
-function unpacked(parts: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const unpacker = createGunzip({ chunkSize: PART_BYTES });
+function decompressed(parts: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const gunzipStream = createGunzip({ chunkSize: PART_BYTES });
   // The reader receives the error from the iterator.
-  pipeline(parts, unpacker, () => undefined);
-  return unpacker;
+  pipeline(parts, gunzipStream, () => undefined);
+  return gunzipStream;
 }

@@ -19,7 +19,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  came(bytes: number): void {
+  received(bytes: number): void {
     this.#earnedMs = Math.min(this.#ms, this.#earnedMs + bytes * this.#msPerByte);
   }
 
@@ -34,13 +34,13 @@ export class Deadline {
   }
 
   #wait(ms: number): NodeJS.Timeout {
-    return setTimeout(() => this.#ring(), ms).unref();
+    return setTimeout(() => this.#expire(), ms).unref();
   }
 
-  #ring(): void {
+  #expire(): void {
     const earnedMs = Math.floor(this.#earnedMs);
     this.#earnedMs = 0;
     if (earnedMs > 0) this.#timer = this.#wait(earnedMs);
-    else this.#controller.abort(new DOMException('it has not come in time', 'TimeoutError'));
+    else this.#controller.abort(new DOMException('the answer did not arrive in time', 'TimeoutError'));
   }
 }

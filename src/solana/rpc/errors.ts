@@ -109,10 +109,10 @@ export class NodeFault extends DomainError {
   readonly asked: boolean;
 
   constructor(node: string, reason: string, { cause, ...details }: FaultDetails = {}) {
-    const words = printableText(reason);
-    super('NodeFault', `${node} ${words}`, { node, ...details }, cause);
+    const text = printableText(reason);
+    super('NodeFault', `${node} ${text}`, { node, ...details }, cause);
     this.node = node;
-    this.reason = words;
+    this.reason = text;
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.asked = details.asked ?? true;
   }

@@ -1,4 +1,4 @@
-import type { Condensed, SolanaNode } from './node.ts';
+import type { SolanaNode, StreamedAnswer } from './node.ts';
 import * as shape from './schemas.ts';
 import type { ReadParts } from './wire.ts';
 
@@ -77,7 +77,7 @@ export const getBlocks = (
  * The whole answer for a block with its accounts, as bytes, or as the result of `read` if it is too large for memory.
  * Null if the node returns no block, which never means that there is none. Throws as `SolanaNode.bytes` does.
  */
-export const getBlockBytes = <Long extends Condensed>(
+export const getBlockBytes = <Long extends StreamedAnswer>(
   node: SolanaNode,
   slot: bigint,
   commitment: Exclude<Commitment, 'processed'>,

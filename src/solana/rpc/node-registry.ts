@@ -72,7 +72,10 @@ export class NodeRegistry {
         `${node.name} ${facts === null || isSame ? `(${demoted?.reason ?? 'silent'})` : facts.genesisHash}`,
     );
     const wanted = `${this.quorum} of ${this.members.length} RPC nodes`;
-    throw new DomainError('NoHealthyNode', `not ${wanted} show the same cluster: ${seen.join(', ')}`);
+    throw new DomainError(
+      'NoHealthyNode',
+      `fewer than ${wanted} return the same cluster: ${seen.join(', ')}`,
+    );
   }
 
   /** `neededSlot`: the lowest slot whose blocks are needed; null if it is not known. */
@@ -121,8 +124,8 @@ export class NodeRegistry {
 
   #admit(): void {
     const late = this.#cluster !== null;
-    this.#refuseTwins();
-    this.#cluster ??= this.#elect();
+    this.#refuseDuplicates();
+    this.#cluster ??= this.#agreedCluster();
     if (this.#cluster === null) return;
     for (const member of this.members) {
       const shown = member.facts?.genesisHash;
@@ -137,7 +140,7 @@ export class NodeRegistry {
   }
 
   /** A joined node stays: no later answer of another node removes it. */
-  #refuseTwins(): void {
+  #refuseDuplicates(): void {
     for (const [at, member] of this.members.entries()) {
       const identity = member.facts?.identity ?? null;
       if (identity === null || member.membership !== 'silent') continue;
@@ -150,7 +153,7 @@ export class NodeRegistry {
     }
   }
 
-  #elect(): string | null {
+  #agreedCluster(): string | null {
     const own = this.members.filter((member) => !member.isSame);
     const shown = own.flatMap(({ node, facts }) =>
       facts === null ? [] : [{ node: node.name, answer: facts.genesisHash }],

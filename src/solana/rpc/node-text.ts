@@ -17,20 +17,18 @@ export function isSignature(text: string): boolean {
 export const HASH_TEXT = /^[1-9A-HJ-NP-Za-km-z]{1,44}$/;
 
 /** More characters than any error of the chain has. */
-const LONGEST_WORDS = 1_000;
+const LONGEST_TEXT = 1_000;
 /** PostgreSQL text cannot contain NUL; its JSON cannot contain NUL or lone surrogates either, even escaped. */
 const NUL = '\0';
 const ESCAPED = /\\u(?:0000|d[89a-f])/i;
 
 /** True for text from a node that the database can store unchanged, also inside JSON: well-formed and not long. */
-export function isPlain(words: string): boolean {
-  return (
-    words.length <= LONGEST_WORDS && words.isWellFormed() && !words.includes(NUL) && !ESCAPED.test(words)
-  );
+export function isPlain(text: string): boolean {
+  return text.length <= LONGEST_TEXT && text.isWellFormed() && !text.includes(NUL) && !ESCAPED.test(text);
 }
 
 /** Text from a node for people to read: truncated, and without characters that the database refuses. */
-export function printableText(words: string): string {
-  const short = words.length > LONGEST_WORDS ? `${words.slice(0, LONGEST_WORDS)}…` : words;
+export function printableText(text: string): string {
+  const short = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
   return short.toWellFormed().replaceAll(NUL, '\ufffd');
 }

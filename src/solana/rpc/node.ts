@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { envelope, inParts, isWholeResult, MOST_PARSED_BYTES, parseJson, requestLimitOf } from './answer.ts';
 import { OversizedAnswer } from './body.ts';
 import { type FaultDetails, isMethodMissing, NodeFault, RpcError } from './errors.ts';
-import { TurnMissed } from './rate-limiter.ts';
+import { RateLimitTimeout } from './rate-limiter.ts';
 import { HttpRefusal, type ReadParts, Wire, type WireOptions } from './wire.ts';
 
 export interface NodeOptions extends WireOptions {
@@ -13,7 +13,7 @@ export interface NodeOptions extends WireOptions {
 }
 
 /** An answer read in parts. `envelope`: the answer without the parts that were read, parsed like any other answer. */
-export interface Condensed {
+export interface StreamedAnswer {
   readonly envelope: Buffer;
 }
 
@@ -73,7 +73,7 @@ export class SolanaNode {
    * result. An answer too large for memory is passed to `read` in parts. So is one above 8 MiB that only a parse
    * could check. The result, or error, of `read` then takes the place of the bytes.
    */
-  async bytes<Long extends Condensed>(
+  async bytes<Long extends StreamedAnswer>(
     method: string,
     params: readonly unknown[],
     read: ReadParts<Long>,
@@ -143,7 +143,7 @@ export class SolanaNode {
     over: AbortSignal | undefined,
   ): Promise<Buffer> {
     try {
-      const lane = method === 'sendTransaction' ? 'send' : 'question';
+      const lane = method === 'sendTransaction' ? 'send' : 'read';
       return await this.#wire.post(textOf(id, method, params), lane, over);
     } catch (error) {
       throw this.#failed(method, error, over);
@@ -234,7 +234,7 @@ function textOf(id: number, method: string, params: readonly unknown[]): string 
 
 /** When to ask again. The node is paused only if users of the chain cannot make an answer so large. */
 function refusalOf(error: unknown): FaultDetails {
-  if (error instanceof TurnMissed) return { asked: false };
+  if (error instanceof RateLimitTimeout) return { asked: false };
   if (error instanceof HttpRefusal) return { status: error.status, retryAfterMs: error.retryAfterMs };
   const isBeyondReason = error instanceof OversizedAnswer && error.isBeyondReason;
   return isBeyondReason ? { retryAfterMs: OVERSIZED_PAUSE_MS } : {};

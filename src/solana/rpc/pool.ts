@@ -1,7 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
 import { NodeFault, reactionTo } from './errors.ts';
-import { givingUp } from './giving-up.ts';
 import { HedgedRequest, type HedgedResult, HedgePermits, type Wanting } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
 import { NodeRegistry, type PoolOptions } from './node-registry.ts';
@@ -9,6 +8,7 @@ import type { PooledNode } from './pooled-node.ts';
 import { probeGenesis } from './probe.ts';
 import { type Agreement, type Answer, agree, answersIn, type NodeResult, versionsOf } from './quorum.ts';
 import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
+import { withAbort } from './with-abort.ts';
 
 /** A request to one node. `over` aborts when the answer is no longer needed. */
 type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
@@ -62,7 +62,7 @@ export class NodePool {
     }
     const agreeing = answers.length - others.length;
     if (agreeing >= this.quorum) return;
-    const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}, ${this.quorum} must`;
+    const message = `${agreeing} of ${this.nodes.length} RPC nodes return cluster ${this.genesisHash}; ${this.quorum} are needed`;
     throw new DomainError('NoHealthyNode', message);
   }
 
@@ -149,7 +149,7 @@ export class NodePool {
   ): Promise<readonly HedgedResult<T>[]> {
     const run = (over: AbortSignal) =>
       new HedgedRequest(members, (node) => ask(node, over), wanting, this.#permits).run();
-    const results = await givingUp(run, end);
+    const results = await withAbort(run, end);
     end?.throwIfAborted();
     return results;
   }
@@ -185,7 +185,7 @@ async function askEach<T>(
   quorum: number,
   ask: Ask<T>,
 ): Promise<NodeResult<T>[]> {
-  const results = await givingUp((over) => {
+  const results = await withAbort((over) => {
     const asked = members.map((member) => ({
       expected: member.expected,
       answer: member.ask((node) => ask(node, over)),

@@ -7,7 +7,8 @@ import type { NodeFacts } from './probe.ts';
 export type Membership = 'joined' | 'silent' | 'refused';
 
 /**
- * One node's state. `finalizedSlot`: from the newest probe, null if it failed; latency and error rate (0 to 1): running means.
+ * One node's state. `finalizedSlot`: from the newest probe, null if it failed. `latencyMs`, `errorRate` (0 to 1):
+ * running means.
  */
 export interface NodeReport extends Omit<NodeFacts, 'genesisHash'> {
   readonly node: string;

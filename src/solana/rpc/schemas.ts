@@ -47,7 +47,7 @@ export const blockTime = u64.refine(isBlockTime).nullable().catch(null);
 
 export const hash = z.string().regex(HASH_TEXT);
 
-const words = z.string().refine(isPlain, 'is no text that can be kept');
+const plainText = z.string().refine(isPlain, 'is no text that can be kept');
 const err = z
   .unknown()
   .transform(readTransactionError)
@@ -207,7 +207,7 @@ export const signedTransactionAnswer = z
   })
   .nullable();
 
-export const signaturesAnswer = z.array(z.object({ signature: words, slot: slotOrHeight }));
+export const signaturesAnswer = z.array(z.object({ signature: plainText, slot: slotOrHeight }));
 
 export const simulationAnswer = atSlot(
   z.object({ err, logs: z.array(z.string()).nullish(), unitsConsumed: u64.nullish() }),
@@ -221,6 +221,6 @@ export const epochInfoAnswer = z.object({
   blockHeight: slotOrHeight,
 });
 export const slotsAnswer = z.array(slotOrHeight);
-export const textAnswer = words;
-export const identityAnswer = z.object({ identity: words });
-export const versionAnswer = z.object({ 'solana-core': words });
+export const textAnswer = plainText;
+export const identityAnswer = z.object({ identity: plainText });
+export const versionAnswer = z.object({ 'solana-core': plainText });

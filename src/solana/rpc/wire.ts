@@ -1,8 +1,8 @@
 import { Pool } from '../../shims/undici.ts';
 import { Body, OversizedAnswer } from './body.ts';
 import { Deadline } from './deadline.ts';
-import { givingUp } from './giving-up.ts';
-import { Gate, type Lane } from './rate-limiter.ts';
+import { type Lane, RateLimiter } from './rate-limiter.ts';
+import { withAbort } from './with-abort.ts';
 
 export interface WireOptions {
   /** Timeout from request to the last byte of the answer, and also for the wait before it. Default 10,000. */
@@ -42,7 +42,7 @@ const MS_PER_BYTE = 1_000 / MIB;
 export class Wire {
   readonly #pool: Pool;
   readonly #path: string;
-  readonly #gate: Gate;
+  readonly #limiter: RateLimiter;
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
   readonly #maxPartsBytes: number;
@@ -53,7 +53,7 @@ export class Wire {
     this.#timeoutMs = timeoutMs;
     this.#maxBytes = maxBytes;
     this.#maxPartsBytes = options.maxPartsBytes ?? 4_096 * MIB;
-    this.#gate = new Gate({
+    this.#limiter = new RateLimiter({
       concurrency: connections,
       perSecond: options.requestsPerSecond ?? Number.POSITIVE_INFINITY,
     });
@@ -62,8 +62,8 @@ export class Wire {
 
   /**
    * Posts JSON and returns the decompressed bytes of the answer; drops the connection if `over` aborts.
-   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, `TurnMissed` if the request was not sent, or the transport's
-   * error.
+   * Throws {@link HttpRefusal}, {@link OversizedAnswer}, the transport's error, or `RateLimitTimeout` if the request was
+   * not sent.
    */
   post(body: string, lane: Lane, over?: AbortSignal): Promise<Buffer> {
     return this.#pass(lane, over, () =>
@@ -81,7 +81,7 @@ export class Wire {
    * errors of `read`, too.
    */
   stream<T>(body: string, read: ReadParts<T>, patience: number, over?: AbortSignal): Promise<Buffer | T> {
-    return this.#pass('question', over, () =>
+    return this.#pass('read', over, () =>
       this.#exchange(
         body,
         new Deadline(patience * this.#timeoutMs, MS_PER_BYTE),
@@ -96,8 +96,8 @@ export class Wire {
   }
 
   #pass<T>(lane: Lane, over: AbortSignal | undefined, exchange: () => Promise<T>): Promise<T> {
-    const pass = (given: AbortSignal) => this.#gate.pass(given, exchange, lane);
-    return givingUp(pass, AbortSignal.timeout(this.#timeoutMs), over);
+    const pass = (given: AbortSignal) => this.#limiter.pass(given, exchange, lane);
+    return withAbort(pass, AbortSignal.timeout(this.#timeoutMs), over);
   }
 
   async #exchange<T>(
@@ -107,7 +107,7 @@ export class Wire {
     take: (answer: Body) => Promise<T>,
   ): Promise<T> {
     try {
-      return await givingUp((end) => this.#request(body, deadline, end, take), deadline.signal, over);
+      return await withAbort((end) => this.#request(body, deadline, end, take), deadline.signal, over);
     } finally {
       deadline.clear();
     }

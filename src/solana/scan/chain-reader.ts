@@ -17,7 +17,7 @@ export interface ListedBlock extends Sized {
  * Fetches the finalized block of a slot from any node until `over` aborts; with `header`, from a node that returns
  * exactly that block. Throws as `NodePool.read` does.
  */
-export type ShowBlock<Block extends ListedBlock> = (
+export type FetchBlock<Block extends ListedBlock> = (
   slot: bigint,
   over?: AbortSignal,
   header?: BlockHeader & { readonly listed?: string },
@@ -51,16 +51,16 @@ type Links =
 /** Reads the finalized chain in order, block by proved block. Source: docs/decisions/0014-deposit-scan.md. */
 export class ChainReader<Block extends ListedBlock> {
   readonly #pool: NodePool;
-  readonly #show: ShowBlock<Block>;
+  readonly #fetch: FetchBlock<Block>;
   readonly #ahead: Prefetch<Block>;
   readonly #headers: HeaderQuorum;
   readonly #batch: number;
   readonly #end: AbortSignal | undefined;
 
-  constructor(pool: NodePool, show: ShowBlock<Block>, options: ReaderOptions) {
+  constructor(pool: NodePool, fetch: FetchBlock<Block>, options: ReaderOptions) {
     this.#pool = pool;
-    this.#show = show;
-    this.#ahead = new Prefetch(show, options);
+    this.#fetch = fetch;
+    this.#ahead = new Prefetch(fetch, options);
     this.#headers = new HeaderQuorum(pool);
     this.#batch = options.batch;
     this.#end = options.end;
@@ -183,7 +183,7 @@ export class ChainReader<Block extends ListedBlock> {
   }
 
   async #named(header: ListedHeader): Promise<Block> {
-    const block = await this.#show(header.slot, this.#end, header);
+    const block = await this.#fetch(header.slot, this.#end, header);
     if (isShown(block, header)) return timed(block, header);
     throw new DomainError(
       'NodeFault',

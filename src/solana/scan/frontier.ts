@@ -37,7 +37,7 @@ async function tipOf(pool: NodePool, commitment: 'confirmed' | 'finalized'): Pro
   const slots = answers.map(({ answer }) => answer.absoluteSlot);
   const tip = reached(slots, pool.quorum);
   if (tip !== null) return tip;
-  const message = `${slots.length} nodes return their ${commitment} slot, ${pool.quorum} must`;
+  const message = `${slots.length} nodes return their ${commitment} slot; ${pool.quorum} are needed`;
   throw new DomainError('NoHealthyNode', message);
 }
 

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { lowest } from '../../domain/bigint.ts';
-import { givingUp } from '../rpc/giving-up.ts';
+import { withAbort } from '../rpc/with-abort.ts';
 
 export interface Sized {
   readonly size: number;
@@ -88,7 +88,7 @@ export class Prefetch<Block extends Sized> {
         this.#forget(slot);
         return null;
       }
-      const loaded = await givingUp((given) => this.#load(slot, given), over.signal, this.#options.end);
+      const loaded = await withAbort((given) => this.#load(slot, given), over.signal, this.#options.end);
       this.#largest = Math.max(this.#largest, loaded.size);
       if (!over.signal.aborted) this.#sizes.set(slot, loaded.size);
       return loaded;

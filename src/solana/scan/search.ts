@@ -21,14 +21,14 @@ export interface SearchMatches extends Pick<Search, 'candidates' | 'transactions
   readonly list: Uint8Array;
 }
 
-export type Shower = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
+export type BlockSource = Pick<SolanaNode, 'name' | 'maxTransactionVersion'>;
 
 /** Searches the bytes of a getBlock answer after {@link scanBlockBytes}. Throws as `readBlock` does. */
 export function searchBlock(
   bytes: Uint8Array,
   slot: bigint,
   watched: WatchSet,
-  node: Shower,
+  node: BlockSource,
   scan: BlockScan = scanBlockBytes(bytes, watched),
 ): Search {
   const { header, found } = searchAnswer(bytes, slot, watched, node, undefined, scan);
@@ -41,7 +41,7 @@ export function searchAnswer(
   bytes: Uint8Array,
   slot: bigint,
   watched: WatchSet,
-  node: Shower,
+  node: BlockSource,
   names?: NameFilter,
   scan: BlockScan = scanBlockBytes(bytes, watched, names),
 ): { readonly header: BlockHeader; readonly found: SearchMatches } {

@@ -10,7 +10,7 @@ import type { WatchSet } from './bytes/watch-set.ts';
 import type { ListedBlock } from './chain-reader.ts';
 import type { ListedHeader } from './header-quorum.ts';
 import { isSameHeader } from './header-quorum.ts';
-import { type Search, type Shower, searchBlock } from './search.ts';
+import { type BlockSource, type Search, searchBlock } from './search.ts';
 
 /**
  * The block's bytes, kept for a second search when the watch set grows. For a block too large to keep, only its
@@ -32,7 +32,7 @@ export type ExpectedBlock = BlockHeader & Partial<Pick<ListedHeader, 'listed'>>;
  * A node's block of a slot, searched. Throws NodeFault if the node returns none, an incomplete one, another than
  * `expected` or other transactions; and if `over` aborts.
  */
-export async function showBlock(
+export async function fetchBlock(
   node: SolanaNode,
   slot: bigint,
   commitment: 'confirmed' | 'finalized',
@@ -40,13 +40,13 @@ export async function showBlock(
   expected?: ExpectedBlock,
   over?: AbortSignal,
 ): Promise<SearchedBlock> {
-  const shown = await blockShownBy(node, slot, commitment, watched, expected, over);
+  const shown = await fetchBlockOrNull(node, slot, commitment, watched, expected, over);
   if (shown === null) throw new NodeFault(node.name, `getBlock: returns no block ${slot}`);
   return shown;
 }
 
-/** {@link showBlock}; null if the node answers null. */
-export async function blockShownBy(
+/** {@link fetchBlock}; null if the node answers null. */
+export async function fetchBlockOrNull(
   node: SolanaNode,
   slot: bigint,
   commitment: 'confirmed' | 'finalized',
@@ -69,7 +69,7 @@ export async function blockShownBy(
 }
 
 /** Null if the answer is very long and only a parse could decide. */
-function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: Shower) {
+function ofBytes(bytes: Uint8Array, slot: bigint, watched: WatchSet, node: BlockSource) {
   const scan = scanBlockBytes(bytes, watched);
   if (scan.mustParse && bytes.byteLength > MOST_PARSED_BYTES) return null;
   const kept = { kind: 'bytes', bytes } as const;

@@ -50,7 +50,7 @@ const shown = z.object({
 
 /**
  * A transaction of a block or a getTransaction answer, in any encoding. Throws NodeFault with its signature if the
- * node hides or garbles anything that may contain a deposit. Examples: meta null, balances that do not match the
+ * node omits or corrupts anything that may contain a deposit. Examples: meta null, balances that do not match the
  * accounts, or `err` null beside a status other than `{"Ok": null}`. Throws RpcError -32015 for a version above the
  * accepted one.
  */
@@ -143,7 +143,7 @@ const versioned = z.object({ version: z.number() });
 function refuseNewer(value: unknown, node: string, highest: number): void {
   const { data } = versioned.safeParse(value);
   if (data === undefined || data.version <= highest) return;
-  const message = `a transaction of version ${data.version} is shown, and ${highest} is the highest that is read`;
+  const message = `the transaction has version ${data.version}, and the highest supported version is ${highest}`;
   throw new RpcError({ code: UNSUPPORTED_VERSION, message }, node, 'getBlock');
 }
 

@@ -42,7 +42,7 @@ export async function latestBlockhash(pool: NodePool): Promise<LatestBlockhash> 
 async function newestAgreed(pool: NodePool): Promise<LatestBlockhash> {
   const given: { readonly node: SolanaNode; readonly latest: LatestBlockhash }[] = [];
   const asked = pool.all(async (node) => given.push({ node, latest: await readLatestBlockhash(node) }));
-  await Promise.race([asked, patience()]);
+  await Promise.race([asked, agreementTimeout()]);
   for (const { node, latest } of given.toSorted((a, b) => (a.latest.slot < b.latest.slot ? 1 : -1)))
     if ((await askOthers(pool, node, latest)).shownBy >= pool.quorum) return latest;
   throw new DomainError(
@@ -68,12 +68,12 @@ async function askOthers(
       else contradicted = true;
       if (shownBy >= pool.quorum) resolve();
     });
-    void Promise.race([asked, patience()]).then(() => resolve());
+    void Promise.race([asked, agreementTimeout()]).then(() => resolve());
   });
   return { shownBy, contradicted };
 }
 
-function patience(): Promise<void> {
+function agreementTimeout(): Promise<void> {
   return sleep(AGREED_WITHIN_MS, undefined, { ref: false });
 }
 
@@ -93,9 +93,9 @@ async function readLatestBlockhash(node: SolanaNode): Promise<LatestBlockhash> {
   const { slot } = context;
   const block = await findBlock(node, slot);
   if (block === null)
-    throw new NodeFault(node.name, `getBlock: gives a blockhash of slot ${slot}, but not its block`);
+    throw new NodeFault(node.name, `getBlock: returns a blockhash of slot ${slot}, but not its block`);
   if (block.blockhash !== blockhash)
-    throw new NodeFault(node.name, `getBlock: block ${slot} does not carry blockhash ${blockhash}`);
+    throw new NodeFault(node.name, `getBlock: block ${slot} does not have blockhash ${blockhash}`);
   const life = lastValidBlockHeight - block.height;
   if (life < BLOCKHASH_LIFE || life > BLOCKHASH_LIFE + 1n)
     throw new NodeFault(node.name, `lastValidBlockHeight: is ${life} above the height of block ${slot}`);

@@ -30,13 +30,13 @@ export class TransferWouldFail extends Error {
 
 /**
  * The state that a transfer was drafted from: accounts read at finalized `slot` or later. `ataFunded`: the address of
- * the token account to be created already has lamports, which takes other steps. `leastUnits`: set if an attempt of
+ * the token account to be created already has lamports, which takes other steps. `minUnits`: set if an attempt of
  * this payment failed in a block. Then no shared limit is used, and the limit is at least this.
  */
 export interface DraftBasis {
   readonly slot: bigint;
   readonly ataFunded: boolean;
-  readonly leastUnits?: number;
+  readonly minUnits?: number;
 }
 
 export const NO_BASIS: DraftBasis = { slot: 0n, ataFunded: false };
@@ -92,9 +92,9 @@ export class ComputeLimits {
         );
       return units - extra;
     };
-    const isAlone = foreign || basis.leastUnits !== undefined;
+    const isAlone = foreign || basis.minUnits !== undefined;
     const units = await (isAlone ? simulated() : this.#units.get(shapeOf(draft, basis), simulated));
-    return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + extra), basis.leastUnits ?? 0));
+    return Math.min(MAX_COMPUTE_UNITS, Math.max(withMargin(units + extra), basis.minUnits ?? 0));
   }
 
   /** The same for the upkeep of a nonce account, simulated each time. */
@@ -154,7 +154,7 @@ function undecided(shown: readonly Simulation[], faults: readonly string[]): Dom
       ? `${node}: takes ${unitsConsumed} compute units`
       : `${node}: the transfer fails: ${error.text}`,
   );
-  const message = `no quorum of nodes simulates the transfer alike: ${[...ends, ...faults].join('; ')}`;
+  const message = `no quorum of nodes returns the same simulation of the transfer: ${[...ends, ...faults].join('; ')}`;
   return new DomainError('NodeFault', message);
 }
 

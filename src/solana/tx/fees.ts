@@ -10,8 +10,8 @@ import { ComputeLimits, type DraftBasis, type LimitsChain, NO_BASIS } from './co
 import { decodeMessage } from './message.ts';
 import {
   attemptPrice,
-  dearestPrice,
   MAX_COMPUTE_UNITS,
+  maxPrice,
   type PriceBounds,
   priorityLamports,
 } from './priority-fee.ts';
@@ -23,7 +23,7 @@ export interface FeeOptions extends PriceBounds {
   /** Percentile of recent prices to follow, 0 to 1. Default 0.75. */
   readonly percentile?: number;
   /** How long a price request waits to share its call, in ms. Default 400. */
-  readonly questionWindowMs?: number;
+  readonly requestWindowMs?: number;
 }
 
 /** A transfer with its limits, and its exact whole fee in lamports, which is also its fee cap. */
@@ -48,8 +48,8 @@ interface Planned {
 }
 
 const PERCENTILE = 0.75;
-const ACCOUNTS_PER_QUESTION = 128;
-const QUESTION_WINDOW_MS = 400;
+const ACCOUNTS_PER_REQUEST = 128;
+const REQUEST_WINDOW_MS = 400;
 /** Key of a price request without accounts: the price over all transactions. */
 const ANY = '';
 
@@ -66,8 +66,8 @@ export class FeePlanner {
     this.#chain = chain;
     this.#options = options;
     this.#limits = new ComputeLimits(chain);
-    const windowMs = options.questionWindowMs ?? QUESTION_WINDOW_MS;
-    this.#prices = new Batcher(ACCOUNTS_PER_QUESTION, windowMs, (accounts) => this.#ask(accounts));
+    const windowMs = options.requestWindowMs ?? REQUEST_WINDOW_MS;
+    this.#prices = new Batcher(ACCOUNTS_PER_REQUEST, windowMs, (accounts) => this.#ask(accounts));
   }
 
   /**
@@ -124,9 +124,9 @@ export class FeePlanner {
   /** The price limits, with a cap that keeps the whole fee within its limit. */
   #boundsFor(computeUnitLimit: number, base: bigint): PriceBounds {
     const { floorMicroLamports, capMicroLamports, maxFeeLamports } = this.#options;
-    const dearest = dearestPrice(computeUnitLimit, maxFeeLamports - base);
-    if (base <= maxFeeLamports && dearest >= floorMicroLamports)
-      return { floorMicroLamports, capMicroLamports: lowest([capMicroLamports, dearest]) };
+    const highestPrice = maxPrice(computeUnitLimit, maxFeeLamports - base);
+    if (base <= maxFeeLamports && highestPrice >= floorMicroLamports)
+      return { floorMicroLamports, capMicroLamports: lowest([capMicroLamports, highestPrice]) };
     const least = base + priorityLamports(computeUnitLimit, floorMicroLamports);
     const message = `its fee is ${least} lamports at the lowest price, and SLUICE_MAX_FEE_LAMPORTS is ${maxFeeLamports}: raise the setting of chain workers and signer, or lower SLUICE_PRIORITY_FLOOR_MICRO_LAMPORTS`;
     throw new DomainError('FeeAboveBound', message);

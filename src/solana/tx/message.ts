@@ -92,10 +92,10 @@ function deserialize(bytes: Uint8Array): VersionedMessage {
     message = VersionedMessage.deserialize(bytes);
     canonical = message.serialize();
   } catch (error) {
-    throw unreadable('the bytes are no message of a supported version', error);
+    throw unreadable('the bytes are not a message of a supported version', error);
   }
   // Trailing bytes, or a second encoding of the same lengths, would be signed without having been read.
-  if (!Buffer.from(canonical).equals(bytes)) throw unreadable('the message is not in its one canonical form');
+  if (!Buffer.from(canonical).equals(bytes)) throw unreadable('the message is not in canonical form');
   return message;
 }
 

@@ -58,6 +58,6 @@ export function attemptPrice(recent: bigint, last: bigint | null, salt: bigint, 
 }
 
 /** The highest price that keeps the priority fee of such a limit within `lamports`. */
-export function dearestPrice(computeUnitLimit: number, lamports: bigint): bigint {
+export function maxPrice(computeUnitLimit: number, lamports: bigint): bigint {
   return (lamports * 1_000_000n) / BigInt(computeUnitLimit);
 }

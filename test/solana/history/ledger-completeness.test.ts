@@ -153,7 +153,7 @@ describe('accepted history lists', () => {
   const slots = { from: 3n, to: 9n };
   const isWholeBy = (...places: number[]) => {
     const believed = [pool.nodes, pool.nodes.filter((_, place) => places.includes(place))];
-    const history = { entries: [], believed: believed.map((nodes) => nodes.map(({ name }) => name)) };
+    const history = { entries: [], completeNodes: believed.map((nodes) => nodes.map(({ name }) => name)) };
     return areWhole({ pool, held: new LedgerCompleteness() }, slots, [history]);
   };
 

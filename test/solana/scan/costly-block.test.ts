@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
-import { showBlock } from '../../../src/solana/scan/searched-block.ts';
+import { fetchBlock } from '../../../src/solana/scan/searched-block.ts';
 import { type ScriptedNode, startScriptedNode } from '../rpc-scripted-node.ts';
 import { ADDRESSES } from './block-text.ts';
 
@@ -41,7 +41,7 @@ it.each<[string, (id: number) => string]>([
     const watched = new WatchSet(1);
     watched.add(OURS);
     const parse = vi.spyOn(JSON, 'parse');
-    const { kept, candidates, transactions } = await showBlock(node, 7n, 'finalized', watched);
+    const { kept, candidates, transactions } = await fetchBlock(node, 7n, 'finalized', watched);
     expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(9 * MIB);
     expect([kept.kind, candidates]).toEqual(['names', [OURS]]);
     expect(transactions.map(({ accounts }) => accounts.map(({ address }) => address))).toEqual([[OURS]]);

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { NameFilter } from '../../../src/solana/scan/bytes/name-filter.ts';
 import { inTurn, searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
-import { cutBlock } from '../../../src/solana/scan/bytes/splitter.ts';
+import { splitBlock } from '../../../src/solana/scan/bytes/splitter.ts';
 import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
 import { ADDRESSES } from './block-text.ts';
 
@@ -46,7 +46,7 @@ describe('the memory that a long answer can use', () => {
     const joined = vi.spyOn(Buffer, 'concat');
     const { parts } = answerOf(Array.from({ length: 10_000 }, () => '[]').join(','), 4);
     let pieces = 0;
-    for await (const _ of cutBlock(parts(), 4 * MIB)) pieces += 1;
+    for await (const _ of splitBlock(parts(), 4 * MIB)) pieces += 1;
     expect(pieces).toBe(2);
     expect(Math.max(...joined.mock.calls.map(([list]) => list.length))).toBeLessThan(10);
   });

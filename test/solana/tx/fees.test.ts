@@ -8,7 +8,7 @@ import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { FeePlanner } from '../../../src/solana/tx/fees.ts';
 import {
   attemptPrice,
-  dearestPrice,
+  maxPrice,
   priorityLamports,
   recentPrice,
 } from '../../../src/solana/tx/priority-fee.ts';
@@ -76,7 +76,7 @@ describe('the price of a compute unit', () => {
         fc.integer({ min: 1, max: 1_400_000 }),
         fc.bigInt({ min: 0n, max: 10n ** 9n }),
         (limit, room) => {
-          const price = dearestPrice(limit, room);
+          const price = maxPrice(limit, room);
           expect(priorityLamports(limit, price)).toBeLessThanOrEqual(room);
           expect(priorityLamports(limit, price + 1n)).toBeGreaterThan(room);
         },

@@ -1,17 +1,17 @@
 import type { ScannedTransaction } from '../../../domain/deposit.ts';
 import { NodeFault } from '../../rpc/errors.ts';
-import { givingUp } from '../../rpc/giving-up.ts';
-import type { Condensed } from '../../rpc/node.ts';
-import { Gate, TurnMissed } from '../../rpc/rate-limiter.ts';
+import type { StreamedAnswer } from '../../rpc/node.ts';
+import { RateLimiter, RateLimitTimeout } from '../../rpc/rate-limiter.ts';
+import { withAbort } from '../../rpc/with-abort.ts';
 import { Listing } from '../listing.ts';
 import { relevantChanges } from '../relevant-changes.ts';
-import { type Search, type SearchMatches, type Shower, searchAnswer } from '../search.ts';
+import { type BlockSource, type Search, type SearchMatches, searchAnswer } from '../search.ts';
 import { Unreadable } from './json-bytes.ts';
 import { NameFilter } from './name-filter.ts';
-import { cutBlock } from './splitter.ts';
+import { splitBlock } from './splitter.ts';
 import type { WatchSet } from './watch-set.ts';
 
-export interface LongBlock extends Search, Condensed {
+export interface LongBlock extends Search, StreamedAnswer {
   readonly kept: { readonly kind: 'names'; readonly names: NameFilter };
   /** Approximate bytes kept of it, without the search result. */
   readonly size: number;
@@ -41,7 +41,7 @@ export async function searchParts(
   parts: AsyncIterable<Uint8Array>,
   slot: bigint,
   watched: WatchSet,
-  node: Shower,
+  node: BlockSource,
   narrower: Partial<LongBounds> = {},
 ): Promise<LongBlock> {
   const bounds = { ...BOUNDS, ...narrower };
@@ -53,15 +53,21 @@ export async function searchParts(
     return header;
   };
   try {
-    for await (const cut of cutBlock(parts, bounds.pieceBytes)) {
-      if ('transactions' in cut) search(cut.transactions);
+    for await (const part of splitBlock(parts, bounds.pieceBytes)) {
+      if ('transactions' in part) search(part.transactions);
       else {
-        const header = search(cut.envelope);
-        const size = cut.envelope.length + names.byteLength;
-        return { header, ...findings.search(), envelope: cut.envelope, size, kept: { kind: 'names', names } };
+        const header = search(part.envelope);
+        const size = part.envelope.length + names.byteLength;
+        return {
+          header,
+          ...findings.search(),
+          envelope: part.envelope,
+          size,
+          kept: { kind: 'names', names },
+        };
       }
     }
-    throw new Unreadable('a block without an envelope');
+    throw new Unreadable('the block has no envelope');
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     throw new NodeFault(node.name, `getBlock: block ${slot}: ${error.message}`, { method: 'getBlock' });
@@ -113,26 +119,26 @@ class Findings {
 const [AT_ONCE, OF_A_NODE] = [2, 1];
 const PATIENCE_MS = 60_000;
 
-const all = gateFor(AT_ONCE);
-const ofNodes = new WeakMap<Shower, Gate>();
+const all = limiterFor(AT_ONCE);
+const byNode = new WeakMap<BlockSource, RateLimiter>();
 
 /**
  * Reads a long answer of a node in its turn. Throws errors of `read`. Throws NodeFault after a minute without a turn,
  * or once `over` aborts; that fault does not count against the node.
  */
-export async function inTurn<T>(node: Shower, read: () => Promise<T>, over?: AbortSignal): Promise<T> {
-  const own = ofNodes.get(node) ?? gateFor(OF_A_NODE);
-  ofNodes.set(node, own);
+export async function inTurn<T>(node: BlockSource, read: () => Promise<T>, over?: AbortSignal): Promise<T> {
+  const own = byNode.get(node) ?? limiterFor(OF_A_NODE);
+  byNode.set(node, own);
   const pass = (given: AbortSignal) => own.pass(given, () => all.pass(given, read));
   try {
-    return await givingUp(pass, AbortSignal.timeout(PATIENCE_MS), over);
+    return await withAbort(pass, AbortSignal.timeout(PATIENCE_MS), over);
   } catch (error) {
-    if (!(error instanceof TurnMissed)) throw error;
+    if (!(error instanceof RateLimitTimeout)) throw error;
     const reason = 'getBlock: too many long blocks are read at once';
     throw new NodeFault(node.name, reason, { method: 'getBlock', asked: false, cause: error });
   }
 }
 
-function gateFor(concurrency: number): Gate {
-  return new Gate({ concurrency, perSecond: Number.POSITIVE_INFINITY });
+function limiterFor(concurrency: number): RateLimiter {
+  return new RateLimiter({ concurrency, perSecond: Number.POSITIVE_INFINITY });
 }

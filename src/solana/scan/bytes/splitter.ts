@@ -22,20 +22,23 @@ const BEFORE = Buffer.from(
 const BEHIND = Buffer.from(']}}');
 
 /** A short answer: some of the `transactions`, in a placeholder block, or everything else, the `envelope`. */
-export type Cut = { readonly transactions: Buffer } | { readonly envelope: Buffer };
+export type BlockPart = { readonly transactions: Buffer } | { readonly envelope: Buffer };
 
 /**
  * Splits a getBlock answer, as it arrives, into short answers that any block reader can read. The transactions come
- * in order, byte for byte; the envelope comes last, once. So only one piece is in memory. Throws {@link Unreadable} for an
- * answer that is not a block or is incomplete, and errors of `parts`.
+ * in order, byte for byte; the envelope comes last, once. So only one piece is in memory. Throws {@link Unreadable} for
+ * an answer that is not a block or is incomplete, and errors of `parts`.
  */
-export async function* cutBlock(parts: AsyncIterable<Uint8Array>, pieceBytes: number): AsyncGenerator<Cut> {
-  const cutter = new Cutter(pieceBytes);
-  for await (const part of parts) for (const transactions of cutter.take(part)) yield { transactions };
-  yield { envelope: cutter.envelope() };
+export async function* splitBlock(
+  parts: AsyncIterable<Uint8Array>,
+  pieceBytes: number,
+): AsyncGenerator<BlockPart> {
+  const splitter = new Splitter(pieceBytes);
+  for await (const part of parts) for (const transactions of splitter.take(part)) yield { transactions };
+  yield { envelope: splitter.envelope() };
 }
 
-class Cutter {
+class Splitter {
   readonly #pieceBytes: number;
   #stage: 'head' | 'list' | 'tail' = 'head';
   readonly #list = new ListWalk();

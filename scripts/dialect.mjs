@@ -33,7 +33,6 @@ export const DIALECT = /** @type {[words: string, instead: string][]} */ ([
  * Lawful uses: the phrase is taken out before a line is searched. Public error codes, names of activities and fields of saved
  * histories never change; `nobody` is also a system user.
  */
-<<<<<<< HEAD
 const LAWFUL = [
   /\bstands for\b/g,
   /\bRecordInDoubt\b/g,
@@ -43,9 +42,6 @@ const LAWFUL = [
   /\bwitnesses:/g,
   /'nobody'/g,
 ];
-=======
-const LAWFUL = [/\bstands for\b/g, /\bRecordInDoubt\b/g, /\bburyRefused\b/g, /\bgoesOn\b/g, /'nobody'/g];
->>>>>>> part-R1
 
 /** Where text may not use them: everything but tests, whose helpers still have such names, and saved data. */
 const SCOPE = ['src', 'devkit', 'bench', 'chaos', 'conformance', 'scripts', 'docs', '*.md'];

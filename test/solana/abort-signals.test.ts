@@ -23,24 +23,14 @@ const untilOver = (over: AbortSignal): Promise<never> =>
 
 it('a joined signal aborts at its first source, with the reason of that source, also at a timeout without other holders', async () => {
   const never = new AbortController();
-<<<<<<< HEAD
-  const waiting = givingUp(untilOver, AbortSignal.timeout(300), never.signal, undefined);
-  // An object of an event loop turn is held until the turn ends.
-=======
   const waiting = withAbort(untilOver, AbortSignal.timeout(300), never.signal, undefined);
-  // What a turn of the event loop has made is held until its end.
->>>>>>> part-R1
+  // An object of an event loop turn is held until the turn ends.
   void sleep(100).then(collectGarbage);
   await expect(waiting).rejects.toMatchObject({ name: 'TimeoutError' });
 });
 
-<<<<<<< HEAD
 it('a joined signal aborts work that starts after its end', async () => {
-  await expect(givingUp(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
-=======
-it('gives up what is asked for after its end', async () => {
   await expect(withAbort(async (over) => over.throwIfAborted(), AbortSignal.abort('gone'))).rejects.toBe(
->>>>>>> part-R1
     'gone',
   );
 });

@@ -6,13 +6,8 @@ afterEach(() => void vi.useRealTimers());
 
 const patience = new AbortController().signal;
 
-<<<<<<< HEAD
 it('the rate limiter starts no more requests in any second than allowed, in the order of arrival', async () => {
-  const gate = new Gate({ concurrency: 100, perSecond: 4 });
-=======
-it('starts no more in any second than allowed, in the order of asking', async () => {
   const gate = new RateLimiter({ concurrency: 100, perSecond: 4 });
->>>>>>> part-R1
   const started: number[] = [];
   const all = Promise.all(
     Array.from({ length: 10 }, (_, index) => gate.pass(patience, async () => started.push(index))),
@@ -26,13 +21,8 @@ it('starts no more in any second than allowed, in the order of asking', async ()
   expect(started).toHaveLength(10);
 });
 
-<<<<<<< HEAD
 it('the rate limiter delays no request when the clock is set back', async () => {
-  const gate = new Gate({ concurrency: 4, perSecond: 1 });
-=======
-it('holds nothing up where the clock of the machine is set back', async () => {
   const gate = new RateLimiter({ concurrency: 4, perSecond: 1 });
->>>>>>> part-R1
   await gate.pass(patience, async () => 'first');
   vi.setSystemTime(Date.now() - 3_600_000);
   const next = gate.pass(patience, async () => 'next');
@@ -40,13 +30,8 @@ it('holds nothing up where the clock of the machine is set back', async () => {
   expect(await Promise.race([next, Promise.resolve('still waiting')])).toBe('next');
 });
 
-<<<<<<< HEAD
 it('the rate limiter drops a request that waited too long, and never runs it', async () => {
-  const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
-=======
-it('lets go of what waited too long, and never runs it', async () => {
   const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
->>>>>>> part-R1
   let release = (): void => {};
   const first = gate.pass(patience, () => new Promise<void>((resolve) => (release = resolve)));
   const deadline = new AbortController();
@@ -60,13 +45,8 @@ it('lets go of what waited too long, and never runs it', async () => {
   expect(late).not.toHaveBeenCalled();
 });
 
-<<<<<<< HEAD
 it('the rate limiter continues after a failed request', async () => {
-  const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
-=======
-it('goes on after a request that failed', async () => {
   const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
->>>>>>> part-R1
   await expect(gate.pass(patience, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await gate.pass(patience, async () => 'next')).toBe('next');
 });
@@ -78,13 +58,8 @@ function impatience(): AbortSignal {
   return deadline.signal;
 }
 
-<<<<<<< HEAD
 it('the rate limiter spends no slot on a dropped request: after a burst, later requests start', async () => {
-  const gate = new Gate({ concurrency: 16, perSecond: 10 });
-=======
-it('gives no ticket to what was given up: after a burst, later requests have theirs', async () => {
   const gate = new RateLimiter({ concurrency: 16, perSecond: 10 });
->>>>>>> part-R1
   const ends: string[] = [];
   const ask = (name: string) =>
     void gate
@@ -105,13 +80,8 @@ it('gives no ticket to what was given up: after a burst, later requests have the
   expect(new Set(ends)).toEqual(new Set(['later answered']));
 });
 
-<<<<<<< HEAD
 it('the rate limiter starts no request whose signal is already aborted', async () => {
-  const gate = new Gate({ concurrency: 1, perSecond: 1 });
-=======
-it('asks nothing for a signal that was aborted before', async () => {
   const gate = new RateLimiter({ concurrency: 1, perSecond: 1 });
->>>>>>> part-R1
   const request = vi.fn(async () => 'asked');
   await expect(gate.pass(AbortSignal.abort(new Error('too late')), request)).rejects.toThrow('too late');
   expect(request).not.toHaveBeenCalled();
@@ -119,13 +89,8 @@ it('asks nothing for a signal that was aborted before', async () => {
 });
 
 describe('sends', () => {
-<<<<<<< HEAD
   it('take at most half of the connections, and reads pass waiting sends', async () => {
-    const gate = new Gate({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
-=======
-  it('take at most half of the connections, and questions pass those that wait', async () => {
     const gate = new RateLimiter({ concurrency: 4, perSecond: Number.POSITIVE_INFINITY });
->>>>>>> part-R1
     const started: string[] = [];
     const ask = (lane: 'read' | 'send') =>
       void gate.pass(patience, () => new Promise(() => started.push(lane)), lane);
@@ -150,13 +115,8 @@ describe('sends', () => {
     expect(started).toHaveLength(12);
   });
 
-<<<<<<< HEAD
   it('start before reads that came later', async () => {
-    const gate = new Gate({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
-=======
-  it('have their turn before questions that came later', async () => {
     const gate = new RateLimiter({ concurrency: 1, perSecond: Number.POSITIVE_INFINITY });
->>>>>>> part-R1
     const started: string[] = [];
     const asked: Promise<unknown>[] = [];
     for (const lane of ['read', 'send', 'read', 'send'] as const) {

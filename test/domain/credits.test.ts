@@ -150,9 +150,7 @@ describe('an internal movement', () => {
 
   it('is every inflow of an attempt of Sluice', () => {
     const known = ours({ isAttempt: (signature) => signature === 'sig' });
-    expect(inflowsOf({ accounts: [PAYER, gift] }, known)).toEqual([
-      sol('dep1', 100n, 'an internal movement'),
-    ]);
+    expect(inflowsOf({ accounts: [PAYER, gift] }, known)).toEqual([sol('dep1', 100n, 'internal')]);
   });
 
   it.each(['hot1', 'dep2'])('is the amount that %s signed away in the same asset', (wallet) => {
@@ -160,8 +158,8 @@ describe('an internal movement', () => {
     const held = tokens(wallet, 'usd', 9n, 0n);
     const got = tokens('dep1', 'usd', 0n, 9n);
     expect(inflowsOf({ accounts: [PAYER, signer, gift], tokens: [held, got] })).toEqual([
-      sol('dep1', 100n, 'an internal movement'),
-      usd('dep1', 9n, 'an internal movement'),
+      sol('dep1', 100n, 'internal'),
+      usd('dep1', 9n, 'internal'),
     ]);
   });
 
@@ -176,9 +174,7 @@ describe('an internal movement', () => {
     const giver = account('stranger', 100n, 0n, { signer: true });
     expect(inflowsOf({ accounts: [payer, giver, gift] })).toEqual([sol('dep1', 100n)]);
     const generous = account('hot1', 10_000n, 4_999n, { signer: true });
-    expect(inflowsOf({ accounts: [generous, giver, gift] })).toMatchObject([
-      { reason: 'an internal movement' },
-    ]);
+    expect(inflowsOf({ accounts: [generous, giver, gift] })).toMatchObject([{ reason: 'internal' }]);
   });
 
   it('is not an outflow of a watched wallet that did not sign', () => {
@@ -194,16 +190,14 @@ describe('an internal movement', () => {
       account(where, 2_039_285n, 0n),
     ];
     expect(inflowsOf({ accounts, tokens: [tokens('dep1', 'wsol', 5n, null)] })).toEqual([
-      sol('dep1', 2_039_285n, 'an internal movement'),
+      sol('dep1', 2_039_285n, 'internal'),
     ]);
   });
 
   it('is a transfer between two token accounts of the signer', () => {
     const moved = [tokens('dep1', 'usd', 9n, 0n), tokens('dep1', 'usd', 0n, 9n, 'elsewhere')];
     const accounts = [PAYER, account('dep1', 0n, 0n, { signer: true })];
-    expect(inflowsOf({ accounts, tokens: moved })).toEqual([
-      usd('dep1', 9n, 'an internal movement', 'elsewhere'),
-    ]);
+    expect(inflowsOf({ accounts, tokens: moved })).toEqual([usd('dep1', 9n, 'internal', 'elsewhere')]);
   });
 
   it('is a token account that the signer hands to another watched wallet', () => {
@@ -214,7 +208,7 @@ describe('an internal movement', () => {
       after: holding('dep1', 9n),
     };
     const accounts = [PAYER, account('dep2', 0n, 0n, { signer: true })];
-    expect(inflowsOf({ accounts, tokens: [handed] })).toMatchObject([{ reason: 'an internal movement' }]);
+    expect(inflowsOf({ accounts, tokens: [handed] })).toMatchObject([{ reason: 'internal' }]);
   });
 });
 
@@ -298,7 +292,7 @@ it('the reason returned is the first in the order of precedence', () => {
     tell(wrong);
   }
   expect(told).toEqual([
-    'an internal movement',
+    'internal',
     'hot_wallet',
     'owner_changed',
     'not_associated_account',

@@ -205,7 +205,7 @@ describe('the reconciliation', () => {
     const { next } = await reconcile(10);
     const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
     const alert = rows.find(({ kind }) => kind === 'reconciliation_behind');
-    expect(alert?.message).toContain(`only wallets up to ${next} compared`);
+    expect(alert?.message).toContain(`only wallets up to ${next} were compared`);
     expect((await reconcile()).next).toBeNull();
     expect(await openAlerts('reconciliation_behind')).toEqual([]);
   });

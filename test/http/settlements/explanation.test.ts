@@ -61,7 +61,7 @@ test('an explanation shows for a pending attempt how far each node is from its l
   stop();
   expect([...new Set(asked)].toSorted()).toEqual(['getBlock', 'getBlockHeight', 'getSignatureStatuses']);
   expect(status).toBe('sending');
-  expect(nextStep).toContain('sent again');
+  expect(nextStep).toContain('a worker sends the same bytes again');
   expect(explained).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', reason: null });
   const last = attempt.lastValidBlockHeight.toString();
   expect(explained?.evidence?.lastHeight).toBe(last);
@@ -86,7 +86,7 @@ test('an explanation asks the nodes the same for a pending attempt with a durabl
   expect(answer.attempt).toMatchObject({ n: 1, state: 'signed', verdict: 'alive', reason: null });
   expect(answer.attempt?.evidence?.finalizedHeights.map(({ node }) => node)).toEqual(names());
   expect(answer.attempt?.missing.map(({ node }) => node)).toEqual(names());
-  expect(answer.nextStep).toContain('sent again');
+  expect(answer.nextStep).toContain('a worker sends the same bytes again');
 });
 
 test('an explanation names the missing evidence for an expired attempt, and the silent node', async () => {
@@ -184,7 +184,7 @@ test('an explanation shows the stored evidence of an ended withdrawal, with slot
   stop();
   expect(asked).toEqual([]);
   expect(status).toBe('finalized');
-  expect(waitsFor).toContain('paid, for ever');
+  expect(waitsFor).toContain('it is paid, and this is final');
   const slot = verdict.slot.toString();
   const { signature, blockhash } = attempt;
   expect(explained).toMatchObject({ state: 'landed', verdict: 'landed', signature, blockhash, slot });

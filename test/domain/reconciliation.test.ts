@@ -117,7 +117,7 @@ describe('the alert about accounts that are not compared', () => {
     expect(behindAlarm(well, NOW)).toBeNull();
     const late = { ...well, comparedSince: ago(48.1), after: 'wallet-17' };
     expect(behindAlarm(late, NOW)?.message).toMatch(
-      /only wallets up to wallet-17 compared since .*01-07T23:54/,
+      /only wallets up to wallet-17 were compared since .*01-07T23:54/,
     );
   });
 

@@ -69,10 +69,10 @@ describe('the block request handles an error like any other call', () => {
     [
       'a block cut short',
       (id) => `{"result":{"transactions":[${block},{"a":{"id":${id}}}`,
-      { message: /no JSON/ },
+      { message: /is not JSON/ },
     ],
-    ['nothing', () => '', { message: /no JSON/ }],
-    ['a page', () => '<html></html>', { message: /no JSON/ }],
+    ['nothing', () => '', { message: /is not JSON/ }],
+    ['a page', () => '<html></html>', { message: /is not JSON/ }],
   ])('%s', async (_name, answer, wanted) => {
     await scripted.open(({ id }) => ({ body: answer(id) }));
     const { message, ...fields } = wanted as { message?: RegExp };

@@ -30,8 +30,8 @@ export const DIALECT = /** @type {[words: string, instead: string][]} */ ([
 ]);
 
 /**
- * Lawful uses: the phrase is taken out before a line is searched. Public error codes, names of activities and fields of saved
- * histories never change; `nobody` is also a system user.
+ * Lawful uses: the phrase is taken out before a text is searched. Public error codes, fields of public evidence, names of
+ * activities and fields of saved histories never change; `nobody` is also a system user.
  */
 const LAWFUL = [
   /\bstands for\b/g,
@@ -50,11 +50,7 @@ const SELF = 'scripts/dialect.mjs';
 
 /** Titles of tests in docs are quoted as they are. @param {string} file @param {string} line */
 function proseOf(file, line) {
-  const quoted = file.startsWith('docs/')
-    ? line.replace(/`[^`]*`|\[[^\]]*\]\([^)]*test\.ts\)[^|<]*/g, '')
-    : line;
-  // `witnesses` is a field of the public evidence.
-  return LAWFUL.reduce((text, phrase) => text.replace(phrase, ''), quoted.replace(/\bwitnesses:/g, ''));
+  return file.startsWith('docs/') ? line.replace(/`[^`]*`|\[[^\]]*\]\([^)]*test\.ts\)[^|<]*/g, '') : line;
 }
 
 /** `lastWitness` and `last_witness` as `last Witness`, so that words of a name are words. @param {string} text */
@@ -64,7 +60,10 @@ const split = (text) => text.replace(/([a-z\d])([A-Z])/g, '$1 $2').replaceAll('_
 const patternOf = (words) => new RegExp(`\\b(?:${words})\\b`, 'gi');
 
 /** How often a text has these words, in prose and in names. @param {string} words @param {string} text */
-export const usesOf = (words, text) => split(text).match(patternOf(words))?.length ?? 0;
+export function usesOf(words, text) {
+  const prose = LAWFUL.reduce((rest, phrase) => rest.replace(phrase, ''), text);
+  return split(prose).match(patternOf(words))?.length ?? 0;
+}
 
 function refused() {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...SCOPE], {

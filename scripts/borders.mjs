@@ -33,10 +33,7 @@ const FLOORS = {
       packages: '^([^.@]|@[^t]|@temporalio/[^wc]|@temporalio/(worker|client|core))',
     },
     platform: { may: [...GROUND, ...MESSAGES] },
-    http: {
-      may: [...GROUND, 'solana', 'ledger', 'deposits', 'webhooks', 'platform', ...MESSAGES],
-      types: ['client'],
-    },
+    http: { may: [...GROUND, 'solana', 'ledger', 'deposits', 'webhooks', 'platform', ...MESSAGES] },
     cli: { may: [...GROUND, 'client', 'solana', 'ledger', 'deposits', 'x402', 'platform'] },
     'platform/roles': { may: [...CORE, ...CAPABILITIES, 'activities', 'workflows'] },
     '': { may: [] },

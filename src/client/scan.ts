@@ -1,15 +1,12 @@
-import type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
-import type { Backfill } from './api.ts';
+import type { ScanRange } from '../domain/scan.ts';
+import type { Scan } from './api.ts';
 import { Calls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';
 
 export type { ScanGap, ScanRange, ScanStatus } from '../domain/scan.ts';
 
 /** Status of the scan, all recorded gaps (newest first), and unfinished backfills. */
-export type ScanOverview = ScanStatus & {
-  readonly gaps: readonly ScanGap[];
-  readonly backfills: readonly Backfill[];
-};
+export type ScanOverview = Scan;
 
 /** Calls about the scan, for operations. Each order returns the scan's status after it. */
 export class ScanCalls extends Calls {

@@ -1,5 +1,4 @@
-import type { Ours } from '../../domain/credits.ts';
-import { findingOf } from '../../domain/credits.ts';
+import { findingOf, type Ours } from '../../domain/credits.ts';
 import type { BlockFinding, ScannedTransaction, WatchKind } from '../../domain/deposit.ts';
 import { type AssetTerms, SOL, untouchedSol } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';

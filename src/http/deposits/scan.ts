@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { ScanOverview } from '../../client/scan.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { GAP_STATES, HALTED, IN_PROGRESS, type ScanGap, WITHOUT_REPORT } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -78,7 +77,7 @@ const ScanBody = z
       state: z.enum(WITHOUT_REPORT).describe('No worker reports, or no worker has started the scan'),
     }),
   ])
-  .meta({ id: 'Scan' }) satisfies z.ZodType<ScanOverview>;
+  .meta({ id: 'Scan' });
 
 const ReasonBody = z.strictObject({ reason });
 

@@ -4,7 +4,7 @@ import type { Gift } from './depositors.ts';
 import type { DemoRow } from './table.ts';
 
 /** A {@link Gift} and the transaction that made it. */
-export interface Given extends Gift {
+export interface SentGift extends Gift {
   readonly signature: string;
 }
 
@@ -24,21 +24,21 @@ export interface DepositVerdict {
  * @param feed all its events, from the first
  */
 export function judgeDeposits(
-  given: readonly Given[],
+  gifts: readonly SentGift[],
   arrivals: readonly ChainArrival[],
   feed: readonly DepositEvent[],
 ): DepositVerdict {
   const outcomes = feed.filter(({ kind }) => kind === 'final' || kind === 'not_credited');
   const final = outcomes.filter(({ kind }) => kind === 'final');
-  const genuine = arrivals.filter((arrival) => giftOf(given, arrival)?.reason === null);
+  const genuine = arrivals.filter((arrival) => giftOf(gifts, arrival)?.reason === null);
   const strangers = outcomes.filter(({ deposit }) => !arrivals.some((arrival) => isOf(arrival, deposit)));
   return {
     made: genuine.length,
     credited: final.length,
     notCredited: countReasons(outcomes),
     faults: [
-      ...given.flatMap((gift) => giftFault(gift, arrivals)),
-      ...arrivals.flatMap((arrival) => arrivalFault(arrival, giftOf(given, arrival), outcomes)),
+      ...gifts.flatMap((gift) => giftFault(gift, arrivals)),
+      ...arrivals.flatMap((arrival) => arrivalFault(arrival, giftOf(gifts, arrival), outcomes)),
       ...strangers.map(({ kind, deposit }) => `${kind}, and not in the blocks: ${deposit.signature}`),
       ...gapsOf(feed),
     ],
@@ -46,11 +46,11 @@ export function judgeDeposits(
 }
 
 export function depositRows(
-  given: readonly Given[],
+  gifts: readonly SentGift[],
   arrivals: readonly ChainArrival[],
   feed: readonly DepositEvent[],
 ): readonly DemoRow[] {
-  return given.map((gift) => {
+  return gifts.map((gift) => {
     const arrival = arrivals.find((one) => giftOf([gift], one) !== undefined);
     const last = feed.findLast(({ deposit }) => arrival !== undefined && isOf(arrival, deposit));
     return {
@@ -69,14 +69,14 @@ function stateOf(event: DepositEvent | undefined): string {
   return reason === null ? event.kind : `${event.kind}: ${reason}`;
 }
 
-function giftOf(given: readonly Given[], arrival: ChainArrival): Given | undefined {
-  return given.find(
+function giftOf(gifts: readonly SentGift[], arrival: ChainArrival): SentGift | undefined {
+  return gifts.find(
     (gift) =>
       gift.signature === arrival.signature && gift.wallet === arrival.wallet && gift.asset === arrival.asset,
   );
 }
 
-function giftFault(gift: Given, arrivals: readonly ChainArrival[]): readonly string[] {
+function giftFault(gift: SentGift, arrivals: readonly ChainArrival[]): readonly string[] {
   const found = arrivals.filter((arrival) => giftOf([gift], arrival) !== undefined);
   const amounts = found.map(({ amount }) => amount).join(' + ');
   const expected = gift.arrives === 0n ? '' : gift.arrives.toString();
@@ -85,7 +85,7 @@ function giftFault(gift: Given, arrivals: readonly ChainArrival[]): readonly str
 
 function arrivalFault(
   arrival: ChainArrival,
-  gift: Given | undefined,
+  gift: SentGift | undefined,
   outcomes: readonly DepositEvent[],
 ): readonly string[] {
   const { signature, amount, asset } = arrival;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DepositEvent } from '../../src/client/client.ts';
 import { arrivalsOnChain } from '../localstack/chain-truth.ts';
 import { slotOf } from '../localstack/payer.ts';
-import { type DepositVerdict, depositRows, type Given, judgeDeposits } from './deposit-verdict.ts';
+import { type DepositVerdict, depositRows, judgeDeposits, type SentGift } from './deposit-verdict.ts';
 import type { Payment } from './depositors.ts';
 import type { ScannerKill } from './kill.ts';
 import type { Stage } from './stage.ts';
@@ -15,13 +15,13 @@ export interface DepositsReport extends DepositVerdict {
 
 const PAUSE_MS = 200;
 
-export async function makeAll(stage: Stage, payments: readonly Payment[]): Promise<readonly Given[]> {
-  const given: Given[] = [];
-  for (const payment of payments) given.push(...(await make(stage, payment)));
-  return given;
+export async function makeAll(stage: Stage, payments: readonly Payment[]): Promise<readonly SentGift[]> {
+  const gifts: SentGift[] = [];
+  for (const payment of payments) gifts.push(...(await make(stage, payment)));
+  return gifts;
 }
 
-export async function make({ say }: Stage, { from, steps, gifts }: Payment): Promise<readonly Given[]> {
+export async function make({ say }: Stage, { from, steps, gifts }: Payment): Promise<readonly SentGift[]> {
   const signature = await from.send(...steps);
   for (const { what } of gifts) say(`deposit: ${what}`);
   return gifts.map((gift) => ({ ...gift, signature }));
@@ -38,29 +38,29 @@ export async function scanning({ sluice, signal }: Stage): Promise<void> {
 export async function auditDeposits(
   stage: Stage,
   wallets: ReadonlySet<string>,
-  given: readonly Given[],
+  gifts: readonly SentGift[],
   kill: ScannerKill | null,
 ): Promise<DepositsReport> {
-  await waitUntilScanned(stage, given);
+  await waitUntilScanned(stage, gifts);
   const feed = await readFeed(stage);
   const arrivals = await arrivalsOnChain(stage.node, wallets);
-  const verdict = judgeDeposits(given, arrivals, feed);
+  const verdict = judgeDeposits(gifts, arrivals, feed);
   const killFaults = kill === null ? ['no scanner was killed between a block and its credit'] : [];
   return {
     ...verdict,
     faults: [...verdict.faults, ...killFaults],
     kill,
-    rows: depositRows(given, arrivals, feed),
+    rows: depositRows(gifts, arrivals, feed),
   };
 }
 
 /** Resolves when the scan has passed the block of every payment, and a second node has confirmed all that was found. */
 async function waitUntilScanned(
   { sluice, node, say, signal }: Stage,
-  given: readonly Given[],
+  gifts: readonly SentGift[],
 ): Promise<void> {
   const slots = await Promise.all(
-    given.map(async ({ what, signature }) => {
+    gifts.map(async ({ what, signature }) => {
       const slot = await slotOf(node, signature);
       if (slot === null) throw new Error(`${what}: ${signature} is in no block any more`);
       return slot;

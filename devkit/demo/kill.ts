@@ -4,7 +4,7 @@ import type { WithdrawalStatus } from '../../src/domain/withdrawal.ts';
 import { slotOf } from '../localstack/payer.ts';
 import { statusesOf } from '../localstack/rpc.ts';
 import type { Case } from './customers.ts';
-import type { Given } from './deposit-verdict.ts';
+import type { SentGift } from './deposit-verdict.ts';
 import type { Depositors } from './depositors.ts';
 import { make, scanning } from './deposits.ts';
 import type { Stage } from './stage.ts';
@@ -89,17 +89,17 @@ export interface ScannerKill {
 export async function killBetweenBlockAndCredit(
   stage: Stage,
   { crash }: Depositors,
-): Promise<{ readonly given: readonly Given[]; readonly kill: ScannerKill | null }> {
-  const given: Given[] = [];
+): Promise<{ readonly gifts: readonly SentGift[]; readonly kill: ScannerKill | null }> {
+  const gifts: SentGift[] = [];
   for (let attempt = 1; attempt <= TRIES; attempt += 1) {
     await scanning(stage);
     const made = await make(stage, crash(attempt));
-    given.push(...made);
+    gifts.push(...made);
     const kill = await killScanner(stage, made[0]?.signature ?? '');
-    if (kill !== null) return { given, kill };
+    if (kill !== null) return { gifts, kill };
     stage.say('the block was scanned before the worker was killed; trying again');
   }
-  return { given, kill: null };
+  return { gifts, kill: null };
 }
 
 async function killScanner(

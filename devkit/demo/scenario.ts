@@ -15,14 +15,14 @@ import type { Stage } from './stage.ts';
 export async function runScenario(stage: Stage): Promise<DemoReport> {
   const [customers, depositors] = await Promise.all([meetCustomers(stage), meetDepositors(stage)]);
   const selling = await sell(stage);
-  const [[paid, rejected], given] = await Promise.all([
+  const [[paid, rejected], gifts] = await Promise.all([
     payCustomers(stage, customers),
     makeAll(stage, depositors.payments),
   ]);
   const { cases, kill } = await killBetweenSendAndConfirmation(stage, customers.crash);
   const lost = await killBetweenBlockAndCredit(stage, depositors);
   const survivors = await Promise.all(cases.map((each) => follow(stage, each)));
-  const deposits = await auditDeposits(stage, depositors.wallets, [...given, ...lost.given], lost.kill);
+  const deposits = await auditDeposits(stage, depositors.wallets, [...gifts, ...lost.gifts], lost.kill);
   const sales = await auditSales(stage, selling);
   const payments = await paymentsOnChain(stage.node, stage.stack.hotWallet);
   return report(chainOf(stage.stack), [...paid, ...survivors], rejected, kill, payments, deposits, sales);

@@ -12,7 +12,7 @@ import {
   TOKEN_2022_PROGRAM_ID,
   TOKEN_PROGRAM_ID,
 } from '../../src/shims/spl-token.ts';
-import type { Chain } from './chain/chain.ts';
+import type { SimulatedChain } from './chain/chain.ts';
 import type { Fault, FaultTerms } from './faults.ts';
 import { DECIMALS, type MintExtension, pausableExtension, transferFeeExtension } from './genesis.ts';
 import type { RpcNode } from './node.ts';
@@ -25,12 +25,12 @@ interface Token22Options {
 }
 
 export class Controls {
-  readonly chain: Chain;
+  readonly chain: SimulatedChain;
   readonly #faucet: Wallet;
   readonly #nodes: readonly RpcNode[];
   readonly #slotMs: number;
 
-  constructor(chain: Chain, faucet: Wallet, nodes: readonly RpcNode[], slotMs: number) {
+  constructor(chain: SimulatedChain, faucet: Wallet, nodes: readonly RpcNode[], slotMs: number) {
     this.chain = chain;
     this.#faucet = faucet;
     this.#nodes = nodes;

@@ -5,7 +5,7 @@ import {
   ExtensionType,
   TOKEN_2022_PROGRAM_ID,
 } from '../../src/shims/spl-token.ts';
-import type { Chain } from './chain/chain.ts';
+import type { SimulatedChain } from './chain/chain.ts';
 import { SYSTEM_PROGRAM } from './chain/programs.ts';
 import { newWallet, type Wallet } from './wallet.ts';
 
@@ -18,14 +18,14 @@ export const PLANTED_MINT = '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU';
 export const FEE_BASIS_POINTS = 100;
 export const DECIMALS = 6;
 
-export function fund(chain: Chain, address: string, lamports: bigint): void {
+export function fund(chain: SimulatedChain, address: string, lamports: bigint): void {
   const data = new Uint8Array(0);
   const account = { lamports, owner: SYSTEM_PROGRAM, data, executable: false, rentEpoch: RENT_EXEMPT_EPOCH };
   chain.vm.setAccount(address, account);
 }
 
 /** A faucet with more lamports than any test needs. */
-export function createFaucet(chain: Chain): Wallet {
+export function createFaucet(chain: SimulatedChain): Wallet {
   const faucet = newWallet();
   fund(chain, faucet.address, FAUCET_LAMPORTS);
   return faucet;

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { Chain } from './chain/chain.ts';
+import { SimulatedChain } from './chain/chain.ts';
 import { Controls } from './controls.ts';
 import {
   createFaucet,
@@ -58,7 +58,7 @@ const HOT_WALLET_TOKENS = 1_000_000_000_000n;
 const GENESIS_BLOCKS_MARGIN = 2;
 
 interface Genesis {
-  readonly chain: Chain;
+  readonly chain: SimulatedChain;
   readonly faucet: Wallet;
   readonly mint: string;
   readonly feeMint: string;
@@ -68,7 +68,7 @@ interface Genesis {
 function createGenesis(options: LocalnetOptions): Genesis {
   const finalityLag = options.finalityLag ?? 32;
   if (finalityLag < 2) throw new RangeError('finalityLag must be at least 2');
-  const chain = new Chain(finalityLag);
+  const chain = new SimulatedChain(finalityLag);
   const faucet = createFaucet(chain);
   const { hotWallet } = options;
   for (const { address, lamports } of options.funded ?? []) fund(chain, address, lamports);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Chain } from './chain/chain.ts';
+import type { SimulatedChain } from './chain/chain.ts';
 import { toJson } from './encoding/json.ts';
 import { type Fault, Faults, faultOf } from './faults.ts';
 import { type MethodTable, NodeView } from './rpc/call.ts';
@@ -55,10 +55,10 @@ export class RpcNode {
   readonly faults = new Faults();
   readonly server: Server;
   readonly #identity = newWallet().address;
-  readonly #chain: Chain;
+  readonly #chain: SimulatedChain;
   readonly #methods: MethodTable;
 
-  constructor(chain: Chain, methods: MethodTable) {
+  constructor(chain: SimulatedChain, methods: MethodTable) {
     this.#chain = chain;
     this.#methods = methods;
     this.server = createServer((request, response) => void this.#handle(request, response));

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Chain } from './chain/chain.ts';
+import type { SimulatedChain } from './chain/chain.ts';
 import type { Block } from './chain/records.ts';
 import { toJson } from './encoding/json.ts';
 import { type Fault, faultOf } from './faults.ts';
@@ -118,7 +118,7 @@ class Session {
 
 /** Serves subscriptions to connections that are upgraded on any of the servers, each of which shows a node. */
 export function serveSubscriptions(
-  chain: Chain,
+  chain: SimulatedChain,
   servers: readonly { readonly server: Server; readonly node: RpcNode }[],
 ): { close(): void } {
   const sockets = new WebSocketServer({ noServer: true });

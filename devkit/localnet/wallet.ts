@@ -8,7 +8,7 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import type { Chain } from './chain/chain.ts';
+import type { SimulatedChain } from './chain/chain.ts';
 import { toBase58 } from './encoding/bytes.ts';
 import { decodeTransaction } from './encoding/wire.ts';
 
@@ -27,7 +27,7 @@ export function newWallet(): Wallet {
 
 /** Signs a version-0 transaction over the newest blockhash, paid by the first signer, and queues it. Gives the signature. */
 export function submitSigned(
-  chain: Chain,
+  chain: SimulatedChain,
   instructions: readonly TransactionInstruction[],
   signers: readonly [Wallet, ...Wallet[]],
 ): string {
@@ -48,7 +48,7 @@ const UNITS = 1000;
 let given = 0;
 
 /** Queues a transfer from the faucet. The unit limit differs each time, or two equal airdrops would be one transaction. */
-export function airdrop(chain: Chain, faucet: Wallet, address: string, lamports: bigint): string {
+export function airdrop(chain: SimulatedChain, faucet: Wallet, address: string, lamports: bigint): string {
   given += 1;
   const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS + (given % 100_000) });
   const transfer = SystemProgram.transfer({

@@ -22,7 +22,7 @@ export const FORMS = ['v2', 'v1', 'example', 'submitted'] as const;
 export type PaymentForm = (typeof FORMS)[number];
 
 /** Payment requirements of x402; version 1 names the amount in `maxAmountRequired`. */
-interface Requirements {
+interface PaymentRequirements {
   readonly network: string;
   readonly asset: string;
   readonly payTo: string;
@@ -41,8 +41,8 @@ interface Quote {
 }
 
 export interface AskedTerms {
-  readonly v2: { readonly resource: unknown; readonly accepts: readonly Requirements[] };
-  readonly v1: readonly Requirements[];
+  readonly v2: { readonly resource: unknown; readonly accepts: readonly PaymentRequirements[] };
+  readonly v1: readonly PaymentRequirements[];
   readonly quote: Quote;
 }
 
@@ -54,7 +54,7 @@ interface Transfer {
   readonly amount: bigint;
 }
 
-interface Wallet {
+interface BuyerWallet {
   readonly buyer: Keypair;
   readonly connection: Connection;
 }
@@ -70,7 +70,7 @@ export async function askTerms(url: string, signal?: AbortSignal): Promise<Asked
   if (response.status !== 402) throw new Error(`${url} answers ${response.status}; expected 402`);
   const header = response.headers.get('payment-required');
   if (header === null) throw new Error(`the 402 of ${url} has no header PAYMENT-REQUIRED`);
-  const { accepts, payment } = (await response.json()) as { accepts: Requirements[]; payment: Quote };
+  const { accepts, payment } = (await response.json()) as { accepts: PaymentRequirements[]; payment: Quote };
   return { v2: fromHeader(header) as AskedTerms['v2'], v1: accepts, quote: payment };
 }
 
@@ -112,7 +112,7 @@ export function signatureIn({ headers }: Response): string | null {
   return transaction === '' ? null : transaction;
 }
 
-async function payVersion2({ v2 }: AskedTerms, wallet: Wallet): Promise<PaymentHeaders> {
+async function payVersion2({ v2 }: AskedTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
   const accepted = firstOf(v2.accepts);
   const transaction = base64(await exactTransaction(accepted, wallet));
   const extensions = { 'payment-identifier': { info: { required: false, id: `buyer-${randomUUID()}` } } };
@@ -121,7 +121,7 @@ async function payVersion2({ v2 }: AskedTerms, wallet: Wallet): Promise<PaymentH
   return { 'payment-signature': toHeader(payment) };
 }
 
-async function payVersion1({ v1 }: AskedTerms, wallet: Wallet): Promise<PaymentHeaders> {
+async function payVersion1({ v1 }: AskedTerms, wallet: BuyerWallet): Promise<PaymentHeaders> {
   const accepted = firstOf(v1);
   const transaction = base64(await exactTransaction(accepted, wallet));
   const { network } = accepted;
@@ -129,7 +129,7 @@ async function payVersion1({ v1 }: AskedTerms, wallet: Wallet): Promise<PaymentH
 }
 
 /** Scheme `exact`: the seller's fee payer signs it after the buyer. Source: scheme_exact_svm. */
-async function exactTransaction(requirements: Requirements, wallet: Wallet): Promise<Uint8Array> {
+async function exactTransaction(requirements: PaymentRequirements, wallet: BuyerWallet): Promise<Uint8Array> {
   const { asset: mint, payTo, amount, maxAmountRequired, extra } = requirements;
   const asked = { mint, payTo, amount: BigInt(amount ?? maxAmountRequired ?? 0) };
   const transfer = await transferOf(asked, wallet);
@@ -138,14 +138,14 @@ async function exactTransaction(requirements: Requirements, wallet: Wallet): Pro
 }
 
 /** The buyer pays the fee and, where the seller has none, for the token account. */
-async function buyersTransaction(quote: Quote, wallet: Wallet, memo: string): Promise<Uint8Array> {
+async function buyersTransaction(quote: Quote, wallet: BuyerWallet, memo: string): Promise<Uint8Array> {
   const { mint, recipientWallet: payTo, amount } = quote;
   const transfer = await transferOf({ mint, payTo, amount: BigInt(amount) }, wallet);
   const instructions = [transfer.makeAccount, transfer.instruction, memoInstruction(memo)];
   return signed(instructions, wallet.buyer.publicKey, wallet);
 }
 
-async function submit(quote: Quote, wallet: Wallet): Promise<PaymentHeaders> {
+async function submit(quote: Quote, wallet: BuyerWallet): Promise<PaymentHeaders> {
   const { quoteToken } = quote;
   // The memo ties the transfer to the quote.
   const memo = `x402:${createHash('sha256').update(quoteToken).digest('base64url')}`;
@@ -160,7 +160,7 @@ function shownAsExample({ cluster }: Quote, payload: object): PaymentHeaders {
   return { 'x-payment': toHeader({ x402Version: 1, scheme: 'exact', network, payload }) };
 }
 
-async function transferOf({ mint, payTo, amount }: Transfer, { buyer, connection }: Wallet) {
+async function transferOf({ mint, payTo, amount }: Transfer, { buyer, connection }: BuyerWallet) {
   const [asset, recipient, owner] = [new PublicKey(mint), new PublicKey(payTo), buyer.publicKey];
   const account = await connection.getAccountInfo(asset);
   if (account === null) throw new Error(`${connection.rpcEndpoint} has no mint ${mint}`);
@@ -190,7 +190,7 @@ function memoInstruction(memo: string): TransactionInstruction {
 async function signed(
   instructions: readonly TransactionInstruction[],
   payerKey: PublicKey,
-  { buyer, connection }: Wallet,
+  { buyer, connection }: BuyerWallet,
 ): Promise<Uint8Array> {
   const { blockhash: recentBlockhash } = await connection.getLatestBlockhash();
   const budget = [
@@ -219,7 +219,7 @@ async function confirmed(connection: Connection, signature: string): Promise<voi
   throw new Error(`transaction ${signature} is not confirmed after ${CONFIRMATION_MS} ms`);
 }
 
-function firstOf(accepts: readonly Requirements[]): Requirements {
+function firstOf(accepts: readonly PaymentRequirements[]): PaymentRequirements {
   const [first] = accepts;
   if (first === undefined) throw new Error('the 402 accepts no payment');
   return first;

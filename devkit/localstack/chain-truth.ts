@@ -59,7 +59,7 @@ interface BlockTransaction {
 }
 
 /** A finalized block with the balances of each account before and after its transactions. */
-export interface Block {
+export interface FinalizedBlock {
   readonly slot: number;
   readonly blockhash: string;
   readonly previousBlockhash: string;
@@ -91,7 +91,7 @@ export function arrivalsOnChain(
  * Source: docs/interface.md, Deposit detection rules.
  */
 export function arrivalsIn(
-  { slot, blockhash, transactions }: Block,
+  { slot, blockhash, transactions }: FinalizedBlock,
   wallets: ReadonlySet<string>,
 ): readonly ChainArrival[] {
   return transactions.flatMap(({ transaction, meta }) => {
@@ -124,19 +124,22 @@ export function transactionsSignedBy(rpcUrl: string, wallet: string): Promise<re
   );
 }
 
-async function collect<T>(rpcUrl: string, read: (block: Block) => readonly T[]): Promise<readonly T[]> {
+async function collect<T>(
+  rpcUrl: string,
+  read: (block: FinalizedBlock) => readonly T[],
+): Promise<readonly T[]> {
   const found: T[] = [];
   for await (const block of finalizedBlocks(rpcUrl)) found.push(...read(block));
   return found;
 }
 
 /** All finalized blocks, each proved to follow the one before: a count over them leaves nothing out. */
-export async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<Block> {
+export async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<FinalizedBlock> {
   const finalized = { commitment: 'finalized' };
   const tip = await rpc<number>(rpcUrl, 'getSlot', [finalized]);
   const slots = await rpc<readonly number[]>(rpcUrl, 'getBlocks', [0, tip, finalized]);
   if (slots.at(-1) !== tip) throw new Error(`the finalized block ${tip} is missing`);
-  let before: Block | undefined;
+  let before: FinalizedBlock | undefined;
   for (let at = 0; at < slots.length; at += BLOCKS_AT_ONCE) {
     const page = slots.slice(at, at + BLOCKS_AT_ONCE).map((slot) => readBlock(rpcUrl, slot));
     for (const block of await Promise.all(page)) {
@@ -148,8 +151,8 @@ export async function* finalizedBlocks(rpcUrl: string): AsyncGenerator<Block> {
   }
 }
 
-async function readBlock(rpcUrl: string, slot: number): Promise<Block> {
-  return { ...(await rpc<Omit<Block, 'slot'>>(rpcUrl, 'getBlock', [slot, BLOCK_OPTIONS])), slot };
+async function readBlock(rpcUrl: string, slot: number): Promise<FinalizedBlock> {
+  return { ...(await rpc<Omit<FinalizedBlock, 'slot'>>(rpcUrl, 'getBlock', [slot, BLOCK_OPTIONS])), slot };
 }
 
 const BLOCKS_AT_ONCE = 32;

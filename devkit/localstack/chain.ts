@@ -6,7 +6,7 @@ import { type Compiled, nodeProgram } from './program.ts';
 import { rpc } from './rpc.ts';
 
 /** How the development chain runs; see `devkit/localnet/main.ts`. */
-export interface ChainOptions extends Compiled {
+export interface LocalChainOptions extends Compiled {
   /** Default 400. */
   readonly slotMs?: number;
   /** Slots from processed to finalized. Default 32. */
@@ -54,7 +54,7 @@ function readInfo(file: string): ChainInfo | null {
 
 /** Starts localnet as a process of its own, with `hotWallet` funded. */
 export async function startChain(
-  options: ChainOptions & {
+  options: LocalChainOptions & {
     readonly hotWallet: string;
     readonly stateDir: string;
     readonly env: NodeJS.ProcessEnv;

@@ -15,19 +15,15 @@ export async function rpc<T>(url: string, method: string, params: readonly unkno
   return answer.result;
 }
 
-type SignatureStatus = { readonly slot: number; readonly confirmationStatus: string };
+type NodeStatus = { readonly slot: number; readonly confirmationStatus: string };
 
 /** Statuses of signatures at a node, however old they are; null for one that the node does not have. */
 export async function statusesOf(
   url: string,
   signatures: readonly string[],
-): Promise<readonly (SignatureStatus | null)[]> {
+): Promise<readonly (NodeStatus | null)[]> {
   const params = [signatures, { searchTransactionHistory: true }];
-  const { value } = await rpc<{ value: readonly (SignatureStatus | null)[] }>(
-    url,
-    'getSignatureStatuses',
-    params,
-  );
+  const { value } = await rpc<{ value: readonly (NodeStatus | null)[] }>(url, 'getSignatureStatuses', params);
   return value;
 }
 

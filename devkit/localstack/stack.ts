@@ -2,7 +2,13 @@ import { join, resolve } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
-import { type ChainInfo, type ChainKind, type ChainOptions, type LocalChain, startChain } from './chain.ts';
+import {
+  type ChainInfo,
+  type ChainKind,
+  type LocalChain,
+  type LocalChainOptions,
+  startChain,
+} from './chain.ts';
 import { keptApiKey, keypairFile, nameOfKey } from './keypair.ts';
 import type { MintTo } from './payer.ts';
 import { freePort } from './ports.ts';
@@ -13,7 +19,7 @@ import { apiProcess, type ServiceContext, workerProcess } from './services.ts';
 import { type LocalTemporal, startTemporal } from './temporal.ts';
 import { findValidator, startValidator } from './validator.ts';
 
-export interface StackOptions extends ChainOptions {
+export interface StackOptions extends LocalChainOptions {
   /** Keys, logs and the chain's ready file. Default `.sluice`. */
   readonly stateDir?: string;
   /** The chain to start. Default: localnet, or none where `SLUICE_RPC_URLS` names nodes. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { type Given, judgeDeposits } from '../../devkit/demo/deposit-verdict.ts';
+import { judgeDeposits, type SentGift } from '../../devkit/demo/deposit-verdict.ts';
 import type { ChainArrival } from '../../devkit/localstack/chain-truth.ts';
 import type { DepositEvent } from '../../src/client/client.ts';
 
-const GIFT: Given = {
+const GIFT: SentGift = {
   what: 'SOL',
   wallet: 'alice',
   asset: 'SOL',
@@ -12,8 +12,8 @@ const GIFT: Given = {
   reason: null,
   signature: 'sig-1',
 };
-const FAKE: Given = { ...GIFT, what: 'fake', asset: 'mint', reason: 'unknown_mint', signature: 'sig-2' };
-const FAILED: Given = { ...GIFT, what: 'failed', arrives: 0n, signature: 'sig-3' };
+const FAKE: SentGift = { ...GIFT, what: 'fake', asset: 'mint', reason: 'unknown_mint', signature: 'sig-2' };
+const FAILED: SentGift = { ...GIFT, what: 'failed', arrives: 0n, signature: 'sig-3' };
 const GIVEN = [GIFT, FAKE, FAILED];
 
 const ARRIVED: ChainArrival = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { arrivalsIn, type Block } from '../../devkit/localstack/chain-truth.ts';
+import { arrivalsIn, type FinalizedBlock } from '../../devkit/localstack/chain-truth.ts';
 
 const token = (accountIndex: number, owner: string, amount: string, mint = 'M') => ({
   accountIndex,
@@ -11,7 +11,7 @@ const token = (accountIndex: number, owner: string, amount: string, mint = 'M') 
 const MADE = { preTokenBalances: [token(2, 'P', '50')] };
 
 /** P pays 7 lamports and 30 tokens to U. The token account of U is created here, or had another owner or mint before. */
-function block(err: unknown, { preTokenBalances } = MADE): Block {
+function block(err: unknown, { preTokenBalances } = MADE): FinalizedBlock {
   return {
     slot: 9,
     blockhash: 'h9',

@@ -12,7 +12,7 @@ export type Undo = ReadonlyMap<string, StoredAccount | null>;
  * Old states of accounts for as many blocks as a reader may lag behind, or a fork may take back. Memory is bounded by `depth` blocks of
  * changes.
  */
-export class AccountHistory {
+export class AccountVersions {
   readonly #depth: number;
   readonly #changes = new Map<string, AccountVersion[]>();
   readonly #blocks: Undo[] = [];

@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { toBase58 } from '../encoding/bytes.ts';
-import type { WireTransaction } from '../encoding/wire.ts';
-import { AccountHistory, type Undo } from './account-history.ts';
+import type { DecodedTransaction } from '../encoding/wire.ts';
+import { AccountVersions, type Undo } from './account-history.ts';
 import { execute, type Inclusion, memoOf } from './execution.ts';
-import { Ledger } from './ledger.ts';
-import { Lifetimes } from './lifetime.ts';
+import { BlockStore } from './ledger.ts';
+import { BlockhashQueue } from './lifetime.ts';
 import { advanced } from './nonce.ts';
 import { SYSTEM_PROGRAM } from './programs.ts';
-import type { Block, Commitment, TransactionRecord } from './records.ts';
+import type { Block, CommitmentLevel, TransactionRecord } from './records.ts';
 import { includeUnexecuted } from './unexecuted.ts';
 import { type StoredAccount, Vm } from './vm.ts';
 
@@ -29,16 +29,16 @@ const KEPT_OFFERS = 20_000;
 
 /** The signed transactions that senders have handed to any node, dropped ones too; the newest are kept. */
 class Offered {
-  readonly #bySignature = new Map<string, WireTransaction>();
+  readonly #bySignature = new Map<string, DecodedTransaction>();
 
-  add(transaction: WireTransaction): void {
+  add(transaction: DecodedTransaction): void {
     this.#bySignature.set(transaction.signature, transaction);
     const [oldest] = this.#bySignature.keys();
     if (this.#bySignature.size > KEPT_OFFERS && oldest !== undefined) this.#bySignature.delete(oldest);
   }
 
   /** Those that name the address, oldest first. */
-  naming(address: string): readonly WireTransaction[] {
+  naming(address: string): readonly DecodedTransaction[] {
     return [...this.#bySignature.values()].filter(({ message }) => message.keys.includes(address));
   }
 }
@@ -52,27 +52,27 @@ export type ChainEvent =
  * One chain of blocks over one runtime. The runtime has the state of the tip; older states are read from the history.
  * Transactions wait until the next block is produced, and are executed in it in the order of arrival.
  */
-export class Chain {
+export class SimulatedChain {
   readonly vm = new Vm();
-  readonly ledger = new Ledger(LEDGER_LIMITS);
-  readonly lifetimes = new Lifetimes();
+  readonly ledger = new BlockStore(LEDGER_LIMITS);
+  readonly lifetimes = new BlockhashQueue();
   readonly offered = new Offered();
   readonly finalityLag: number;
   /** Address of the validator that produces all blocks and earns their fees. */
   readonly leader = toBase58(randomBytes(32));
-  readonly #history: AccountHistory;
+  readonly #history: AccountVersions;
   readonly #seed = randomBytes(32);
   readonly #listeners = new Set<(event: ChainEvent) => void>();
   /** Whether blocks include transactions that cannot pay their fee, without executing them (SIMD-0290). */
   includesUnpayable = false;
   undone = 0;
-  #pending = new Map<string, WireTransaction>();
+  #pending = new Map<string, DecodedTransaction>();
   #nextSlot = 1;
   #finalizedHeight = 0;
 
   constructor(finalityLag: number) {
     this.finalityLag = finalityLag;
-    this.#history = new AccountHistory(finalityLag + MAX_LAG_BLOCKS);
+    this.#history = new AccountVersions(finalityLag + MAX_LAG_BLOCKS);
     this.#attach(this.#seal(0, 0, 0, '11111111111111111111111111111111', []), new Map());
     this.#openNext();
   }
@@ -83,12 +83,12 @@ export class Chain {
   }
 
   /** Blocks from the tip down to the newest one of a commitment. Finality never goes back, also after a fork. */
-  depth(commitment: Commitment): number {
+  depth(commitment: CommitmentLevel): number {
     if (commitment === 'finalized') return this.ledger.tip.height - this.#finalizedHeight;
     return commitment === 'processed' ? 0 : 1;
   }
 
-  at(commitment: Commitment, lagBlocks = 0): Block {
+  at(commitment: CommitmentLevel, lagBlocks = 0): Block {
     return this.ledger.below(this.depth(commitment) + Math.min(lagBlocks, MAX_LAG_BLOCKS));
   }
 
@@ -112,7 +112,7 @@ export class Chain {
   }
 
   /** Queues a transaction for the next block; sending the same bytes again changes nothing. */
-  submit(transaction: WireTransaction): void {
+  submit(transaction: DecodedTransaction): void {
     this.#pending.set(transaction.signature, transaction);
   }
 
@@ -164,12 +164,12 @@ export class Chain {
   inFlight(address: string): number {
     const { height } = this.ledger.tip;
     const at = { height, seed: this.vm.nonceSeed(), account: (one: string) => this.vm.account(one) };
-    const isAlive = (one: WireTransaction) => this.lifetimes.check(one, at).kind === 'valid';
+    const isAlive = (one: DecodedTransaction) => this.lifetimes.check(one, at).kind === 'valid';
     return this.offered.naming(address).filter(isAlive).length;
   }
 
   #run(
-    waiting: readonly WireTransaction[],
+    waiting: readonly DecodedTransaction[],
     at: { slot: number; time: number; height: number },
     undo: Map<string, StoredAccount | null>,
   ): TransactionRecord[] {
@@ -201,7 +201,7 @@ export class Chain {
   }
 
   /** Executes a transaction of valid lifetime; null keeps it out of the block. */
-  #include(transaction: WireTransaction, nonceAccount: string | null, seed: string): Inclusion | null {
+  #include(transaction: DecodedTransaction, nonceAccount: string | null, seed: string): Inclusion | null {
     const executed = execute(this.vm, transaction, (address) => this.vm.account(address));
     // A block never holds a durable-nonce transaction that did not use up its nonce: it could land a second time.
     const unpayable = this.includesUnpayable && nonceAccount === null;

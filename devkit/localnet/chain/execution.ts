@@ -1,4 +1,4 @@
-import { isWritable, type WireTransaction } from '../encoding/wire.ts';
+import { type DecodedTransaction, isWritable } from '../encoding/wire.ts';
 import type { Undo } from './account-history.ts';
 import { readComputeBudget, transactionFee } from './fees.ts';
 import { loadAddresses } from './lookup-tables.ts';
@@ -6,13 +6,13 @@ import { MEMO_PROGRAM, MEMO_V1_PROGRAM } from './programs.ts';
 import {
   allKeys,
   type Balances,
+  type IndexedTokenBalance,
   type LoadedAddresses,
-  type TokenHolding,
   type TransactionMeta,
 } from './records.ts';
 import { readMint, readTokenAccount } from './tokens.ts';
-import type { StoredAccount, Vm, VmResult } from './vm.ts';
-import type { TransactionError } from './vm-errors.ts';
+import type { AccountReader, StoredAccount, Vm, VmResult } from './vm.ts';
+import type { TransactionErrorJson } from './vm-errors.ts';
 
 /** The accounts of one transaction in index order, as they are at one moment. */
 export interface Snapshot {
@@ -28,7 +28,7 @@ function holding(
   index: number,
   account: StoredAccount | null,
   lookUp: (mint: string) => StoredAccount | null,
-): TokenHolding | null {
+): IndexedTokenBalance | null {
   const token = readTokenAccount(account);
   const mint = token && readMint(lookUp(token.mint));
   if (!account || !token || !mint) return null;
@@ -45,9 +45,9 @@ function holding(
 
 /** Reads lamports and token holdings of all keys. Programs that are called are read by balance alone: they are large and cannot change. */
 export function takeSnapshot(
-  transaction: WireTransaction,
+  transaction: DecodedTransaction,
   keys: readonly string[],
-  read: (address: string) => StoredAccount | null,
+  read: AccountReader,
 ): Snapshot {
   const accounts = new Map<string, StoredAccount | null>();
   const get = (address: string): StoredAccount | null => {
@@ -70,7 +70,7 @@ export function takeSnapshot(
 }
 
 /** Keys that the transaction may write: by the header, and those that tables loaded as writable. */
-export function writableKeys(transaction: WireTransaction, loaded: LoadedAddresses): string[] {
+export function writableKeys(transaction: DecodedTransaction, loaded: LoadedAddresses): string[] {
   return [
     ...transaction.message.keys.filter((_key, index) => isWritable(transaction.message, index)),
     ...loaded.writable,
@@ -78,7 +78,12 @@ export function writableKeys(transaction: WireTransaction, loaded: LoadedAddress
 }
 
 /** The scheduler's cost: signatures, write locks, instruction bytes, compute units and loaded pages. */
-function costOf(transaction: WireTransaction, writable: number, units: bigint, loadedBytes: bigint): bigint {
+function costOf(
+  transaction: DecodedTransaction,
+  writable: number,
+  units: bigint,
+  loadedBytes: bigint,
+): bigint {
   const bytes = transaction.message.instructions.reduce((sum, item) => sum + item.data.length, 0);
   const pages = (loadedBytes + PAGE_BYTES - 1n) / PAGE_BYTES;
   return (
@@ -88,7 +93,7 @@ function costOf(transaction: WireTransaction, writable: number, units: bigint, l
 
 /** The meta of a transaction that ran between two snapshots. */
 export function describe(
-  transaction: WireTransaction,
+  transaction: DecodedTransaction,
   loaded: LoadedAddresses,
   before: Snapshot,
   after: Balances,
@@ -123,14 +128,10 @@ export interface Inclusion {
 }
 
 /** What running a transaction led to; a refused one left no trace. */
-export type Execution = Inclusion | { readonly kind: 'refused'; readonly err: TransactionError };
+export type Execution = Inclusion | { readonly kind: 'refused'; readonly err: TransactionErrorJson };
 
 /** Runs a transaction whose lifetime is checked. A failed one is included where its fee was charged. */
-export function execute(
-  vm: Vm,
-  transaction: WireTransaction,
-  read: (address: string) => StoredAccount | null,
-): Execution {
+export function execute(vm: Vm, transaction: DecodedTransaction, read: AccountReader): Execution {
   const { loaded, err } = loadAddresses(transaction.message, read);
   if (err !== null) return { kind: 'refused', err };
   const keys = allKeys(transaction, loaded);
@@ -150,7 +151,7 @@ export function execute(
 }
 
 /** The text of the memos of a transaction in the form of getSignaturesForAddress: `[bytes] text; …`, or null. */
-export function memoOf(transaction: WireTransaction): string | null {
+export function memoOf(transaction: DecodedTransaction): string | null {
   const memos = transaction.message.instructions.flatMap((item) => {
     const program = transaction.message.keys[item.programIdIndex];
     return program === MEMO_PROGRAM || program === MEMO_V1_PROGRAM
@@ -160,6 +161,6 @@ export function memoOf(transaction: WireTransaction): string | null {
   return memos.length === 0 ? null : memos.join('; ');
 }
 
-export function unitPrice(transaction: WireTransaction): bigint {
+export function unitPrice(transaction: DecodedTransaction): bigint {
   return readComputeBudget(transaction.message).unitPriceMicroLamports;
 }

@@ -6,7 +6,7 @@ export interface LedgerLimits {
 }
 
 /** The blocks of the present chain and what can be found in them. Old blocks leave; blocks of a lost fork are taken back. */
-export class Ledger {
+export class BlockStore {
   readonly #limits: LedgerLimits;
   #blocks: Block[] = [];
   #firstIndex = 0;

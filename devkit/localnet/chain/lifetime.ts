@@ -1,8 +1,8 @@
-import type { WireTransaction } from '../encoding/wire.ts';
+import type { DecodedTransaction } from '../encoding/wire.ts';
 import { nextNonce, nonceAccountOf, readNonce, signedByAuthority } from './nonce.ts';
 import type { Block } from './records.ts';
-import type { StoredAccount } from './vm.ts';
-import type { TransactionError } from './vm-errors.ts';
+import type { AccountReader } from './vm.ts';
+import type { TransactionErrorJson } from './vm-errors.ts';
 
 /** A blockhash may be used while it is at most this many block heights old. */
 export const MAX_AGE = 150;
@@ -13,13 +13,13 @@ const REMEMBERED = 2 * MAX_AGE;
 /** How a transaction that may run got its lifetime. `nonceAccount` is set for a durable nonce. */
 export type LifetimeCheckResult =
   | { readonly kind: 'valid'; readonly nonceAccount: string | null }
-  | { readonly kind: 'refused'; readonly err: TransactionError };
+  | { readonly kind: 'refused'; readonly err: TransactionErrorJson };
 
 /** Where a lifetime is checked: after the block of `height`, with the nonce seed and accounts of that moment. */
 export interface LifetimeCheck {
   readonly height: number;
   readonly seed: string;
-  readonly account: (address: string) => StoredAccount | null;
+  readonly account: AccountReader;
   /** Message hashes of the block that is being made. */
   readonly open?: ReadonlySet<string>;
   /** Heights that a blockhash may be old; default {@link MAX_AGE}. */
@@ -27,7 +27,7 @@ export interface LifetimeCheck {
 }
 
 /** The blockhash queue and the status cache. */
-export class Lifetimes {
+export class BlockhashQueue {
   readonly #heights = new Map<string, number>();
   readonly #processed = new Map<string, number>();
   readonly #blocks: Block[] = [];
@@ -57,7 +57,7 @@ export class Lifetimes {
 
   /** Age first, then a durable nonce, then whether it was processed: the order of a validator. */
   check(
-    transaction: WireTransaction,
+    transaction: DecodedTransaction,
     { height, seed, account, open, maxAge }: LifetimeCheck,
   ): LifetimeCheckResult {
     const { message, messageHash } = transaction;

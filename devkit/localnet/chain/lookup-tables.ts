@@ -2,8 +2,8 @@ import { toBase58 } from '../encoding/bytes.ts';
 import type { WireMessage } from '../encoding/wire.ts';
 import { LOOKUP_TABLE_PROGRAM } from './programs.ts';
 import type { LoadedAddresses } from './records.ts';
-import type { StoredAccount } from './vm.ts';
-import type { TransactionError } from './vm-errors.ts';
+import type { AccountReader, StoredAccount } from './vm.ts';
+import type { TransactionErrorJson } from './vm-errors.ts';
 
 const TABLE_HEADER = 56;
 
@@ -15,8 +15,8 @@ function addressAt(table: StoredAccount, index: number): string | null {
 /** Resolves the lookup tables of a message, or names the error of the first table that cannot be read. */
 export function loadAddresses(
   message: WireMessage,
-  account: (address: string) => StoredAccount | null,
-): { loaded: LoadedAddresses; err: TransactionError | null } {
+  account: AccountReader,
+): { loaded: LoadedAddresses; err: TransactionErrorJson | null } {
   const writable: string[] = [];
   const readonly: string[] = [];
   const loaded = { writable, readonly };

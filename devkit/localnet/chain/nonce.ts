@@ -9,14 +9,14 @@ const NONCE_ACCOUNT_SIZE = 80;
 const NONCE_OFFSET = 40;
 
 /** An initialized nonce account. `nonce` is what a transaction carries in place of a blockhash. */
-export interface NonceState {
+export interface NonceData {
   readonly authority: string;
   readonly nonce: string;
   readonly lamportsPerSignature: bigint;
 }
 
 /** Reads a nonce account; null when it is none or not initialized. */
-export function readNonce(account: StoredAccount | null): NonceState | null {
+export function readNonce(account: StoredAccount | null): NonceData | null {
   if (account?.owner !== SYSTEM_PROGRAM || account.data.length !== NONCE_ACCOUNT_SIZE) return null;
   const reader = new ByteReader(account.data);
   const current = reader.u32() === 1;

@@ -1,5 +1,5 @@
 import { addressBytes } from '../encoding/bytes.ts';
-import type { Chain } from './chain.ts';
+import type { SimulatedChain } from './chain.ts';
 import { MAX_AGE } from './lifetime.ts';
 import type { Block } from './records.ts';
 import type { StoredAccount } from './vm.ts';
@@ -11,7 +11,7 @@ const ENTRY_BYTES = 40;
 const LAMPORTS_PER_SIGNATURE = 5_000n;
 
 /** The sysvar as `block` left it: the hashes of the newest 150 blocks, newest first. The runtime has hashes of its own there. */
-export function recentBlockhashes({ ledger }: Chain, block: Block): StoredAccount {
+export function recentBlockhashes({ ledger }: SimulatedChain, block: Block): StoredAccount {
   const data = Buffer.alloc(COUNT_BYTES + MAX_AGE * ENTRY_BYTES);
   const count = Math.min(MAX_AGE, block.height + 1);
   const depth = ledger.tip.height - block.height;

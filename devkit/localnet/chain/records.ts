@@ -1,8 +1,8 @@
-import type { WireTransaction } from '../encoding/wire.ts';
+import type { DecodedTransaction } from '../encoding/wire.ts';
 import type { InnerInstruction, VmResult } from './vm.ts';
-import type { TransactionError } from './vm-errors.ts';
+import type { TransactionErrorJson } from './vm-errors.ts';
 
-export interface TokenHolding {
+export interface IndexedTokenBalance {
   readonly accountIndex: number;
   readonly mint: string;
   readonly owner: string;
@@ -13,12 +13,12 @@ export interface TokenHolding {
 
 export interface Balances {
   readonly lamports: readonly bigint[];
-  readonly tokens: readonly TokenHolding[];
+  readonly tokens: readonly IndexedTokenBalance[];
 }
 
 /** What a transaction did. Lamports are bigint; key indexes count static keys, then loaded writable, then loaded readonly. */
 export interface TransactionMeta {
-  readonly err: TransactionError | null;
+  readonly err: TransactionErrorJson | null;
   readonly feeLamports: bigint;
   readonly priorityFeeLamports: bigint;
   readonly before: Balances;
@@ -38,7 +38,7 @@ export interface LoadedAddresses {
 }
 
 export interface TransactionRecord {
-  readonly transaction: WireTransaction;
+  readonly transaction: DecodedTransaction;
   readonly meta: TransactionMeta;
   readonly slot: number;
   readonly blockTime: number;
@@ -58,9 +58,9 @@ export interface Block {
   readonly reward: { readonly lamports: bigint; readonly postBalance: bigint } | null;
 }
 
-export type Commitment = 'processed' | 'confirmed' | 'finalized';
+export type CommitmentLevel = 'processed' | 'confirmed' | 'finalized';
 
 /** Every account key of a transaction in index order. */
-export function allKeys(transaction: WireTransaction, loaded: LoadedAddresses): string[] {
+export function allKeys(transaction: DecodedTransaction, loaded: LoadedAddresses): string[] {
   return [...transaction.message.keys, ...loaded.writable, ...loaded.readonly];
 }

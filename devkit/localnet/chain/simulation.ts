@@ -1,15 +1,15 @@
-import type { WireTransaction } from '../encoding/wire.ts';
-import type { Chain } from './chain.ts';
+import type { DecodedTransaction } from '../encoding/wire.ts';
+import type { SimulatedChain } from './chain.ts';
 import { describe, takeSnapshot } from './execution.ts';
 import { loadAddresses } from './lookup-tables.ts';
 import { allKeys, type Block, type TransactionMeta } from './records.ts';
 import { validatorError } from './unexecuted.ts';
 import type { StoredAccount, VmResult } from './vm.ts';
-import type { TransactionError } from './vm-errors.ts';
+import type { TransactionErrorJson } from './vm-errors.ts';
 
 /** What a simulation found. `meta` is null where the transaction was not executed. */
-export interface Simulation {
-  readonly err: TransactionError | null;
+export interface SimulationResult {
+  readonly err: TransactionErrorJson | null;
   readonly logs: readonly string[];
   readonly units: bigint;
   readonly loadedBytes: bigint;
@@ -23,12 +23,12 @@ export interface SimulationOptions {
   readonly blockhashAge: number | null;
 }
 
-function notExecuted(err: TransactionError): Simulation {
+function notExecuted(err: TransactionErrorJson): SimulationResult {
   return { err, logs: [], units: 0n, loadedBytes: 0n, meta: null, accountsAfter: new Map() };
 }
 
 /** Puts the accounts of an older block under the runtime while `run` runs. */
-function withAccountsOf<T>(chain: Chain, keys: readonly string[], block: Block, run: () => T): T {
+function withAccountsOf<T>(chain: SimulatedChain, keys: readonly string[], block: Block, run: () => T): T {
   const restore = new Map<string, StoredAccount | null>();
   for (const key of block === chain.ledger.tip ? [] : keys) {
     const now = chain.vm.account(key);
@@ -63,7 +63,11 @@ function lamportsAfter(
 }
 
 /** Runs a transaction against the state after a block and forgets what it did. */
-export function simulate(chain: Chain, transaction: WireTransaction, options: SimulationOptions): Simulation {
+export function simulate(
+  chain: SimulatedChain,
+  transaction: DecodedTransaction,
+  options: SimulationOptions,
+): SimulationResult {
   const { block, blockhashAge } = options;
   const read = (address: string): StoredAccount | null => chain.account(address, block);
   if (blockhashAge !== null) {

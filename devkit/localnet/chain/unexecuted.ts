@@ -1,27 +1,25 @@
-import type { WireTransaction } from '../encoding/wire.ts';
+import type { DecodedTransaction } from '../encoding/wire.ts';
 import { describe, type Inclusion, takeSnapshot, writableKeys } from './execution.ts';
 import { readComputeBudget, transactionFee } from './fees.ts';
 import { loadAddresses } from './lookup-tables.ts';
 import { allKeys, type TransactionMeta } from './records.ts';
-import type { StoredAccount, Vm } from './vm.ts';
-import type { TransactionError } from './vm-errors.ts';
-
-type Read = (address: string) => StoredAccount | null;
+import type { AccountReader, StoredAccount, Vm } from './vm.ts';
+import type { TransactionErrorJson } from './vm-errors.ts';
 
 /** Errors that come up while the accounts are loaded, after the fee payer was found good: they cost the fee. */
-const LOADING_ERRORS: ReadonlySet<TransactionError> = new Set([
+const LOADING_ERRORS: ReadonlySet<TransactionErrorJson> = new Set([
   'ProgramAccountNotFound',
   'InvalidProgramForExecution',
   'MaxLoadedAccountsDataSizeExceeded',
 ]);
 
-const FEE_PAYER_ERRORS: ReadonlySet<TransactionError> = new Set([
+const FEE_PAYER_ERRORS: ReadonlySet<TransactionErrorJson> = new Set([
   'AccountNotFound',
   'InsufficientFundsForFee',
   'InvalidAccountForFee',
 ]);
 
-function isUnpayable(err: TransactionError): boolean {
+function isUnpayable(err: TransactionErrorJson): boolean {
   if (typeof err === 'string') return FEE_PAYER_ERRORS.has(err);
   const rent = err['InsufficientFundsForRent'];
   return typeof rent === 'object' && rent !== null && 'account_index' in rent && rent.account_index === 0;
@@ -29,10 +27,10 @@ function isUnpayable(err: TransactionError): boolean {
 
 /** The name that validators have for an error of the runtime binding, which calls a missing program an invalid one. */
 export function validatorError(
-  transaction: WireTransaction,
-  err: TransactionError,
-  read: Read,
-): TransactionError {
+  transaction: DecodedTransaction,
+  err: TransactionErrorJson,
+  read: AccountReader,
+): TransactionErrorJson {
   const { instructions, keys } = transaction.message;
   const missing = instructions.some((item) => read(keys[item.programIdIndex] ?? '') === null);
   return err === 'InvalidProgramForExecution' && missing ? 'ProgramAccountNotFound' : err;
@@ -53,11 +51,11 @@ function payFee(vm: Vm, payer: StoredAccount | null, feeLamports: bigint): Store
  */
 export function includeUnexecuted(
   vm: Vm,
-  transaction: WireTransaction,
-  refusal: TransactionError,
+  transaction: DecodedTransaction,
+  refusal: TransactionErrorJson,
   unpayable: boolean,
 ): Inclusion | null {
-  const read: Read = (address) => vm.account(address);
+  const read: AccountReader = (address) => vm.account(address);
   const { loaded, err: unresolved } = loadAddresses(transaction.message, read);
   const err = validatorError(transaction, refusal, read);
   const payer = transaction.message.keys[0] ?? '';

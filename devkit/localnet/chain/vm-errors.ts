@@ -1,14 +1,14 @@
 import type { FailedTransactionMetadata } from 'litesvm/dist/internal.js';
 
 /** A transaction error in the JSON form of Solana nodes: a name, or an object with one name. */
-export type TransactionError = string | Readonly<Record<string, unknown>>;
+export type TransactionErrorJson = string | Readonly<Record<string, unknown>>;
 
 /** As in `InstructionError(0, Custom(1))`, `InsufficientFundsForRent { account_index: 1 }` or `AccountNotFound`. */
 const DEBUG_TEXT =
   /\berr: (\w+)(?:\((\d+)(?:, (\w+)(?:\(([^)]*)\))?)?\)| \{ account_index: (\d+) \})?, meta: /;
 
 /** Reads the error from the debug text of the runtime binding: its values are numbers without the names that nodes return. */
-export function transactionError(failed: FailedTransactionMetadata): TransactionError {
+export function transactionError(failed: FailedTransactionMetadata): TransactionErrorJson {
   const text = failed.toString();
   const [, name, index, inner, code, account] = DEBUG_TEXT.exec(text) ?? [];
   if (name === undefined) throw new TypeError(`unknown runtime error ${text.slice(0, 200)}`);
@@ -33,7 +33,7 @@ function textOf(name: string): string {
 }
 
 /** The sentence that a node puts into the message of a failed preflight. */
-export function errorText(error: TransactionError): string {
+export function errorText(error: TransactionErrorJson): string {
   if (typeof error === 'string') return textOf(error);
   const instruction = error['InstructionError'] as InstructionError | undefined;
   if (instruction !== undefined) {

@@ -6,8 +6,8 @@ import {
   type TransactionMetadata,
 } from 'litesvm/dist/internal.js';
 import { addressBytes, toBase58 } from '../encoding/bytes.ts';
-import type { WireTransaction } from '../encoding/wire.ts';
-import { type TransactionError, transactionError } from './vm-errors.ts';
+import type { DecodedTransaction } from '../encoding/wire.ts';
+import { type TransactionErrorJson, transactionError } from './vm-errors.ts';
 
 /** An account as the chain stores it. `owner` is base58. */
 export interface StoredAccount {
@@ -17,6 +17,9 @@ export interface StoredAccount {
   readonly executable: boolean;
   readonly rentEpoch: bigint;
 }
+
+/** Reads an account as one block left it; null if it does not exist. */
+export type AccountReader = (address: string) => StoredAccount | null;
 
 /** An instruction that a program called, with indexes into all account keys of the transaction. */
 export interface InnerInstruction {
@@ -28,7 +31,7 @@ export interface InnerInstruction {
 
 /** What the runtime says about one transaction. */
 export interface VmResult {
-  readonly err: TransactionError | null;
+  readonly err: TransactionErrorJson | null;
   readonly logs: readonly string[];
   readonly inner: readonly (readonly InnerInstruction[])[];
   readonly units: bigint;
@@ -141,7 +144,7 @@ export class Vm {
     this.#svm.setSlotHashes([...hashes]);
   }
 
-  execute(transaction: WireTransaction): VmResult {
+  execute(transaction: DecodedTransaction): VmResult {
     const result =
       transaction.message.version === 'legacy'
         ? this.#svm.sendLegacyTransaction(transaction.raw)
@@ -153,7 +156,7 @@ export class Vm {
   }
 
   /** Runs without a trace and without a look at the signatures. */
-  simulate(transaction: WireTransaction): VmResult {
+  simulate(transaction: DecodedTransaction): VmResult {
     this.#svm.setSigverify(false);
     try {
       const result =

@@ -3,7 +3,7 @@ import type { InnerInstruction } from '../chain/vm.ts';
 import { parseInstruction } from '../parsing/instructions.ts';
 import { storedUiAmount } from './amounts.ts';
 import { toBase58, toBase64 } from './bytes.ts';
-import { isWritable, type WireInstruction, type WireTransaction } from './wire.ts';
+import { type DecodedTransaction, isWritable, type WireInstruction } from './wire.ts';
 
 export type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
 
@@ -65,7 +65,7 @@ export function encodeTokens(balances: Balances): unknown[] {
 }
 
 /** The keys with their roles, in the form of jsonParsed and of transactionDetails accounts. */
-export function describeKeys(transaction: WireTransaction, meta: TransactionMeta): unknown[] {
+export function describeKeys(transaction: DecodedTransaction, meta: TransactionMeta): unknown[] {
   const { message } = transaction;
   const own = message.keys.map((pubkey, index) => ({
     pubkey,
@@ -84,7 +84,7 @@ export function describeKeys(transaction: WireTransaction, meta: TransactionMeta
   return [...own, ...meta.loaded.writable.map(loaded(true)), ...meta.loaded.readonly.map(loaded(false))];
 }
 
-function encodeMessage(transaction: WireTransaction, meta: TransactionMeta, parsed: boolean): unknown {
+function encodeMessage(transaction: DecodedTransaction, meta: TransactionMeta, parsed: boolean): unknown {
   const { message } = transaction;
   const keys = allKeys(transaction, meta.loaded);
   const { config } = message;
@@ -118,7 +118,7 @@ function encodeMessage(transaction: WireTransaction, meta: TransactionMeta, pars
 }
 
 function encodeBody(
-  transaction: WireTransaction,
+  transaction: DecodedTransaction,
   meta: TransactionMeta,
   encoding: TransactionEncoding,
 ): unknown {
@@ -144,7 +144,7 @@ function balancesOf(meta: TransactionMeta): Record<string, unknown> {
   };
 }
 
-function encodeMeta(transaction: WireTransaction, meta: TransactionMeta, options: EncodeOptions): unknown {
+function encodeMeta(transaction: DecodedTransaction, meta: TransactionMeta, options: EncodeOptions): unknown {
   const parsed = options.encoding === 'jsonParsed';
   const { returnData } = meta;
   return {

@@ -37,7 +37,7 @@ export interface WireMessage {
 }
 
 /** A decoded transaction. `messageHash` (base64 of sha256) is what the chain counts as the same transaction. */
-export interface WireTransaction {
+export interface DecodedTransaction {
   readonly signature: string;
   readonly signatures: readonly string[];
   readonly message: WireMessage;
@@ -164,7 +164,7 @@ function splitTransaction(raw: Uint8Array): { signatures: Uint8Array[]; message:
   return { signatures, message: decodeMessage(reader.rest()) };
 }
 
-export function decodeTransaction(raw: Uint8Array): WireTransaction {
+export function decodeTransaction(raw: Uint8Array): DecodedTransaction {
   const { signatures, message } = splitTransaction(raw);
   const encoded = signatures.map(toBase58);
   return {

@@ -12,13 +12,20 @@ import {
 import { uiAmount } from '../encoding/amounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
-import { type Config, checkAddress, nested, optionalNumber, optionalWord, type Params } from './params.ts';
+import {
+  type CallConfig,
+  checkAddress,
+  nested,
+  optionalNumber,
+  optionalWord,
+  type Params,
+} from './params.ts';
 
 const MAX_ACCOUNTS = 100;
 
 /** The account options of a config, reading mints as of the same block. */
 export function accountOptions(
-  config: Config,
+  config: CallConfig,
   view: NodeView,
   block: Block,
   fallback: AccountEncoding,
@@ -52,7 +59,11 @@ function tokenAccountBalance(params: Params, view: NodeView): unknown {
 }
 
 /** The token program and the mint (null for any) that a filter of getTokenAccountsByOwner names. */
-function tokenFilter(filter: Config, view: NodeView, block: Block): { program: string; mint: string | null } {
+function tokenFilter(
+  filter: CallConfig,
+  view: NodeView,
+  block: Block,
+): { program: string; mint: string | null } {
   if (typeof filter['mint'] === 'string') {
     const mint = checkAddress(filter['mint']);
     const account = view.chain.account(mint, block);

@@ -2,13 +2,20 @@ import type { Block, TransactionRecord } from '../chain/records.ts';
 import { type EncodeOptions, encodeAccountsOnly, encodeTransaction } from '../encoding/transaction.ts';
 import { type MethodTable, type NodeView } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
-import { blockCommitment, type Config, flag, optionalNumber, optionalWord, type Params } from './params.ts';
+import {
+  blockCommitment,
+  type CallConfig,
+  flag,
+  optionalNumber,
+  optionalWord,
+  type Params,
+} from './params.ts';
 
 const ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'] as const;
 const DETAILS = ['full', 'accounts', 'signatures', 'none'] as const;
 
 /** A config that may be given as a bare encoding, the older form. */
-export function encodingConfig(params: Params, index: number): Config {
+export function encodingConfig(params: Params, index: number): CallConfig {
   try {
     return { encoding: params.string(index) };
   } catch {
@@ -17,7 +24,7 @@ export function encodingConfig(params: Params, index: number): Config {
 }
 
 /** Reads encoding and version options; the check refuses transactions that the caller cannot read. */
-export function encodeOptions(config: Config): {
+export function encodeOptions(config: CallConfig): {
   options: EncodeOptions;
   check: (record: TransactionRecord) => void;
 } {
@@ -44,7 +51,7 @@ function findBlock(slot: number, view: NodeView, newest: Block): Block {
   return block;
 }
 
-function encodeBlock(block: Block, view: NodeView, config: Config): unknown {
+function encodeBlock(block: Block, view: NodeView, config: CallConfig): unknown {
   const details = optionalWord(config, 'transactionDetails', DETAILS) ?? 'full';
   const { options, check } = encodeOptions(config);
   const rewards = block.reward

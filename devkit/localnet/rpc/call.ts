@@ -1,11 +1,11 @@
-import type { Chain } from '../chain/chain.ts';
+import type { SimulatedChain } from '../chain/chain.ts';
 import { MAX_AGE } from '../chain/lifetime.ts';
-import type { Block, Commitment, TransactionRecord } from '../chain/records.ts';
+import type { Block, CommitmentLevel, TransactionRecord } from '../chain/records.ts';
 import type { StoredAccount } from '../chain/vm.ts';
 import { type Fault, faultOf } from '../faults.ts';
 import { failures } from './errors.ts';
 import { falseAccount, falseTransactions, type StatusLie } from './false-answers.ts';
-import { type Config, commitmentOf, optionalNumber, type Params } from './params.ts';
+import { type CallConfig, commitmentOf, optionalNumber, type Params } from './params.ts';
 
 export const API_VERSION = '3.0.0';
 
@@ -14,7 +14,7 @@ const LONGEST_LIST = 500_000;
 
 /** What a node shows of the chain while it answers one call, with the faults that the call met. */
 export class NodeView {
-  readonly chain: Chain;
+  readonly chain: SimulatedChain;
   /** Of the node, base58. */
   readonly identity: string;
   readonly #faults: readonly Fault[];
@@ -23,7 +23,7 @@ export class NodeView {
 
   /** @param onLie is called once for each kind of lie in the answer that only the view can tell from the truth */
   constructor(
-    chain: Chain,
+    chain: SimulatedChain,
     identity: string,
     faults: readonly Fault[] = [],
     onLie: (kind: Fault['kind']) => void = () => undefined,
@@ -34,7 +34,7 @@ export class NodeView {
     this.#onLie = onLie;
   }
 
-  at(commitment: Commitment): Block {
+  at(commitment: CommitmentLevel): Block {
     const block = this.chain.at(commitment, this.lagBlocks);
     const stuck = commitment === 'finalized' ? faultOf(this.#faults, 'stuck-finality') : undefined;
     return stuck && block.slot > stuck.slot ? this.chain.ledger.newestUpTo(stuck.slot) : block;
@@ -129,7 +129,7 @@ export class NodeView {
   }
 
   /** The block that a config asks for; refuses when `minContextSlot` is still ahead. */
-  bank(config: Config): Block {
+  bank(config: CallConfig): Block {
     const block = this.at(commitmentOf(config));
     const minimum = optionalNumber(config, 'minContextSlot');
     if (minimum !== null && block.slot < minimum) throw failures.minContextSlot(block.slot);
@@ -137,7 +137,7 @@ export class NodeView {
   }
 
   /** How far the node has come with a block of its history: null while it does not know the block. */
-  commitmentOf(slot: number): Commitment | null {
+  commitmentOf(slot: number): CommitmentLevel | null {
     if (slot <= this.at('finalized').slot) return 'finalized';
     if (slot <= this.at('confirmed').slot) return 'confirmed';
     return slot <= this.at('processed').slot ? 'processed' : null;
@@ -151,6 +151,6 @@ export function withContext<T>(
   return { context: { apiVersion: API_VERSION, slot: block.slot }, value };
 }
 
-export type Method = (params: Params, view: NodeView) => unknown;
+export type RpcMethod = (params: Params, view: NodeView) => unknown;
 
-export type MethodTable = Readonly<Record<string, Method>>;
+export type MethodTable = Readonly<Record<string, RpcMethod>>;

@@ -2,10 +2,10 @@ import { PublicKey } from '@solana/web3.js';
 import { z } from 'zod';
 import { getAssociatedTokenAddressSync } from '../../../src/shims/spl-token.ts';
 import { LOOKUP_TABLE_PROGRAM, SYSTEM_PROGRAM } from '../chain/programs.ts';
-import type { Balances, TokenHolding, TransactionRecord } from '../chain/records.ts';
+import type { Balances, IndexedTokenBalance, TransactionRecord } from '../chain/records.ts';
 import { isTokenOwned, readMint, readTokenAccount } from '../chain/tokens.ts';
-import type { StoredAccount } from '../chain/vm.ts';
-import type { TransactionError } from '../chain/vm-errors.ts';
+import type { AccountReader, StoredAccount } from '../chain/vm.ts';
+import type { TransactionErrorJson } from '../chain/vm-errors.ts';
 import { addressBytes } from '../encoding/bytes.ts';
 
 /** `made-token-account` invents the associated token accounts of `holders`. */
@@ -27,9 +27,7 @@ export const falseAccountSchema = z.object({
 
 type FalseAccount = Readonly<z.infer<typeof falseAccountSchema>>;
 
-type Holders = NonNullable<FalseAccount['holders']>;
-
-type Read = (address: string) => StoredAccount | null;
+type InventedHolders = NonNullable<FalseAccount['holders']>;
 
 const DECIMALS_AT = 44;
 const TOKEN_OWNER_AT = 32;
@@ -43,7 +41,7 @@ export function falseAccount(
   address: string,
   account: StoredAccount | null,
   { lie, holders = [] }: FalseAccount,
-  read: Read,
+  read: AccountReader,
 ): StoredAccount | null {
   if (lie === 'made-token-account')
     return isHeld(account) ? account : madeUp(address, account, holders, read);
@@ -75,8 +73,8 @@ function rewritten(account: StoredAccount, at: number, bytes: ArrayLike<number>)
 function madeUp(
   address: string,
   account: StoredAccount | null,
-  holders: Holders,
-  read: Read,
+  holders: InventedHolders,
+  read: AccountReader,
 ): StoredAccount | null {
   const made = accountsOf(holders, read).get(address);
   if (made === undefined) return account;
@@ -87,12 +85,12 @@ function madeUp(
   return { lamports: LAMPORTS, owner: made.program, data, executable: false, rentEpoch: 0n };
 }
 
-type Made = ReadonlyMap<string, Holders[number] & { readonly program: string }>;
+type Made = ReadonlyMap<string, InventedHolders[number] & { readonly program: string }>;
 
 /** Deriving the addresses is slow, and a fault applies to many calls. */
-const known = new WeakMap<Holders, Made>();
+const known = new WeakMap<InventedHolders, Made>();
 
-function accountsOf(holders: Holders, read: Read): Made {
+function accountsOf(holders: InventedHolders, read: AccountReader): Made {
   const found = known.get(holders);
   if (found !== undefined) return found;
   const made = new Map(
@@ -159,7 +157,7 @@ function unsigned(record: TransactionRecord): TransactionRecord {
 function withTokens(
   record: TransactionRecord,
   side: 'before' | 'after',
-  lie: Partial<TokenHolding>,
+  lie: Partial<IndexedTokenBalance>,
 ): TransactionRecord {
   const { meta } = record;
   const balances: Balances = { ...meta[side], tokens: meta[side].tokens.map((one) => ({ ...one, ...lie })) };
@@ -171,7 +169,7 @@ export const STATUS_LIES = ['confirmed', 'finalized', 'failed'] as const;
 
 export type StatusLie = (typeof STATUS_LIES)[number];
 
-const TRANSFER_FAILED: TransactionError = { InstructionError: [2, { Custom: 1 }] };
+const TRANSFER_FAILED: TransactionErrorJson = { InstructionError: [2, { Custom: 1 }] };
 
 /** The status of a signature at `slot`, with this lie applied. */
 export function falseStatus(lie: StatusLie, slot: number): Record<string, unknown> {

@@ -1,22 +1,22 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { MAX_AGE } from '../chain/lifetime.ts';
 import { allKeys } from '../chain/records.ts';
-import { type Simulation, simulate } from '../chain/simulation.ts';
+import { type SimulationResult, simulate } from '../chain/simulation.ts';
 import { errorText } from '../chain/vm-errors.ts';
 import { encodeAccount } from '../encoding/account.ts';
 import { addressBytes, fromBase58, toBase64 } from '../encoding/bytes.ts';
 import { encodeInner, encodeTokens } from '../encoding/transaction.ts';
 import {
+  type DecodedTransaction,
   decodeTransaction,
   VERSION_1_PREFIX,
   type WireMessage,
-  type WireTransaction,
 } from '../encoding/wire.ts';
 import { accountOptions } from './accounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
 import {
-  type Config,
+  type CallConfig,
   checkAddress,
   commitmentOf,
   flag,
@@ -48,7 +48,7 @@ function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
   return bytes;
 }
 
-function decodeParam(params: Params, config: Config): WireTransaction {
+function decodeParam(params: Params, config: CallConfig): DecodedTransaction {
   const raw = decodeBytes(
     params.string(0),
     optionalWord(config, 'encoding', ['base58', 'base64']) ?? 'base58',
@@ -78,7 +78,7 @@ function withinLimits({ version, header, keys, instructions }: WireMessage): boo
   );
 }
 
-function sanitize({ message, signatures }: WireTransaction): void {
+function sanitize({ message, signatures }: DecodedTransaction): void {
   const { header, keys, instructions } = message;
   const count =
     keys.length +
@@ -110,7 +110,7 @@ function publicKey(address: string): ReturnType<typeof createPublicKey> {
   });
 }
 
-function signaturesHold({ message, signatures }: WireTransaction): boolean {
+function signaturesHold({ message, signatures }: DecodedTransaction): boolean {
   return signatures.every((signature, index) => {
     const bytes = fromBase58(signature);
     const key = message.keys[index];
@@ -119,7 +119,7 @@ function signaturesHold({ message, signatures }: WireTransaction): boolean {
 }
 
 /** The part of a simulation that preflight errors show too. */
-function outcomeOf(simulation: Simulation): Record<string, unknown> {
+function outcomeOf(simulation: SimulationResult): Record<string, unknown> {
   const returned = simulation.meta?.returnData ?? null;
   return {
     accounts: null,
@@ -153,7 +153,7 @@ function sendTransaction(params: Params, view: NodeView): unknown {
   return transaction.signature;
 }
 
-function preflight(transaction: WireTransaction, config: Config, view: NodeView): void {
+function preflight(transaction: DecodedTransaction, config: CallConfig, view: NodeView): void {
   if (!signaturesHold(transaction)) throw failures.signature();
   const block = view.at(commitmentOf(config, 'preflightCommitment'));
   const minimum = optionalNumber(config, 'minContextSlot');
@@ -163,8 +163,8 @@ function preflight(transaction: WireTransaction, config: Config, view: NodeView)
 }
 
 function accountsAfter(
-  config: Config,
-  simulation: Simulation,
+  config: CallConfig,
+  simulation: SimulationResult,
   view: NodeView,
   block: ReturnType<NodeView['bank']>,
 ): unknown {

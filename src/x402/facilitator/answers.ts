@@ -4,11 +4,11 @@ import { UNAVAILABLE } from './examine.ts';
 import type { FacilitatorDeps, Settled, Verified } from './facilitator.ts';
 import type { FacilitatorRequest } from './request.ts';
 
-type Body = Readonly<Record<string, unknown>>;
+type ResponseBody = Readonly<Record<string, unknown>>;
 type Dialect = FacilitatorRequest['dialect'];
 
 /** Source: x402 specification, versions 1 and 2: VerifyResponse. */
-export function verifyBody(verified: Verified, dialect: Dialect): Body {
+export function verifyBody(verified: Verified, dialect: Dialect): ResponseBody {
   if (verified.kind === 'valid') return { isValid: true, payer: verified.payer };
   const { message, payer } = verified;
   return {
@@ -24,7 +24,7 @@ export function settleBody(
   settled: Settled,
   dialect: Dialect,
   { network, amount }: { readonly network: string; readonly amount?: string },
-): Body {
+): ResponseBody {
   const payer = settled.kind === 'success' ? settled.payment.payer : settled.payer;
   const shared = {
     ...(payer === null ? {} : { payer }),
@@ -50,7 +50,7 @@ export function supportedBody({
   network: { caip2, v1 },
   feePayers,
   limits,
-}: Pick<FacilitatorDeps, 'network' | 'feePayers' | 'limits'>): Body {
+}: Pick<FacilitatorDeps, 'network' | 'feePayers' | 'limits'>): ResponseBody {
   const [feePayer] = feePayers;
   const extra = { feePayer, ...publicLimits(limits) };
   const kinds = [
@@ -62,7 +62,12 @@ export function supportedBody({
 }
 
 /** Lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */
-function publicLimits({ maxComputeUnits, maxFeeLamports, assetLamports, maxFeePercent }: Limits): Body {
+function publicLimits({
+  maxComputeUnits,
+  maxFeeLamports,
+  assetLamports,
+  maxFeePercent,
+}: Limits): ResponseBody {
   const fixed = { maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
   if (assetLamports.size === 0) return fixed;
   const worths = [...assetLamports].map(([asset, lamports]) => [asset, lamports.toString()]);

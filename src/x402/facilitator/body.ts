@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { ambiguousKeys, isShallow, MAX_DEPTH } from '../formats/json.ts';
 
 /** A malformed request; `message` names the field. */
-export class Unreadable extends Error {
-  override readonly name = 'Unreadable';
+export class MalformedRequest extends Error {
+  override readonly name = 'MalformedRequest';
   readonly statusCode = 400;
 }
 
@@ -16,7 +16,7 @@ export function acceptStrictJson(app: FastifyInstance): void {
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) =>
     parseJson(request, body, (error, value) => {
       const fault = error === null ? faultOf(value, body) : NOT_JSON;
-      return fault === null ? done(null, value) : done(new Unreadable(`body: ${fault}`));
+      return fault === null ? done(null, value) : done(new MalformedRequest(`body: ${fault}`));
     }),
   );
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Unreadable } from './body.ts';
+import { MalformedRequest } from './body.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 
 declare module 'fastify' {
@@ -61,12 +61,12 @@ function rateLimiter({ perSecond, burst }: RateLimit): (caller: string) => numbe
   };
 }
 
-/** Hash of the caller's Idempotency-Key, scoped to its API key; null if the request has none. @throws Unreadable */
+/** Hash of the caller's Idempotency-Key, scoped to its API key; null if the request has none. @throws MalformedRequest */
 export function idempotencyKeyOf({ headers, facilitatorCaller }: FastifyRequest): string | null {
   const key = headers['idempotency-key'];
   if (key === undefined || key === '') return null;
   if (Array.isArray(key) || key.length > LONGEST_KEY)
-    throw new Unreadable(`Idempotency-Key: must occur once, with at most ${LONGEST_KEY} characters`);
+    throw new MalformedRequest(`Idempotency-Key: must occur once, with at most ${LONGEST_KEY} characters`);
   return createHash('sha256')
     .update(JSON.stringify([facilitatorCaller, key]))
     .digest('hex');

@@ -20,7 +20,7 @@ const RETRY_MS = 1_000;
  * | was cut off, and the caller has no key | stays `owed` | is given back: the next caller claims the success |
  * | was cut off, and the caller has a key | stays `owed` | runs out, but never holds off the same key |
  */
-export class Deliveries {
+export class SuccessDeliveries {
   readonly #deps: Pick<FacilitatorDeps, 'ledger' | 'warn'>;
   readonly #open = new Set<Promise<void>>();
 

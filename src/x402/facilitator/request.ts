@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Unreadable } from './body.ts';
+import { MalformedRequest } from './body.ts';
 
 /** A `/verify` or `/settle` request of version 1 or 2 in one shape. Only its types are checked. */
 export interface FacilitatorRequest {
@@ -59,7 +59,7 @@ const Version2 = z.looseObject({
   paymentRequirements: z.looseObject({ ...scheme, amount: text, ...required }),
 });
 
-/** Uses the payload's version. @throws Unreadable that names the field. Source: x402 specification, versions 1 and 2. */
+/** Uses the payload's version. @throws MalformedRequest that names the field. Source: x402 specification, versions 1 and 2. */
 export function readRequest(body: unknown): ReadRequest {
   const { paymentPayload, paymentRequirements } = read(Envelope, body);
   const { x402Version: version } = paymentPayload;
@@ -85,5 +85,5 @@ function read<T>(schema: z.ZodType<T>, body: unknown): T {
   if (error === undefined) return data;
   const [issue] = error.issues;
   const field = issue === undefined || issue.path.length === 0 ? 'body' : issue.path.map(String).join('.');
-  throw new Unreadable(`${field}: ${issue?.message ?? 'is not valid'}`);
+  throw new MalformedRequest(`${field}: ${issue?.message ?? 'is not valid'}`);
 }

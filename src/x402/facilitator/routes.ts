@@ -4,7 +4,7 @@ import { databaseFault } from '../../ledger/connection.ts';
 import { settleBody, supportedBody, verifyBody } from './answers.ts';
 import { acceptStrictJson } from './body.ts';
 import { guard, idempotencyKeyOf } from './callers.ts';
-import { Deliveries } from './deliveries.ts';
+import { SuccessDeliveries } from './deliveries.ts';
 import type { RefusedPayment } from './examine.ts';
 import { Facilitator, type FacilitatorDeps } from './facilitator.ts';
 import { type ReadRequest, readRequest } from './request.ts';
@@ -20,7 +20,7 @@ const BODY_LIMIT_BYTES = 64 * 1_024;
 export function facilitatorRoutes(deps: FacilitatorDeps): FastifyPluginAsync {
   return async (app) => {
     const facilitator = new Facilitator(deps);
-    const deliveries = new Deliveries(deps);
+    const deliveries = new SuccessDeliveries(deps);
     app.addHook('onClose', () => deliveries.close());
     acceptStrictJson(app);
     answerErrors(app, deps);
@@ -46,7 +46,7 @@ async function answerVerify(facilitator: Facilitator, request: FastifyRequest, r
 
 async function answerSettle(
   facilitator: Facilitator,
-  deliveries: Deliveries,
+  deliveries: SuccessDeliveries,
   request: FastifyRequest,
   reply: FastifyReply,
 ) {

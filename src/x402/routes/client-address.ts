@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Proxies whose forwarding headers are trusted: addresses, or networks such as `10.0.0.0/8`. */
-export type TrustedProxies = readonly (readonly [Address, number])[];
+export type TrustedProxies = readonly (readonly [IpAddress, number])[];
 
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'];
 
@@ -57,7 +57,7 @@ function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
 }
 
 /** Converts an IPv4-mapped IPv6 address to IPv4. */
-function readAddress(text: string): Address | null {
+function readAddress(text: string): IpAddress | null {
   const isWhole = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text);
   return isWhole ? ipaddr.process(text) : null;
 }
@@ -69,6 +69,6 @@ function withoutPort(text: string): string {
   return bracketed ?? bare ?? text;
 }
 
-function isTrusted(address: Address, trusted: TrustedProxies): boolean {
+function isTrusted(address: IpAddress, trusted: TrustedProxies): boolean {
   return trusted.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }

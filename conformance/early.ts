@@ -1,5 +1,5 @@
 import { parse, stringify } from 'lossless-json';
-import { isFields } from '../src/domain/fields.ts';
+import { isFields } from '../src/domain/operator-note.ts';
 
 /** Replaces the owners that ledgers from before 2022 do not name; no wallet has this address. */
 export const UNNAMED_OWNER = 'Unto1d'.padEnd(44, '1');

@@ -1,4 +1,4 @@
-import { EVERYTHING } from '../../src/domain/pause-scope.ts';
+import { EVERYTHING } from '../../src/domain/settlement.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { BUSY_DESTINATION, FEE_PAYER, HOT, RARE, TOKEN } from './rows.ts';
 import { withClient } from './server.ts';

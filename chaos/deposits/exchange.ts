@@ -4,9 +4,9 @@ import type { Client } from '@temporalio/client';
 import type { ManagedProcess } from '../../devkit/localstack/process.ts';
 import type { SluiceClient } from '../../src/client/client.ts';
 import { DepositKeys, seedOf } from '../../src/deposits/addresses/hd-keys.ts';
-import { lowest } from '../../src/domain/bigint.ts';
 import { depositScanWorkflowId } from '../../src/domain/ids.ts';
-import type { Slots } from '../../src/domain/slots.ts';
+import type { Slots } from '../../src/domain/scan.ts';
+import { lowest } from '../../src/domain/units.ts';
 import { retryWhileUnavailable } from '../unavailable.ts';
 
 const SCAN = depositScanWorkflowId('localnet');

@@ -5,8 +5,7 @@ import { createDepositRanges, type RangeDeps } from '../deposits/scan/catch-up.t
 import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.ts';
 import type { BackfillOrder, BackfillResult, StoredOrder } from '../domain/backfill.ts';
 import type { OperatorNote } from '../domain/operator-note.ts';
-import type { CatchUpRange, TailOrder } from '../domain/scan.ts';
-import { slotsOf } from '../domain/slots.ts';
+import { type CatchUpRange, slotsOf, type TailOrder } from '../domain/scan.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { createReconciliation, type ReconciliationDeps } from './reconciliation.ts';

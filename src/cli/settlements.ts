@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Pause, SettlementView } from '../client/client.ts';
-import { isPauseScope, type PauseScope } from '../domain/pause-scope.ts';
-import { SETTLEMENT_STATUSES } from '../domain/settlement.ts';
+import { isPauseScope, type PauseScope, SETTLEMENT_STATUSES } from '../domain/settlement.ts';
 import {
   apiCommand,
   type Columns,

@@ -1,4 +1,4 @@
-import type { PauseScope } from '../domain/pause-scope.ts';
+import type { PauseScope } from '../domain/settlement.ts';
 import type { Pause, Pauses } from './api.ts';
 import { Calls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';

@@ -1,6 +1,5 @@
 import type { Alarm } from './alerts.ts';
-import type { BlockHeader, Movement } from './deposit.ts';
-import { depositKey } from './deposit-key.ts';
+import { type BlockHeader, depositKey, type Movement } from './deposit.ts';
 import type { ScanRange } from './scan.ts';
 
 /** Compares transactions on chain with the database, over scanned slots. `repair`: also store missing deposits. */

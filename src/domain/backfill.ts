@@ -1,6 +1,5 @@
 import type { AuditReport, ImportAuditOrder } from './audit.ts';
-import { isFields } from './fields.ts';
-import { type OperatorNote, operatorNoteOf } from './operator-note.ts';
+import { isFields, type OperatorNote, operatorNoteOf } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
 
 /** Read committed blocks again. Missed deposits are added; no deposit is removed. */

@@ -20,3 +20,7 @@ export function checkClusterName(name: ClusterName, genesisHash: string): void {
   const message = `the nodes belong to cluster ${genesisHash}: ${expected} (SLUICE_CLUSTER)`;
   throw new DomainError('WrongCluster', message, { nodes: genesisHash, cluster: name });
 }
+
+export function isLoopback(url: string): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+}

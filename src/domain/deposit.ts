@@ -149,3 +149,28 @@ export interface BlockFinding {
 }
 
 export const NOTHING_FOUND: BlockFinding = { inflows: [], outflows: [], spends: [] };
+
+/** End of the year 9999 in Unix seconds. ISO-8601 readers disagree about later dates. */
+const END = 253_402_300_800n;
+
+export function isBlockTime(seconds: bigint): boolean {
+  return seconds >= 0n && seconds < END;
+}
+
+/** Block time as ISO-8601, from Unix seconds. Null if it is unknown or invalid. */
+export function presentBlockTime(seconds: bigint | null): string | null {
+  return seconds === null || !isBlockTime(seconds) ? null : new Date(Number(seconds) * 1_000).toISOString();
+}
+
+/**
+ * The permanent key of a deposit: it yields the same row and public id in every copy of the database. A slot has one
+ * finalized block, so the slot identifies the deposit whichever block announced it, and after the block is lost.
+ */
+export function depositKey({
+  signature,
+  slot,
+  account,
+  asset,
+}: Pick<Movement, 'signature' | 'account' | 'asset'> & Pick<BlockHeader, 'slot'>): string {
+  return `${signature}/${slot}/${account}/${asset}`;
+}

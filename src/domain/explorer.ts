@@ -1,4 +1,4 @@
-import { isLoopback } from './loopback.ts';
+import { isLoopback } from './cluster.ts';
 
 export interface ExplorerSettings {
   /** Root of an explorer with the same paths as explorer.solana.com. */

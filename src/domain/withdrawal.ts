@@ -1,3 +1,6 @@
+import { ADDRESS_TEXT, isAddress } from './address.ts';
+import { parseAmount } from './amount.ts';
+import { DomainError } from './errors.ts';
 import { SETTLEMENT_STATUSES, type SettlementStatus, type StatusReason } from './settlement.ts';
 
 /** States of a withdrawal. Sluice composes its message, so a dead attempt never ends it. */
@@ -30,3 +33,121 @@ export const CANCELLED: StatusReason = {
   code: 'cancelled_by_request',
   message: 'cancelled by request, with nothing of it on its way',
 };
+
+export const MEMO_MAX_BYTES = 200;
+
+/** The id of a withdrawal. `.` and `..` are excluded: in a URL they are path steps. */
+export const WITHDRAWAL_ID = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/;
+
+const REQUIRED = ['id', 'asset', 'amount', 'destination'] as const;
+const EXPECTED: Readonly<Record<keyof WithdrawalTerms, string>> = {
+  id: '1 to 128 characters of A-Z a-z 0-9 . _ : -, and neither . nor ..',
+  asset: 'SOL or the address of a mint, 32 bytes in base58',
+  amount: 'a whole number of base units as a decimal string',
+  destination: 'the address of a wallet, 32 bytes in base58',
+  acceptEmptyWallet: 'true or false',
+  memo: `1 to ${MEMO_MAX_BYTES} bytes of UTF-8 without the character NUL`,
+};
+
+/**
+ * Validates the form of a withdrawal request (no chain, no database) and returns only the known fields. Throws
+ * DomainError InvalidRequest with the first invalid field, or with all missing fields; unknown fields are invalid.
+ * Throws AssetRejected and DestinationRejected for base58 text that is not 32 bytes.
+ */
+export function checkTerms(input: unknown): WithdrawalTerms {
+  const fields = asRecord(input);
+  const acceptEmptyWallet = optionalBoolean(fields, 'acceptEmptyWallet');
+  const memo = fields.has('memo') ? text(fields, 'memo', isMemo) : undefined;
+  return {
+    id: text(fields, 'id', (id) => WITHDRAWAL_ID.test(id)),
+    asset: addressed(fields, 'asset', 'AssetRejected', (asset) => asset === 'SOL'),
+    amount: parseAmount(text(fields, 'amount'), 'amount').toString(),
+    destination: addressed(fields, 'destination', 'DestinationRejected'),
+    ...(acceptEmptyWallet === undefined ? {} : { acceptEmptyWallet }),
+    ...(memo === undefined ? {} : { memo }),
+  };
+}
+
+/** One string for all terms except the id. Two requests with one id are equal exactly if their fingerprints are. */
+export function fingerprint(terms: WithdrawalTerms): string {
+  return JSON.stringify(Object.values(compared(terms)));
+}
+
+/** The error for `sent` if its id is taken by `stored`. Names each differing term with both values. */
+export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): DomainError {
+  const [recorded, asked] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
+  const differing = asked.filter(([field, value]) => recorded.get(field) !== value);
+  const sentences = differing.map(
+    ([field, value]) =>
+      `${field} is recorded as ${JSON.stringify(recorded.get(field))}, the request has ${JSON.stringify(value)}`,
+  );
+  return new DomainError('TermsConflict', `the id ${sent.id} is taken: ${sentences.join('; ')}`, {
+    id: sent.id,
+    fields: differing.map(([field]) => field),
+  });
+}
+
+/** The order of fields is that of every stored fingerprint. */
+function compared({ asset, amount, destination, acceptEmptyWallet = false, memo }: WithdrawalTerms) {
+  return { asset, amount, destination, acceptEmptyWallet, memo: memo ?? null };
+}
+
+function asRecord(input: unknown): ReadonlyMap<string, unknown> {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    const message = `a withdrawal must be one object with ${REQUIRED.join(', ')}; this is ${kindOf(input)}`;
+    throw new DomainError('InvalidRequest', message, { field: '' });
+  }
+  const fields = new Map<string, unknown>(Object.entries(input).filter(([, value]) => value !== undefined));
+  for (const field of fields.keys())
+    if (!Object.hasOwn(EXPECTED, field)) throw invalid(`${field} is not a field of a withdrawal`, [field]);
+  const missing = REQUIRED.filter((field) => !fields.has(field));
+  if (missing.length > 0)
+    throw invalid(missing.map((field) => `${field} is missing: ${EXPECTED[field]}`).join('; '), missing);
+  return fields;
+}
+
+function kindOf(input: unknown): string {
+  if (input === undefined || input === null || input === '') return 'nothing';
+  return Array.isArray(input) ? 'an array' : `a ${typeof input}`;
+}
+
+function text(
+  fields: ReadonlyMap<string, unknown>,
+  field: keyof WithdrawalTerms,
+  accepts: (value: string) => boolean = () => true,
+): string {
+  const value = fields.get(field);
+  if (typeof value === 'string' && accepts(value)) return value;
+  throw invalid(`${field} must be ${EXPECTED[field]}`, [field]);
+}
+
+/** An address, or a text that `otherwise` allows. A malformed text and a wrong length are separate errors. */
+function addressed(
+  fields: ReadonlyMap<string, unknown>,
+  field: keyof WithdrawalTerms,
+  code: 'AssetRejected' | 'DestinationRejected',
+  otherwise: (value: string) => boolean = () => false,
+): string {
+  const value = text(fields, field, (address) => otherwise(address) || ADDRESS_TEXT.test(address));
+  if (otherwise(value) || isAddress(value)) return value;
+  throw new DomainError(code, `${field} must be ${EXPECTED[field]}`, { field, fields: [field] });
+}
+
+function optionalBoolean(
+  fields: ReadonlyMap<string, unknown>,
+  field: keyof WithdrawalTerms,
+): boolean | undefined {
+  const value = fields.get(field);
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw invalid(`${field} must be ${EXPECTED[field]}`, [field]);
+}
+
+function isMemo(memo: string): boolean {
+  const bytes = new TextEncoder().encode(memo).length;
+  return memo.isWellFormed() && !memo.includes('\0') && bytes >= 1 && bytes <= MEMO_MAX_BYTES;
+}
+
+/** `field` is the first invalid field, for programs that read only one. */
+function invalid(message: string, fields: readonly string[]): DomainError {
+  return new DomainError('InvalidRequest', message, { field: fields[0] ?? '', fields });
+}

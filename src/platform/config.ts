@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { z } from 'zod';
-import { isLoopback } from '../domain/loopback.ts';
+import { isLoopback } from '../domain/cluster.ts';
 import { REQUIRED, type Role, SETTINGS } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;

@@ -1,6 +1,6 @@
 import type { StatusObservation } from '../domain/attempt.ts';
-import { ascending } from '../domain/bigint.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
+import { ascending } from '../domain/units.ts';
 import { nodesWithoutHistory, readStatuses } from './proof/statuses.ts';
 import {
   type AccountView,

@@ -1,6 +1,6 @@
 import { type Alarm, WHOLE } from '../domain/alerts.ts';
 import { DomainError, messageOf } from '../domain/errors.ts';
-import { EVERYTHING } from '../domain/pause-scope.ts';
+import { EVERYTHING } from '../domain/settlement.ts';
 import type { Gap } from '../ledger/operations/continuity.ts';
 import { confirmOneCluster } from '../settlement/record-verdict.ts';
 import type { HistoryBounds } from '../solana/history/pages.ts';

@@ -1,4 +1,4 @@
-import { highest } from '../domain/bigint.ts';
+import { highest } from '../domain/units.ts';
 import { BLOCKHASH_LIFE } from '../solana/proof/judge.ts';
 import { reached } from '../solana/rpc/quorum.ts';
 

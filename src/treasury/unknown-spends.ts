@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { EVERYTHING, type PauseScope } from '../domain/pause-scope.ts';
+import { EVERYTHING, type PauseScope } from '../domain/settlement.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RecordedSpend } from '../ledger/settlements/wallet-history.ts';
 import { verifySignature } from '../signing/ed25519.ts';

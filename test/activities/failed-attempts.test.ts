@@ -1,6 +1,6 @@
 import { Keypair, PublicKey, SystemProgram } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
-import { EVERYTHING } from '../../src/domain/pause-scope.ts';
+import { EVERYTHING } from '../../src/domain/settlement.ts';
 import type { WalletSignature } from '../../src/solana/history/pages.ts';
 import { LISTED_LATE } from '../../src/treasury/restore-quarantine.ts';
 import { SpendJudge } from '../../src/treasury/unknown-spends.ts';

@@ -5,7 +5,7 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
-import { rangeOf } from '../../src/domain/slots.ts';
+import { rangeOf } from '../../src/domain/scan.ts';
 import { rpc } from './lying-proxy.ts';
 import { useScanRoom } from './scan-fixture.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import type { RescanResult } from '../../src/domain/backfill.ts';
-import { rangeOf, type Slots } from '../../src/domain/slots.ts';
+import { rangeOf, type Slots } from '../../src/domain/scan.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import type { NodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';

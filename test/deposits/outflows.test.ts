@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
-import { rangeOf } from '../../src/domain/slots.ts';
+import { rangeOf } from '../../src/domain/scan.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-fixture.ts';

@@ -4,7 +4,7 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import type { RescanResult } from '../../src/domain/backfill.ts';
-import { rangeOf } from '../../src/domain/slots.ts';
+import { rangeOf } from '../../src/domain/scan.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { RescanResult } from '../../src/domain/backfill.ts';
-import { rangeOf } from '../../src/domain/slots.ts';
+import { rangeOf } from '../../src/domain/scan.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import { runOf } from './runs.ts';
 import { useScanRoom } from './scan-fixture.ts';

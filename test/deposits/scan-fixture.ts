@@ -7,7 +7,7 @@ import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositMatcher, type MatcherOptions } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner, type Step } from '../../src/deposits/scan/scanner.ts';
 import { isParent } from '../../src/domain/block-link.ts';
-import type { Slots } from '../../src/domain/slots.ts';
+import type { Slots } from '../../src/domain/scan.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { GapRow } from '../../src/ledger/scan/gaps.ts';

@@ -4,7 +4,7 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
-import { rangeOf } from '../../src/domain/slots.ts';
+import { rangeOf } from '../../src/domain/scan.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { askFirst, isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
 import { runOf } from './runs.ts';

@@ -1,9 +1,13 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AgreedBlock, AttemptFacts, NodeAnswer } from '../../src/domain/attempt.ts';
 import {
   type Address,
+  ascending,
   type BlockHeight,
+  highest,
   isAbove,
+  lowest,
   type Signature,
   type Slot,
 } from '../../src/domain/units.ts';
@@ -42,4 +46,15 @@ test('the compiler accepts no address as a signature', () => {
   // @ts-expect-error
   const signature: Signature = address;
   expect(signature).toBe(address);
+});
+
+test('the minimum and the maximum of bigints are the ends of their sorted order', () => {
+  fc.assert(
+    fc.property(fc.bigInt(), fc.array(fc.bigInt()), (first, others) => {
+      const ordered = [first, ...others].toSorted((one, other) => (one < other ? -1 : Number(one > other)));
+      expect([first, ...others].toSorted(ascending)).toEqual(ordered);
+      expect(lowest([first, ...others])).toBe(ordered[0]);
+      expect(highest([first, ...others])).toBe(ordered.at(-1));
+    }),
+  );
 });

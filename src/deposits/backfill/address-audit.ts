@@ -7,7 +7,7 @@ import {
   UNSHOWN,
 } from '../../domain/audit.ts';
 import { type BackfillOrder, isOfImport } from '../../domain/backfill.ts';
-import { slotsOf } from '../../domain/slots.ts';
+import { slotsOf } from '../../domain/scan.ts';
 import { type AddressAudit, type AuditDeps, auditAddress } from './audit-one-address.ts';
 import { runStored } from './run-stored.ts';
 

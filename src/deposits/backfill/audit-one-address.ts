@@ -9,7 +9,7 @@ import {
   NOTHING_AUDITED,
 } from '../../domain/audit.ts';
 import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
-import { slotsOf } from '../../domain/slots.ts';
+import { slotsOf } from '../../domain/scan.ts';
 import { isDatabaseAway } from '../../ledger/connection.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { tokenAccountsOf } from '../../solana/history/token-accounts.ts';

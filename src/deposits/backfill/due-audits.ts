@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import type { ImportAuditOrder } from '../../domain/audit.ts';
 import { backfillWorkflowId } from '../../domain/backfill.ts';
-import { highest } from '../../domain/bigint.ts';
-import { rangeOf } from '../../domain/slots.ts';
+import { rangeOf } from '../../domain/scan.ts';
+import { highest } from '../../domain/units.ts';
 import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-row.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runs } from '../../settlement/restart-unfinished.ts';

@@ -1,11 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Alarm } from '../../domain/alerts.ts';
 import { GAP_UNREAD, type RescanOrder, type RescanResult } from '../../domain/backfill.ts';
-import { highest, lowest } from '../../domain/bigint.ts';
 import type { BlockName } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
-import type { ScanRange } from '../../domain/scan.ts';
-import { rangeOf } from '../../domain/slots.ts';
+import { rangeOf, type ScanRange } from '../../domain/scan.ts';
+import { highest, lowest } from '../../domain/units.ts';
 import type { BackfillProgress, BackfillRow, BackfillTry, GapsRead } from '../../ledger/scan/backfills.ts';
 import type { ClosedGap } from '../../ledger/scan/gaps.ts';
 import { isSameFinding } from '../credits/agreed-transaction.ts';

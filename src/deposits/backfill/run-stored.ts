@@ -1,6 +1,6 @@
 import { activityInfo, CancelledFailure } from '@temporalio/activity';
 import type { StoredOrder } from '../../domain/backfill.ts';
-import { slotsOf } from '../../domain/slots.ts';
+import { slotsOf } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { BackfillRow, BackfillTry } from '../../ledger/scan/backfills.ts';
 import { haltAfter } from '../scan/failure-alerts.ts';

@@ -1,5 +1,4 @@
-import type { BlockFinding, Inflow } from '../../domain/deposit.ts';
-import { depositKey } from '../../domain/deposit-key.ts';
+import { type BlockFinding, depositKey, type Inflow } from '../../domain/deposit.ts';
 import { isAlike } from '../../domain/quorum-result.ts';
 import { fetchTransaction } from '../../solana/history/transaction.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';

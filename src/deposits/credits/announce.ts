@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { highest } from '../../domain/bigint.ts';
+import { highest } from '../../domain/units.ts';
 import { NodeFault } from '../../solana/rpc/errors.ts';
 import { getBlocks } from '../../solana/rpc/methods.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';

@@ -1,5 +1,5 @@
 import { type Arrived, differenceAlarm, differencesBetween } from '../../domain/audit.ts';
-import { depositKey } from '../../domain/deposit-key.ts';
+import { depositKey } from '../../domain/deposit.ts';
 import { type AuditDeps, storeFindings } from '../backfill/audit-one-address.ts';
 import type { JudgedTransaction } from './agreed-transaction.ts';
 

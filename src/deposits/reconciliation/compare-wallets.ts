@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cancellationSignal } from '@temporalio/activity';
 import pLimit from 'p-limit';
-import { highest } from '../../domain/bigint.ts';
+import { highest } from '../../domain/units.ts';
 import type { UnreadWallet } from '../../ledger/reconciliation/reconciliations.ts';
 import {
   groupsOf,

@@ -1,8 +1,8 @@
 import { cancellationSignal, log } from '@temporalio/activity';
 import pLimit from 'p-limit';
-import { lowest } from '../../domain/bigint.ts';
 import type { BlockName } from '../../domain/block-link.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd } from '../../domain/scan.ts';
+import { lowest } from '../../domain/units.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Cursor } from '../../ledger/scan/scan-cursor.ts';
 import { withAbort } from '../../solana/rpc/with-abort.ts';

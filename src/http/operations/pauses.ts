@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { isPauseScope, PAUSE_SCOPE } from '../../domain/pause-scope.ts';
+import { isPauseScope, PAUSE_SCOPE } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
 import { POSITIONS_BODY_LIMIT, positions, reason, time } from '../schemas.ts';

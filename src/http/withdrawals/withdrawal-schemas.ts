@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { MEMO_MAX_BYTES, WITHDRAWAL_ID } from '../../domain/terms.ts';
-import { WITHDRAWAL_STATUSES } from '../../domain/withdrawal.ts';
+import { MEMO_MAX_BYTES, WITHDRAWAL_ID, WITHDRAWAL_STATUSES } from '../../domain/withdrawal.ts';
 import { addressParam, amountPattern, assetParam, decimal, time } from '../schemas.ts';
 import { AttemptBody } from '../settlements/attempts.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { withdrawalWorkflowId } from '../../domain/ids.ts';
 import { isTerminal } from '../../domain/settlement.ts';
-import { checkTerms } from '../../domain/terms.ts';
+import { checkTerms } from '../../domain/withdrawal.ts';
 import { termsOf, type WithdrawalRow } from '../../ledger/withdrawals/withdrawals.ts';
 import { startWithdrawal } from '../../platform/temporal/starts.ts';
 import { listRoute, route } from '../route.ts';

@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
-import { lowest } from '../../domain/bigint.ts';
 import type { DepositState } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { lowest } from '../../domain/units.ts';
 import { anyOfNumbers, type Database, type Locked, type Tables } from '../database.ts';
 import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
 import { depositNews } from '../webhooks/events.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { depositKey } from '../../domain/deposit-key.ts';
+import { depositKey } from '../../domain/deposit.ts';
 
 /**
  * Public id of a deposit, derived from chain data alone. A deposit that a restore lost and the scan finds again has

@@ -1,5 +1,10 @@
-import type { BlockHeader, DepositState, Inflow, NotCreditedReason } from '../../domain/deposit.ts';
-import { depositKey } from '../../domain/deposit-key.ts';
+import {
+  type BlockHeader,
+  type DepositState,
+  depositKey,
+  type Inflow,
+  type NotCreditedReason,
+} from '../../domain/deposit.ts';
 import { isAlike } from '../../domain/quorum-result.ts';
 
 /** An inflow and its block; `blockhash` is null if only the transaction was available. */

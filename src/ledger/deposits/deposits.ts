@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { chunksOf } from '../../domain/chunks.ts';
-import { depositKey } from '../../domain/deposit-key.ts';
+import { depositKey } from '../../domain/deposit.ts';
 import { anyOf, anyOfNumbers, type Database, type Tables } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';

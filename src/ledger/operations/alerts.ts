@@ -15,8 +15,7 @@ import {
 } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
-import { PAID_BY_DEAD } from '../../domain/settlement.ts';
+import { EVERYTHING, PAID_BY_DEAD, type PauseScope } from '../../domain/settlement.ts';
 import { anyOf, anyOfNumbers, type Database, type Tables } from '../database.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import { alertNews } from '../webhooks/events.ts';

@@ -2,8 +2,7 @@ import { type Selectable, sql, type Transaction } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
-import { isPaidByDead, mayFollow } from '../../domain/settlement.ts';
+import { EVERYTHING, isPaidByDead, mayFollow, type PauseScope } from '../../domain/settlement.ts';
 import { anyOfNumbers, type Database, type Tables } from '../database.ts';
 import {
   type EventsByKind,

@@ -1,9 +1,8 @@
 import { type Selectable, sql, type Transaction } from 'kysely';
-import type { Alarm, AlertKind } from '../../domain/alerts.ts';
-import { WHOLE } from '../../domain/alerts.ts';
-import { highest } from '../../domain/bigint.ts';
+import { type Alarm, type AlertKind, WHOLE } from '../../domain/alerts.ts';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
+import { highest } from '../../domain/units.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { closeAlerts, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
 

@@ -3,7 +3,7 @@ import type { AuditReport } from '../../domain/audit.ts';
 import { GAP_UNREAD, type RescanResult, type StoredOrder } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { rangeOf, type Slots } from '../../domain/slots.ts';
+import { rangeOf, type Slots } from '../../domain/scan.ts';
 import type { Database, Tables } from '../database.ts';
 import type { BackfillTable } from '../deposits/deposit-tables.ts';
 import { raiseMissed } from '../deposits/missed.ts';

@@ -1,8 +1,13 @@
 import type { Transaction } from 'kysely';
 import type { Alarm } from '../../domain/alerts.ts';
 import { chunksOf } from '../../domain/chunks.ts';
-import type { BlockFinding, BlockHeader, Outflow, Spend } from '../../domain/deposit.ts';
-import { depositKey } from '../../domain/deposit-key.ts';
+import {
+  type BlockFinding,
+  type BlockHeader,
+  depositKey,
+  type Outflow,
+  type Spend,
+} from '../../domain/deposit.ts';
 import { describeInflow } from '../../domain/quorum-result.ts';
 import { anyOf, anyOfNumbers, type Tables } from '../database.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from '../deposits/deposit-feed.ts';

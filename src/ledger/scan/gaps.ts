@@ -3,7 +3,7 @@ import { type BlockName, isSameBlock } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import type { Slots } from '../../domain/slots.ts';
+import type { Slots } from '../../domain/scan.ts';
 import type { Database, Tables } from '../database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 

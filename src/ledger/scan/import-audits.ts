@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import { IMPORTS_SUBJECT } from '../../domain/audit.ts';
 import type { DepositAddressState } from '../../domain/deposit.ts';
-import type { Slots } from '../../domain/slots.ts';
+import type { Slots } from '../../domain/scan.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
 import { NEWEST_FINAL } from '../deposits/deposit-row.ts';

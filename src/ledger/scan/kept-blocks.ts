@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely';
-import { highest, lowest } from '../../domain/bigint.ts';
+import { highest, lowest } from '../../domain/units.ts';
 import type { Database, Tables } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 

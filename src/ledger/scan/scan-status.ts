@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import { highest } from '../../domain/bigint.ts';
 import { HALTED, type ScanPosition, type ScanReport, type ScanStatus } from '../../domain/scan.ts';
+import { highest } from '../../domain/units.ts';
 import type { Database, Tables } from '../database.ts';
 import { type Cursor, readCursor } from './scan-cursor.ts';
 import { openPause } from './scan-pauses.ts';

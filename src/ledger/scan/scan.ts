@@ -1,7 +1,6 @@
 import { sql, type Transaction } from 'kysely';
 import { isSameBlock } from '../../domain/block-link.ts';
-import type { BlockFinding, BlockHeader } from '../../domain/deposit.ts';
-import { depositKey } from '../../domain/deposit-key.ts';
+import { type BlockFinding, type BlockHeader, depositKey } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Database, Tables } from '../database.ts';
 import type { Arrival } from '../deposits/deposit-merge.ts';

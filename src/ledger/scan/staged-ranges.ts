@@ -2,7 +2,7 @@ import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import { isSameBlock } from '../../domain/block-link.ts';
 import { NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
-import type { Slots } from '../../domain/slots.ts';
+import type { Slots } from '../../domain/scan.ts';
 import { type Database, type Tables, toJson } from '../database.ts';
 import { appendBlocks, type MatchedBlock } from './scan.ts';
 import { type Cursor, lockCursor } from './scan-cursor.ts';

@@ -1,8 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { AlertKind } from '../../domain/alerts.ts';
 import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
-import { EVERYTHING, scopesOf } from '../../domain/pause-scope.ts';
-import { PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
+import { EVERYTHING, PAID_BY_DEAD, type StatusReason, scopesOf } from '../../domain/settlement.ts';
 import type { Tables } from '../database.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from '../operations/alerts.ts';
 import { gapOf, UNBROKEN } from '../operations/continuity.ts';

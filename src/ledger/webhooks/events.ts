@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { runbookOf } from '../../domain/alerts.ts';
-import { presentBlockTime } from '../../domain/block-time.ts';
+import { presentBlockTime } from '../../domain/deposit.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import type { Tables } from '../database.ts';
 import type { DepositEvent } from '../deposits/deposit-feed.ts';

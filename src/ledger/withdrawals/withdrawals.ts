@@ -2,8 +2,13 @@ import { type Selectable, sql } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
-import { fingerprint, termsConflict } from '../../domain/terms.ts';
-import { isWithdrawalStatus, type WithdrawalStatus, type WithdrawalTerms } from '../../domain/withdrawal.ts';
+import {
+  fingerprint,
+  isWithdrawalStatus,
+  termsConflict,
+  type WithdrawalStatus,
+  type WithdrawalTerms,
+} from '../../domain/withdrawal.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
 import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';

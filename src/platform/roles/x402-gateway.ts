@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
-import { lowest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { explorerLink } from '../../domain/explorer.ts';
+import { lowest } from '../../domain/units.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { RecentBlockhashes } from '../../solana/tx/recent-blockhashes.ts';

@@ -1,6 +1,6 @@
-import { ascending, highest } from '../../domain/bigint.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
-import type { Slots } from '../../domain/slots.ts';
+import type { Slots } from '../../domain/scan.ts';
+import { ascending, highest } from '../../domain/units.ts';
 import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';

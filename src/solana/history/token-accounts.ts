@@ -1,6 +1,6 @@
-import { lowest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Slots } from '../../domain/slots.ts';
+import type { Slots } from '../../domain/scan.ts';
+import { lowest } from '../../domain/units.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getFirstAvailableBlock, getTokenAccountsByOwner } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { NonceAttemptFacts, NonceBypass, NonceUse } from '../../domain/attempt.ts';
-import { ascending } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { ascending } from '../../domain/units.ts';
 import { type HistoryPage, historyPage, type WalletSignature } from '../history/pages.ts';
 import { unionOf } from '../history/wallet-signatures.ts';
 import type { NodePool } from '../rpc/pool.ts';

@@ -1,7 +1,6 @@
 import type { AgreedBlock, AttemptFacts } from '../../domain/attempt.ts';
-import { lowest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { BlockHeight, Slot } from '../../domain/units.ts';
+import { type BlockHeight, lowest, type Slot } from '../../domain/units.ts';
 import { progressOf } from '../history/wallet-history.ts';
 import { NodeFault } from '../rpc/errors.ts';
 import { getBlocksWithLimit, getEpochInfo, getSignedTransaction, isBlockhashValid } from '../rpc/methods.ts';

@@ -1,9 +1,15 @@
 import pLimit from 'p-limit';
 import type { AgreedBlock, Coverage, Displacement } from '../../domain/attempt.ts';
-import { lowest } from '../../domain/bigint.ts';
 import { type BlockName, isSameBlock, parentOf } from '../../domain/block-link.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { type BlockHeight, type Blockhash, isAbove, type Signature, type Slot } from '../../domain/units.ts';
+import {
+  type BlockHeight,
+  type Blockhash,
+  isAbove,
+  lowest,
+  type Signature,
+  type Slot,
+} from '../../domain/units.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../history/pages.ts';
 import type { NonceWalk } from '../nonces/history.ts';
 import { NodeFault } from '../rpc/errors.ts';

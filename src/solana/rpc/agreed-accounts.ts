@@ -1,5 +1,5 @@
-import { highest, lowest } from '../../domain/bigint.ts';
 import { DomainError, isDomainError, messageOf } from '../../domain/errors.ts';
+import { highest, lowest } from '../../domain/units.ts';
 import { Batcher } from './batcher.ts';
 import { NodeFault } from './errors.ts';
 import * as rpc from './methods.ts';

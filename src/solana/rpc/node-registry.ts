@@ -1,5 +1,5 @@
+import { isLoopback } from '../../domain/cluster.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { isLoopback } from '../../domain/loopback.ts';
 import { type NodeOptions, SolanaNode } from './node.ts';
 import { checkUrls, nodeNames } from './node-urls.ts';
 import { PooledNode } from './pooled-node.ts';

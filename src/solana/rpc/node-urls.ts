@@ -1,5 +1,5 @@
+import { isLoopback } from '../../domain/cluster.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { isLoopback } from '../../domain/loopback.ts';
 
 /** Throws NoHealthyNode for URLs that cannot form a pool: none, duplicates, or a single one not on loopback. */
 export function checkUrls(urls: readonly string[]): void {

@@ -1,5 +1,5 @@
 import type { NodeAnswer } from '../../domain/attempt.ts';
-import { ascending } from '../../domain/bigint.ts';
+import { ascending } from '../../domain/units.ts';
 
 // Rules for decisions by several nodes. They are pure: the pool asks, these functions compare.
 

@@ -1,7 +1,7 @@
 import { base64 } from '@scure/base';
 import { z } from 'zod';
 import { isAddress } from '../../domain/address.ts';
-import { isBlockTime } from '../../domain/block-time.ts';
+import { isBlockTime } from '../../domain/deposit.ts';
 import { readTransactionError } from '../tx/error.ts';
 import { HASH_TEXT, isPlain } from './node-text.ts';
 

@@ -1,7 +1,7 @@
-import { lowest } from '../../domain/bigint.ts';
 import { type BlockLink, type BlockName, linkedPrefix, walkBack } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { lowest } from '../../domain/units.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { firstListed, type Listed, LOOKED_AHEAD } from './frontier.ts';
 import { HeaderQuorum, isSameListed, type ListedHeader, type ShownHeader } from './header-quorum.ts';

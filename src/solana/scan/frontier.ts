@@ -1,5 +1,5 @@
-import { ascending, lowest } from '../../domain/bigint.ts';
 import { DomainError, messageOf } from '../../domain/errors.ts';
+import { ascending, lowest } from '../../domain/units.ts';
 import { RpcError } from '../rpc/errors.ts';
 import { getBlocks, getEpochInfo } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { lowest } from '../../domain/bigint.ts';
+import { lowest } from '../../domain/units.ts';
 import { withAbort } from '../rpc/with-abort.ts';
 
 export interface Sized {

@@ -1,6 +1,6 @@
-import { highest, lowest } from '../../domain/bigint.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { highest, lowest } from '../../domain/units.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { finalizedTip, firstListed, LOOKED_AHEAD } from './frontier.ts';
 import { HeaderQuorum } from './header-quorum.ts';

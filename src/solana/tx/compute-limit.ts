@@ -1,5 +1,5 @@
-import { ascending, highest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { ascending, highest } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
 import { TtlCache } from '../rpc/ttl-cache.ts';
 import { ataBump } from '../tokens/ata.ts';

@@ -1,6 +1,6 @@
 import { base64 } from '@scure/base';
-import { highest, lowest } from '../../domain/bigint.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { highest, lowest } from '../../domain/units.ts';
 import type { Chain } from '../chain.ts';
 import { nonceAddress } from '../nonces/account.ts';
 import { composeUpkeep, type NonceUpkeepDraft } from '../nonces/upkeep.ts';

@@ -1,4 +1,4 @@
-import { ascending, highest, lowest } from '../../domain/bigint.ts';
+import { ascending, highest, lowest } from '../../domain/units.ts';
 
 /** Limits of the price, in micro-lamports per compute unit. */
 export interface PriceBounds {

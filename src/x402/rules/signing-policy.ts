@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lowest } from '../../domain/bigint.ts';
+import { lowest } from '../../domain/units.ts';
 import { type Policy, readTerms, refused, type SigningRule } from '../../signing/checks.ts';
 import { checkExactMessage } from './exact.ts';
 import { BrokenRule } from './reasons.ts';

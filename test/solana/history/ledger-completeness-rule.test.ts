@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Slots } from '../../../src/domain/slots.ts';
+import type { Slots } from '../../../src/domain/scan.ts';
 import { hasAllOf, type ShownLedger } from '../../../src/solana/history/ledger-completeness.ts';
 
 interface Block {

@@ -1,5 +1,4 @@
-import { isBlockTime } from '../../../domain/block-time.ts';
-import type { BlockHeader } from '../../../domain/deposit.ts';
+import { type BlockHeader, isBlockTime } from '../../../domain/deposit.ts';
 import { HASH_TEXT, LONGEST_SIGNATURE, SHORTEST_SIGNATURE } from '../../rpc/node-text.ts';
 import { listIn } from '../listing.ts';
 import { JsonBytes, type OnText, Unreadable } from './json-bytes.ts';

@@ -1,4 +1,4 @@
-import { isFields } from '../../../domain/fields.ts';
+import { isFields } from '../../../domain/operator-note.ts';
 import { isBlank, Unreadable } from './json-bytes.ts';
 
 const QUOTE = 0x22;

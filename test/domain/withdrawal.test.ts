@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatUnits, parseAmount, U64_MAX } from '../../src/domain/amount.ts';
 import { isDomainError } from '../../src/domain/errors.ts';
-import { checkTerms, fingerprint, termsConflict } from '../../src/domain/terms.ts';
+import { checkTerms, fingerprint, termsConflict } from '../../src/domain/withdrawal.ts';
 
 const TERMS = {
   id: 'w-1',

@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { NETWORKS } from '../x402/networks.ts';
 import type { Route } from '../x402/routes/route.ts';
+import { NETWORKS } from '../x402/terms.ts';
 import { inColumns } from './columns.ts';
 import { localCommand } from './command.ts';
 import { settings } from './dev-file.ts';

@@ -28,7 +28,7 @@ export interface CatchUpRange {
   readonly to: string;
 }
 
-/** Ranges to read ahead. `behind` is false, and `ranges` empty, near the tip or if `why` names an obstacle. */
+/** Ranges to read ahead. `behind` is false, and `ranges` empty, near the tip or if `reason` names an obstacle. */
 export interface CatchUpPlan {
   readonly behind: boolean;
   readonly ranges: readonly CatchUpRange[];
@@ -41,7 +41,7 @@ export interface RangeEnd {
   readonly reason: string | null;
 }
 
-/** Number of blocks joined to the cursor, and the status after it; null if `why` names an obstacle. */
+/** Number of blocks joined to the cursor, and the status after it; null if `reason` names an obstacle. */
 export interface JoinEnd {
   readonly joined: number;
   readonly status: ScanStatus | null;

@@ -7,8 +7,7 @@ import type { PaymentRow, Unmatched } from '../ledger/x402/payments.ts';
 import type { Chain } from '../solana/chain.ts';
 import type { RecentBlockhashes } from '../solana/tx/recent-blockhashes.ts';
 import type { Budgets } from './budgets.ts';
-import type { Network } from './networks.ts';
-import type { ExactPayment, Limits, Proof, Refused, Terms } from './terms.ts';
+import type { ExactPayment, Limits, Network, Proof, Refused, Terms } from './terms.ts';
 
 /** What gateway and facilitator need to settle a payment. */
 export interface PurchaseDeps {

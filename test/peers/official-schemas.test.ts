@@ -10,7 +10,7 @@ import { readHeaderJson, writeHeaderJson } from '../../src/x402/formats/json.ts'
 import { paymentRequired, requirementsV1, requirementsV2 } from '../../src/x402/formats/payment-required.ts';
 import { paymentResponse } from '../../src/x402/formats/payment-response.ts';
 import { readPayment } from '../../src/x402/formats/read-payment.ts';
-import { NETWORKS } from '../../src/x402/networks.ts';
+import { NETWORKS } from '../../src/x402/terms.ts';
 import { TERMS } from '../x402/rules/buyer.ts';
 
 const RESOURCE = { url: 'http://shop/weather', description: 'The weather', mimeType: '' };

@@ -15,7 +15,7 @@ import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { purposeOf } from '../../src/workflows/details.ts';
 import { SLUICE_ASSET, SLUICE_DESTINATION } from '../../src/workflows/search-attributes.ts';
-import { NETWORKS } from '../../src/x402/networks.ts';
+import { NETWORKS } from '../../src/x402/terms.ts';
 import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { flapUntilContinued, LONG_FROM_40 } from '../support/long-histories.ts';
 import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';

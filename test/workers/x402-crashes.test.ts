@@ -8,7 +8,7 @@ import { paymentId } from '../../src/domain/payment.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
-import { NETWORKS } from '../../src/x402/networks.ts';
+import { NETWORKS } from '../../src/x402/terms.ts';
 import { startCrashingGateway, startCrashingX402 } from '../support/crash.ts';
 import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { type TestStack, testStack } from '../support/stack.ts';

@@ -110,5 +110,4 @@ export const blockMethods: MethodTable = {
   },
   getBlocks: listBlocks,
   getBlocksWithLimit: listBlocksWithLimit,
-  getBlockTime: (params, view) => findBlock(params.integer(0), view, view.at('confirmed')).time,
 };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { MalformedRequest } from './body.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
+import { MalformedRequest } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -6,12 +6,11 @@ import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { type MintInfo, readMint } from '../../solana/tokens/mint.ts';
 import { TOKEN_PROGRAM } from '../../solana/tx/programs.ts';
 import { readSigned } from '../../solana/tx/signed-transaction.ts';
-import type { Network } from '../networks.ts';
 import type { CheckedPayment } from '../purchase.ts';
 import { ataOf, checkExact } from '../rules/exact.ts';
 import { mintRefusal } from '../rules/mint-policy.ts';
 import { BrokenRule, REASONS, refuse } from '../rules/reasons.ts';
-import type { Refused, Terms } from '../terms.ts';
+import type { Network, Refused, Terms } from '../terms.ts';
 import type { FacilitatorDeps } from './facilitator.ts';
 import type { FacilitatorRequest, Requirements } from './request.ts';
 

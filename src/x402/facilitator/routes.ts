@@ -2,12 +2,11 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import { isDomainError, messageOf } from '../../domain/errors.ts';
 import { databaseFault } from '../../ledger/connection.ts';
 import { settleBody, supportedBody, verifyBody } from './answers.ts';
-import { acceptStrictJson } from './body.ts';
 import { guard, idempotencyKeyOf } from './callers.ts';
 import { SuccessDeliveries } from './deliveries.ts';
 import type { RefusedPayment } from './examine.ts';
 import { Facilitator, type FacilitatorDeps } from './facilitator.ts';
-import { type ReadRequest, readRequest } from './request.ts';
+import { acceptStrictJson, type ReadRequest, readRequest } from './request.ts';
 
 /** A request with extensions and their schemas has a few KiB. */
 const BODY_LIMIT_BYTES = 64 * 1_024;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { base58 } from '@scure/base';
+import { isSignature } from '../../solana/rpc/node-text.ts';
 import type { Proof, Terms } from '../terms.ts';
 import { at, isObject, type JsonObject, readBase64, readHeaderJson, textAt } from './json.ts';
 import { IDENTIFIER, type IdentifierUse, identifierInfo, requirementsV2 } from './payment-required.ts';
@@ -11,10 +11,7 @@ export type PresentedPayment =
   | { readonly kind: 'proof'; readonly proof: Proof }
   | { readonly kind: 'undecodable'; readonly header: Header; readonly reason: string };
 
-const SIGNATURE_BYTES = 64;
 const IDENTIFIER_TEXT = /^[A-Za-z0-9_-]{16,128}$/;
-/** base58 of 64 bytes. The upper bound protects the decoder, which takes quadratic time. */
-const SIGNATURE_TEXT = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
 /** Reads a request's payment; header names are in lower case. PAYMENT-SIGNATURE has precedence over X-PAYMENT. */
 export function readPayment(headers: Readonly<Record<string, unknown>>): PresentedPayment {
@@ -63,10 +60,6 @@ function readSubmitted(payload: unknown, network: string): Proof | string {
   return { dialect: 'submitted', signature, quoteToken, network };
 }
 
-function isSignature(text: string): boolean {
-  return SIGNATURE_TEXT.test(text) && base58.decode(text).length === SIGNATURE_BYTES;
-}
-
 /** Parses PAYMENT-SIGNATURE. Returns a reason if it is invalid. */
 function readPaymentSignature(header: string): Proof | string {
   const payload = readHeaderJson(header);
@@ -104,11 +97,13 @@ export function isPaymentIdentifier(text: string): boolean {
 /** True if all fields are equal; `extra` may contain more. Source: x402 specification, version 2. */
 export function acceptsTerms(accepted: JsonObject, terms: Terms): boolean {
   // Without hints: those in `accepted` come from an earlier quote, and count as additional keys of `extra`.
-  const { extra: wantedExtra, ...wanted } = requirementsV2(terms);
+  const { extra: requiredExtra, ...required } = requirementsV2(terms);
   const { extra, ...rest } = accepted;
-  return isDeepStrictEqual({ ...rest }, wanted) && isObject(wantedExtra) && contains(extra, wantedExtra);
+  return (
+    isDeepStrictEqual({ ...rest }, required) && isObject(requiredExtra) && contains(extra, requiredExtra)
+  );
 }
 
-function contains(given: unknown, wanted: JsonObject): boolean {
-  return Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(at(given, key), value));
+function contains(value: unknown, part: JsonObject): boolean {
+  return Object.entries(part).every(([key, field]) => isDeepStrictEqual(at(value, key), field));
 }

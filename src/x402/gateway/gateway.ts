@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { isSignature } from '../../solana/rpc/node-text.ts';
 import { EXPOSED_HEADERS } from '../formats/payment-required.ts';
 import { clientAddress, isUntrustedForwarding, type TrustedProxies } from '../routes/client-address.ts';
 import { answerHeaders, askedHeaders } from '../routes/headers.ts';
@@ -21,7 +22,6 @@ export interface GatewayDeps extends SaleDeps {
 const IDEMPOTENT: readonly Method[] = ['GET', 'PUT', 'DELETE'];
 const PREFLIGHT_SECONDS = '600';
 const MAX_WARNED = 1_000;
-const SIGNATURE = /^[1-9A-HJ-NP-Za-km-z]{64,88}$/;
 
 /** Handles all requests. A priced resource is reachable only through a payment. */
 export function gateway(deps: GatewayDeps): Handle {
@@ -120,7 +120,7 @@ export function paymentStateRoute({ payments }: Pick<Ledger, 'payments'>): Fasti
   return async (app) => {
     app.get('/x402/payments/:signature', async (request, reply) => {
       const { signature = '' } = request.params as { signature?: string };
-      const payment = SIGNATURE.test(signature) ? await payments.findNamed(signature) : undefined;
+      const payment = isSignature(signature) ? await payments.findNamed(signature) : undefined;
       reply.header('cache-control', 'no-store').header('access-control-allow-origin', '*');
       if (payment === undefined)
         return reply.code(404).send({ error: 'there is no payment with this signature' });

@@ -6,10 +6,9 @@ import type { Chain } from '../../solana/chain.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
 import { readMint } from '../../solana/tokens/mint.ts';
 import { readTokenAccount } from '../../solana/tokens/token-account.ts';
-import type { Network } from '../networks.ts';
 import type { PricedRoute } from '../routes/route.ts';
 import { recipientRefusal } from '../rules/mint-policy.ts';
-import type { Terms } from '../terms.ts';
+import type { Network, Terms } from '../terms.ts';
 
 /** Current terms of a route, with earlier terms that are still valid; or why the route cannot be sold now. */
 export type Offer =

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Network } from '../terms.ts';
 import { crossing, lenientShapeOf, shapeOf } from './patterns.ts';
 import type { Route } from './route.ts';
 
@@ -28,7 +29,8 @@ const ONLY_PRICED = [
 ];
 const ONLY_UPSTREAM = ['flow', 'maxAnswerBytes', 'retryUnsafe'];
 
-export interface OwnPaths {
+export interface RoutesPlace {
+  readonly network: Network;
   /** Setting `x402FacilitatorPath`; `/` is the root. */
   readonly facilitatorPath: string;
 }
@@ -37,7 +39,7 @@ export interface OwnPaths {
 export function faultsOfKeys(
   entry: Readonly<Record<string, unknown>>,
   hasPayTo: boolean,
-  own: OwnPaths,
+  own: Pick<RoutesPlace, 'facilitatorPath'>,
 ): readonly string[] {
   const has = (key: string) => entry[key] !== undefined;
   const faults: string[] = [];
@@ -58,7 +60,10 @@ export function faultsOfKeys(
   return faults;
 }
 
-function faultsOfPath(path: string, { facilitatorPath }: OwnPaths): readonly string[] {
+function faultsOfPath(
+  path: string,
+  { facilitatorPath }: Pick<RoutesPlace, 'facilitatorPath'>,
+): readonly string[] {
   const steps = ['/verify', '/settle', '/supported'];
   const ofFacilitator = (facilitatorPath === '/' ? steps : [facilitatorPath]).find((one) => isIn(path, one));
   if (ofFacilitator !== undefined)

@@ -1,5 +1,5 @@
 import { U64_MAX } from '../../domain/amount.ts';
-import type { Network } from '../networks.ts';
+import type { Network } from '../terms.ts';
 import type { PricedRoute } from './route.ts';
 import type { RouteEntry } from './schema.ts';
 

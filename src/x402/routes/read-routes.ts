@@ -3,15 +3,10 @@ import { DomainError, messageOf } from '../../domain/errors.ts';
 import { describeIssue } from '../../domain/validation-messages.ts';
 import type { StoredAnswer } from '../../ledger/x402/obligations.ts';
 import { ambiguousKeys, isObject } from '../formats/json.ts';
-import type { Network } from '../networks.ts';
-import { faultsOfIssue, faultsOfKeys, faultsOfPairs, type OwnPaths, type Placed } from './faults.ts';
+import { faultsOfIssue, faultsOfKeys, faultsOfPairs, type Placed, type RoutesPlace } from './faults.ts';
 import { type Price, priceOf } from './prices.ts';
 import type { Method, Route } from './route.ts';
 import { RouteEntry, RoutesFile } from './schema.ts';
-
-export interface RoutesPlace extends OwnPaths {
-  readonly network: Network;
-}
 
 /** Parses a routes file. Throws DomainError InvalidRequest with each fault and its place, one per line. */
 export function readRoutesFile(path: string, place: RoutesPlace): readonly Route[] {

@@ -27,9 +27,9 @@ import { RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts'
 import { Budgets } from '../../../src/x402/budgets.ts';
 import type { FacilitatorDeps } from '../../../src/x402/facilitator/facilitator.ts';
 import { x402Kind } from '../../../src/x402/kind.ts';
-import { NETWORKS } from '../../../src/x402/networks.ts';
 import type { Reached } from '../../../src/x402/purchase.ts';
 import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
+import { NETWORKS } from '../../../src/x402/terms.ts';
 import { LandingRoom, PACE } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';

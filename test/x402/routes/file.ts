@@ -1,7 +1,8 @@
 import { isDomainError } from '../../../src/domain/errors.ts';
-import { NETWORKS } from '../../../src/x402/networks.ts';
-import { type RoutesPlace, readRoutes } from '../../../src/x402/routes/read-routes.ts';
+import type { RoutesPlace } from '../../../src/x402/routes/faults.ts';
+import { readRoutes } from '../../../src/x402/routes/read-routes.ts';
 import type { PricedRoute, Route } from '../../../src/x402/routes/route.ts';
+import { NETWORKS } from '../../../src/x402/terms.ts';
 
 export const WALLET = '9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g';
 export const MINT = 'So11111111111111111111111111111111111111112';

@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { NETWORKS } from '../../../src/x402/networks.ts';
 import { readRoutes, readRoutesFile } from '../../../src/x402/routes/read-routes.ts';
 import { routesJsonSchema } from '../../../src/x402/routes/schema.ts';
+import { NETWORKS } from '../../../src/x402/terms.ts';
 import { DEVNET, faultsOf, free, MINT, priced, read, readOne, UPSTREAM, USDC, WALLET } from './file.ts';
 
 describe('a routes file', () => {

@@ -10,8 +10,7 @@ import {
 import { expect } from 'vitest';
 import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import { MEMO_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
-import { NETWORKS } from '../../../src/x402/networks.ts';
-import type { Checked, Limits, Terms } from '../../../src/x402/terms.ts';
+import { type Checked, type Limits, NETWORKS, type Terms } from '../../../src/x402/terms.ts';
 
 const keypair = (seed: number): Keypair => Keypair.fromSeed(new Uint8Array(32).fill(seed));
 const address = (key: Keypair): string => key.publicKey.toBase58();

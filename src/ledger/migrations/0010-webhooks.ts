@@ -7,7 +7,7 @@ export const webhooks = inOrder([
     position bigint generated always as identity unique,
     url text not null unique,
     events text[] not null check (cardinality(events) > 0),
-    secret text not null,
+    secret text not null, -- sealed, as previous_secret
     previous_secret text,
     previous_secret_until timestamptz,
     disabled_at timestamptz,
@@ -21,7 +21,7 @@ export const webhooks = inOrder([
     id text not null unique,
     type text not null,
     entity text not null,
-    body text not null,
+    body text not null, -- exactly the bytes that are signed
     created_at timestamptz not null default now()
   )`,
   sql`create table webhook_delivery (
@@ -31,7 +31,7 @@ export const webhooks = inOrder([
     state text not null default 'waiting' check (state in ('waiting', 'delivered', 'dead')),
     attempts integer not null default 0,
     last_error text,
-    handed_at timestamptz,
+    handed_at timestamptz, -- when its workflow was last known to have it
     settled_at timestamptz,
     primary key (endpoint, sequence),
     check ((state = 'waiting') = (settled_at is null))

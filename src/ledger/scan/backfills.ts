@@ -5,7 +5,6 @@ import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { rangeOf, type Slots } from '../../domain/slots.ts';
 import type { Database, Tables } from '../database.ts';
-import type { BackfillTable } from '../deposits/deposit-tables.ts';
 import { raiseMissed } from '../deposits/missed.ts';
 import { DATABASE_ID, isSameDatabase } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
@@ -16,7 +15,7 @@ import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
 import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
-export type BackfillRow = Readonly<Selectable<BackfillTable>>;
+export type BackfillRow = Readonly<Selectable<Tables['backfill']>>;
 
 /** A try of a backfill, and the id of the database in which it began. */
 export type BackfillTry = Pick<BackfillRow, 'position'> & { readonly databaseId: string };

@@ -1,6 +1,5 @@
 import { sql, type Transaction } from 'kysely';
 import { IMPORTS_SUBJECT } from '../../domain/audit.ts';
-import type { DepositAddressState } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/slots.ts';
 import { anyOf, type Database, type Tables } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
@@ -126,6 +125,8 @@ export async function auditSince(
     .execute();
 }
 
-function insteadOf(state: DepositAddressState, other: DepositAddressState) {
-  return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
+type State = Tables['depositAddress']['state'];
+
+function insteadOf(state: State, other: State) {
+  return sql<State>`case when state = ${state} then ${other} else state end`;
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Database } from '../database.ts';
-import type { OfferedTerms } from './payment-tables.ts';
+import type { OfferedTerms } from './payment-row.ts';
 
-export type { OfferedTerms } from './payment-tables.ts';
+export type { OfferedTerms } from './payment-row.ts';
 
 /** Offered terms by route: an offer stays valid for a set time after another one has replaced it. */
 export class Offers {

@@ -5,11 +5,11 @@ import { violates } from '../connection.ts';
 import type { Database, Tables } from '../database.ts';
 import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
 import { type NewPayment, openPayment, putUnmatched, type Unmatched } from './payment-opening.ts';
-import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-tables.ts';
+import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
 export type { NewPayment, Unmatched } from './payment-opening.ts';
-export type { Caller, PaymentRow, PaymentTerms } from './payment-tables.ts';
+export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
 /**
  * `busy`: the same payer has another payment for the same request, which is undecided or not served yet.

@@ -1,9 +1,19 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Tables } from './tables.ts';
 
 export type { Tables } from './tables.ts';
 
 export type Database = Kysely<Tables>;
+export type Trx = Transaction<Tables>;
+
+/** A part of the ledger: the reads and writes of some tables. */
+export abstract class Repository {
+  protected readonly db: Database;
+
+  constructor(db: Database) {
+    this.db = db;
+  }
+}
 
 /** For `where(column, '=', anyOf(values))`: all values are one parameter, of which a query can have 65,535. */
 export function anyOf(values: readonly string[]): RawBuilder<string> {

@@ -9,28 +9,11 @@ export type DepositAddressRow = Readonly<Omit<Selectable<Tables['depositAddress'
   readonly watchedAfter: bigint | null;
 };
 
-const SHOWN = [
-  'depositAddress.address',
-  'position',
-  'path',
-  'userRef',
-  'since',
-  'auditDue',
-  'importedAfter',
-  'auditTriedAt',
-  'unreadSince',
-  'auditAfter',
-  'createdAt',
-  'assignedAt',
-  'assignedAfter',
-  'watchedAfter',
-] as const;
-
-/** All deposit addresses, with the state that {@link STATE} computes. */
+/** All deposit addresses, with the state that {@link STATE} computes in place of the stored one. */
 export function depositAddressRows(db: Database) {
   return db
     .selectFrom('depositAddress')
     .innerJoin('watchedWallet', 'watchedWallet.address', 'depositAddress.address')
-    .select(SHOWN)
-    .select(STATE.as('state'));
+    .selectAll('depositAddress')
+    .select(['watchedAfter', STATE.as('state')]);
 }

@@ -14,6 +14,7 @@ export const addresses = inOrder([
     watched_after bigint -- blocks above it are matched with the wallet; null: all scanned blocks
   )`,
   sql`create index watched_wallet_by_version on watched_wallet (version)`,
+  sql`create index watched_wallet_hot on watched_wallet (address) where kind = 'hot'`,
   sql`create table deposit_address (
     address text primary key references watched_wallet (address),
     position bigint generated always as identity unique,
@@ -37,4 +38,5 @@ export const addresses = inOrder([
   sql`create index deposit_address_free on deposit_address (position) where state = 'free'`,
   sql`create index deposit_address_audit_due on deposit_address (audit_tried_at nulls first, position) where audit_due`,
   sql`create index deposit_address_due_since on deposit_address (since) where audit_due`,
+  sql`create index deposit_address_due_after on deposit_address ((coalesce(imported_after, 0))) where audit_due`,
 ]);

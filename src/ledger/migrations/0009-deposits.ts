@@ -44,8 +44,8 @@ export const deposits = inOrder([
   sql`create index deposit_by_wallet on deposit (wallet, id)`,
   sql`create index deposit_by_public_id on deposit (substring(sha256(decode(replace(signature || '/' || slot::text
     || '/' || account || '/' || asset, '\\', '\\\\'), 'escape')) from 1 for 16))`,
-  sql`create index deposit_by_asset on deposit (asset, id)`,
-  sql`create index deposit_by_state on deposit (state, id)`,
+  sql`create index deposit_by_asset on deposit (asset, (-id))`,
+  sql`create index deposit_by_state on deposit (state, (-id))`,
   sql`create index deposit_announced on deposit (slot) where state = 'pending' and finalized_at is null`,
   sql`create index deposit_unconfirmed on deposit ((reason is not null), id)
     where state = 'pending' and finalized_at is not null`,

@@ -24,6 +24,7 @@ export const webhooks = inOrder([
     body text not null, -- exactly the bytes that are signed
     created_at timestamptz not null default now()
   )`,
+  sql`create index webhook_event_by_age on webhook_event (created_at)`,
   sql`create table webhook_delivery (
     endpoint text not null references webhook_endpoint (id) on delete cascade,
     sequence bigint not null references webhook_event (sequence),
@@ -41,4 +42,9 @@ export const webhooks = inOrder([
   sql`create index webhook_delivery_handed on webhook_delivery (handed_at) where state = 'waiting'`,
   sql`create index webhook_delivery_dead on webhook_delivery (endpoint, sequence) where state = 'dead'`,
   sql`create index webhook_delivery_of_event on webhook_delivery (sequence)`,
+  sql`create index webhook_delivery_waiting on webhook_delivery (endpoint, sequence) where state = 'waiting'`,
+  sql`create index webhook_delivery_tried on webhook_delivery (endpoint, handed_at desc nulls last)
+    where state = 'waiting' and attempts > 0`,
+  sql`create index webhook_delivery_undelivered on webhook_delivery (sequence) where state <> 'delivered'`,
+  sql`create index webhook_delivery_dead_at on webhook_delivery (endpoint, settled_at desc nulls last) where state = 'dead'`,
 ]);

@@ -41,7 +41,7 @@ export const payments = inOrder([
   // A buyer who has lost the answer must not pay twice for the same request.
   sql`create unique index payment_one_open on payment (payer, request_hash) where state in ('settling', 'owed')`,
   sql`create index payment_by_signature on payment (signature) where signature is not null`,
-  sql`create index payment_by_state on payment (state, position) where state in ('owed', 'refundable', 'unmatched')`,
+  sql`create index payment_by_state on payment (state, (-position))`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
   sql`create index payment_by_payer on payment (payer, created_at)`,
   sql`create index payment_by_route on payment (route, created_at)`,

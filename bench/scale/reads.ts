@@ -144,8 +144,6 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.attempts.unsigned(100);
   for (const kind of ['withdrawal', 'x402', 'nonce-create']) await traffic.unsent(kind, top);
   await traffic.newestEnds('withdrawal', 32);
-  await ledger.reservations.open(HOT, 'SOL');
-  await ledger.reservations.total();
   await payments.failuresOf('GET /r1', since, { payments: 1_000, buyers: 20 });
   await payments.overdue(60_000, 100);
   await payments.spentSince(since, 'feePayer', FEE_PAYER);

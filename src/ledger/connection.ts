@@ -36,7 +36,7 @@ async function limitSession(client: pg.PoolClient, timeoutMs: number): Promise<v
 }
 
 /** SQL that limits the current transaction; 0 overrides any limit of the server, database or role. */
-export function limitTransaction(timeoutMs: number): string {
+function limitTransaction(timeoutMs: number): string {
   return LIMITS.map((name) => `set local ${name} = ${timeoutMs}`).join('; ');
 }
 
@@ -51,10 +51,6 @@ function splitLimits(databaseUrl: string): {
   const isPlain = !LIMITS.some((limit) => url.searchParams.has(limit));
   for (const limit of LIMITS) url.searchParams.delete(limit);
   return { plainUrl: isPlain ? databaseUrl : url.href, statementTimeoutMs };
-}
-
-export function withoutLimits(databaseUrl: string): string {
-  return splitLimits(databaseUrl).plainUrl;
 }
 
 /**
@@ -142,7 +138,7 @@ export async function* readInOneQuery<Row extends readonly unknown[]>(
   query: string,
 ): AsyncGenerator<readonly Row[]> {
   const client = new pg.Client({
-    connectionString: withoutLimits(databaseUrl),
+    connectionString: splitLimits(databaseUrl).plainUrl,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
   });

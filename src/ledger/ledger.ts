@@ -32,7 +32,6 @@ import { Watched } from './scan/watched.ts';
 import { Attempts } from './settlements/attempts.ts';
 import { Traffic } from './settlements/in-flight.ts';
 import { LostNonces, Nonces } from './settlements/nonces.ts';
-import { Reservations } from './settlements/reservations.ts';
 import type { EventsByKind, KindEvents } from './settlements/settlement-row.ts';
 import { SettlementViews } from './settlements/settlement-views.ts';
 import { Settlements } from './settlements/settlements.ts';
@@ -83,7 +82,6 @@ function settling(db: Database, kinds: EventsByKind) {
     withdrawals: new Withdrawals(db),
     attempts: new Attempts(db, kinds),
     traffic: new Traffic(db),
-    reservations: new Reservations(db),
     nonces: new Nonces(db),
     lostNonces: new LostNonces(db),
     walletHistory: new WalletHistory(db),

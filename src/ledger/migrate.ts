@@ -14,15 +14,6 @@ import { deposits } from './migrations/0009-deposits.ts';
 import { webhooks } from './migrations/0010-webhooks.ts';
 import { reconciliation } from './migrations/0011-reconciliation.ts';
 import { payments } from './migrations/0012-payments.ts';
-import { dueAudits } from './migrations/0014-due-audits.ts';
-import {
-  depositsByFilter,
-  hotWallets as hotWalletsByAddress,
-  oldEvents,
-  openAlerts,
-  paymentsByState,
-  waitingDeliveries,
-} from './migrations/0016-size.ts';
 
 /** Migrations by name. The names give the order. */
 export type Migrations = Readonly<Record<string, Migration>>;
@@ -45,13 +36,6 @@ export const MIGRATIONS: Migrations = {
   '0010-webhooks': webhooks,
   '0011-reconciliation': reconciliation,
   '0012-payments': payments,
-  '0014-due-audits': dueAudits,
-  '0016-deposits-by-filter': depositsByFilter,
-  '0016-hot-wallets': hotWalletsByAddress,
-  '0016-old-events': oldEvents,
-  '0016-open-alerts': openAlerts,
-  '0016-payments-by-state': paymentsByState,
-  '0016-waiting-deliveries': waitingDeliveries,
 };
 
 const UNDEFINED_TABLE = '42P01';

@@ -45,12 +45,21 @@ export function negated(column: string): RawBuilder<bigint> {
   return sql<bigint>`(0 - ${sql.ref(column)})`;
 }
 
-/** `found`: the newest rows below {@link positionBefore}, one more than the limit if there is another page. */
-export function pageOf<Row extends { readonly position: bigint }>(
-  found: readonly Row[],
+interface PageQuery<Row> {
+  limit(limit: number): { execute(): Promise<readonly Row[]> };
+}
+
+/** `newest`: all rows below {@link positionBefore}, newest first. */
+export async function readPage<Row extends { readonly position: bigint }>(
+  newest: PageQuery<Row>,
   { limit }: PageRequest,
-): Page<Row> {
+): Promise<Page<Row>> {
+  const found = await newest.limit(limit + 1).execute();
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   return { rows, nextCursor: found.length > limit && last !== undefined ? last.position.toString() : null };
+}
+
+export function mapPage<Stored, Row>(page: Page<Stored>, toRow: (stored: Stored) => Row): Page<Row> {
+  return { ...page, rows: page.rows.map(toRow) };
 }

@@ -5,6 +5,7 @@ import {
   codeOf,
   DEAD,
   newId,
+  openReservations,
   PLENTY,
   preparation,
   REASON,
@@ -75,12 +76,12 @@ describe('an attempt that failed for a temporary cause', () => {
     expect(await prepare(id, 1, 60n, 500n)).toBe('prepared');
     await use.ledger.attempts.storeSignature(id, 1, `sig-${id}`);
     await use.ledger.attempts.settle(id, 1, { ...PASSING, feeLamports: 5n });
-    expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(60n);
+    expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(60n);
     expect(await prepare(other, 1, 36n, 509n)).toBe(1n);
     expect(await prepare(id, 2, 96n, 509n)).toBe(1n);
     expect(await prepare(other, 1, 40n, 510n)).toBe('prepared');
     expect(await prepare(id, 2, 60n, 510n)).toBe('prepared');
-    expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(100n);
+    expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(100n);
   });
 
   it('permits a cancel, a rejection or a wait for funds', async () => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ledgerTables } from '../../scripts/ledger-tables.ts';
 import { connect } from '../../src/ledger/connection.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import { inOrder } from '../../src/ledger/in-order.ts';
@@ -114,6 +115,14 @@ async function session(url: string): Promise<pg.Client> {
   await client.connect();
   return client;
 }
+
+it('the generated table types are those of the migrated schema', async () => {
+  const { url, drop } = await freshDatabase();
+  const database = await session(url);
+  await expect(await ledgerTables(database)).toMatchFileSnapshot('../../src/ledger/tables.ts');
+  await database.end();
+  await drop();
+});
 
 it('the ledger refuses a database whose server may lose committed data', async () => {
   const { url, drop } = await freshDatabase();

@@ -7,7 +7,7 @@ import { Capture, rowsRead } from '../../bench/scale/capture.ts';
 import { connect } from '../../src/ledger/connection.ts';
 import type { Database } from '../../src/ledger/database.ts';
 import { lockWaits } from './deposit-ledger.ts';
-import { attempt, codeOf, DEAD, newId, REASON, sol, useLedger } from './support.ts';
+import { attempt, codeOf, DEAD, newId, openReservations, REASON, sol, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -122,7 +122,7 @@ it('a preparation reads as many rows with a thousand open reservations as with n
   await sql`insert into reservation select 'crowd-' || i, ${wallet}, 'SOL', 1, 'open', null
     from generate_series(1, 1000) as i`.execute(use.ledger.db);
   await sql`analyze reservation`.execute(use.ledger.db);
-  expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(1_002n);
+  expect(await openReservations(use.ledger, wallet, 'SOL')).toBe(1_002n);
   const after = await readsOfOne(wallet);
   expect(after.rows).toBeLessThanOrEqual(before.rows + 2 * 16);
   // The lock, the sums, the reservation: then the transaction ends.
@@ -163,7 +163,7 @@ it('two settlements over the same wallets in opposite orders wait for each other
   await lockWaits(looking, 2);
   await holder.query('commit');
   expect((await both).map(({ kind }) => kind)).toEqual(['prepared', 'prepared']);
-  expect(await use.ledger.reservations.open('left', 'mint')).toBe(6n);
+  expect(await openReservations(use.ledger, 'left', 'mint')).toBe(6n);
   await holder.end();
   await looking.destroy();
 });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
 import { afterAll, beforeAll } from 'vitest';
 import { type ErrorCode, isDomainError } from '../../src/domain/errors.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
@@ -83,6 +84,13 @@ export function sol(
 }
 
 export const PLENTY = sol(1n, 10n ** 15n);
+
+/** Base units of open reservations: of the asset in the wallet, or of all assets and wallets. */
+export async function openReservations(ledger: Ledger, wallet?: string, asset = ''): Promise<bigint> {
+  const sums = ledger.db.selectFrom('reserved').select(sql<bigint>`coalesce(sum(amount), 0)`.as('amount'));
+  const some = wallet === undefined ? sums : sums.where('wallet', '=', wallet).where('asset', '=', asset);
+  return (await some.executeTakeFirstOrThrow()).amount;
+}
 
 /** The id of a new withdrawal. */
 export async function reserved(ledger: Ledger): Promise<string> {

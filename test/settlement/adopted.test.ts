@@ -18,7 +18,7 @@ import { acceptedIn, adoptedLife, SharedLives } from '../../src/solana/proof/ado
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
-import { codeOf, resume, useLedger } from '../ledger/support.ts';
+import { codeOf, openReservations, resume, useLedger } from '../ledger/support.ts';
 import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
@@ -120,14 +120,14 @@ describe('an adopted settlement', () => {
   it('ends with its proved death, releases its reservation, and is never prepared again', async () => {
     const { id } = await ordered(payer());
     await prepared(id);
-    expect(await use.ledger.reservations.open(payer(), 'SOL')).toBeGreaterThan(0n);
-    const before = await use.ledger.reservations.open(payer(), 'SOL');
+    expect(await openReservations(use.ledger, payer(), 'SOL')).toBeGreaterThan(0n);
+    const before = await openReservations(use.ledger, payer(), 'SOL');
     await use.ledger.attempts.settle(id, 1, { state: 'dead', signature: null, proof: { is: 'a proof' } });
     expect(await use.ledger.settlements.get(id)).toMatchObject({
       status: 'dead',
       reason: { code: 'expired' },
     });
-    expect(before - (await use.ledger.reservations.open(payer(), 'SOL'))).toBe(10_000n);
+    expect(before - (await openReservations(use.ledger, payer(), 'SOL'))).toBe(10_000n);
     expect(await prepared(id)).toBe('dead');
   });
 });

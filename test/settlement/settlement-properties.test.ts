@@ -15,7 +15,7 @@ import { acceptedIn, sentTransaction } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
-import { useLedger } from '../ledger/support.ts';
+import { openReservations, useLedger } from '../ledger/support.ts';
 import { LandingRoom, PACE, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { crashing } from '../support/intercept.ts';
@@ -257,7 +257,7 @@ describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, i
         ends.add(status);
         expect(await room.lamportsOf(payee)).toBe(status === 'finalized' ? amount : 0n);
         if (!isAdopted) expect(status).toBe('finalized');
-        expect(await use.ledger.reservations.total()).toBe(0n);
+        expect(await openReservations(use.ledger)).toBe(0n);
         const rows = await use.ledger.attempts.of(id);
         for (const { state, signature } of rows) {
           states.add(state);

@@ -5,7 +5,7 @@ import { createSignerActivities } from '../../src/activities/signing.ts';
 import type { Landing, Preparation, PreparedAttempt, SigningTask } from '../../src/domain/steps.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
-import { codeOf, resume, useLedger } from '../ledger/support.ts';
+import { codeOf, openReservations, resume, useLedger } from '../ledger/support.ts';
 import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './several-signers-kind.ts';
@@ -71,7 +71,7 @@ async function landed(id: string): Promise<Landing> {
 }
 
 function openOf(name: string): Promise<bigint> {
-  return use.ledger.reservations.open(keys[name]?.address ?? '', 'SOL');
+  return openReservations(use.ledger, keys[name]?.address ?? '', 'SOL');
 }
 
 describe('a settlement with three source wallets and a fee payer of its own', () => {

@@ -10,6 +10,7 @@ import { FeePlanner } from '../../src/solana/tx/fees.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
+import { openReservations } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
 
 const HOT = Keypair.generate().publicKey.toBase58();
@@ -67,7 +68,7 @@ describe('the preparation of attempts', () => {
     expect(new Set(attempts.map(({ message }) => message)).size).toBe(SEVERAL);
     const fees = attempts.map(({ feeLamports }) => feeLamports);
     expect(fees.every((fee) => fee > 0n)).toBe(true);
-    expect(await ledger.reservations.open(HOT, 'SOL')).toBe(
+    expect(await openReservations(ledger, HOT, 'SOL')).toBe(
       fees.reduce((sum, fee) => sum + AMOUNT + fee, 0n),
     );
   });

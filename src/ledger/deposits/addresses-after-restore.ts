@@ -1,7 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { WHOLE } from '../../domain/alerts.ts';
 import type { DepositAddressState } from '../../domain/deposit.ts';
-import type { Tables } from '../database.ts';
+import type { Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 
 /** True if a `deposit_address` is above the position up to which a restore may have lost the users of addresses. */
@@ -16,7 +16,7 @@ export const STATE = sql<DepositAddressState>`case when deposit_address.state in
  * Withholds every address without a user for ever: users may have them in the newer database that this backup
  * replaced. They stay watched.
  */
-export async function withholdUnassigned(trx: Transaction<Tables>): Promise<void> {
+export async function withholdUnassigned(trx: Trx): Promise<void> {
   const { any, upTo } = await trx
     .selectNoFrom([
       sql<boolean>`exists (select 1 from deposit_address where state = 'free')

@@ -1,6 +1,6 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Tables } from '../database.ts';
+import { Repository, type Tables, type Trx } from '../database.ts';
 
 /** An asset that may be deposited: `SOL` (program null) or a mint. `minimumDeposit` in base units. */
 export type AssetRow = Readonly<Selectable<Tables['asset']>>;
@@ -11,20 +11,14 @@ export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerKe
 type IssuerKeys = Pick<AssetRow, 'freezeAuthority' | 'permanentDelegate'>;
 
 /** Listed assets, by `SOL` or mint. Symbols are never used: any mint can have any name. */
-export class Assets {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Assets extends Repository {
   async get(asset: string): Promise<AssetRow | undefined> {
-    return this.#db.selectFrom('asset').selectAll().where('asset', '=', asset).executeTakeFirst();
+    return this.db.selectFrom('asset').selectAll().where('asset', '=', asset).executeTakeFirst();
   }
 
   /** SOL first, then mints in the order in which they were listed. */
   async list(): Promise<readonly AssetRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('asset')
       .selectAll()
       .orderBy(sql`program is not null`)
@@ -38,7 +32,7 @@ export class Assets {
    * Throws what `change` throws, and InvalidRequest for another program or decimals: no mint changes them.
    */
   async put(asset: NewAsset, change: (known: NewAsset) => NewAsset = () => asset): Promise<AssetRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const { minimumDeposit, depositsOn } = change(await listed(trx, asset));
       return trx
         .updateTable('asset')
@@ -52,7 +46,7 @@ export class Assets {
 
 /** The locked row of the asset, with the extensions and authorities that the chain has now. */
 async function listed(
-  trx: Transaction<Tables>,
+  trx: Trx,
   { extensions, freezeAuthority = null, permanentDelegate = null, ...asset }: NewAsset,
 ): Promise<AssetRow> {
   const row = await trx

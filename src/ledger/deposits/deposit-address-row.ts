@@ -1,34 +1,19 @@
 import { type Selectable } from 'kysely';
+import type { DepositAddressState } from '../../domain/deposit.ts';
 import type { Database, Tables } from '../database.ts';
 import { STATE } from './addresses-after-restore.ts';
 
 /** A wallet for users' deposits. `since` and `watchedAfter` are slots; transactions between them need an audit. */
-export type DepositAddressRow = Readonly<Selectable<Tables['depositAddress']>> & {
+export type DepositAddressRow = Readonly<Omit<Selectable<Tables['depositAddress']>, 'state'>> & {
+  readonly state: DepositAddressState;
   readonly watchedAfter: bigint | null;
 };
 
-const SHOWN = [
-  'depositAddress.address',
-  'position',
-  'path',
-  'userRef',
-  'since',
-  'auditDue',
-  'importedAfter',
-  'auditTriedAt',
-  'unreadSince',
-  'auditAfter',
-  'createdAt',
-  'assignedAt',
-  'assignedAfter',
-  'watchedAfter',
-] as const;
-
-/** All deposit addresses, with the state that {@link STATE} computes. */
+/** All deposit addresses, with the state that {@link STATE} computes in place of the stored one. */
 export function depositAddressRows(db: Database) {
   return db
     .selectFrom('depositAddress')
     .innerJoin('watchedWallet', 'watchedWallet.address', 'depositAddress.address')
-    .select(SHOWN)
-    .select(STATE.as('state'));
+    .selectAll('depositAddress')
+    .select(['watchedAfter', STATE.as('state')]);
 }

@@ -1,7 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { violates } from '../connection.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
@@ -31,13 +31,7 @@ const ASSIGNABLE = sql<boolean>`(deposit_address.state = 'free' and ${IS_SURE} a
   select bool_or(deposit.state = 'pending') from deposit where deposit.wallet = deposit_address.address) is not true)`;
 
 /** The pool of deposit addresses. An address is watched from its import on; it never has a second user. */
-export class DepositAddresses {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class DepositAddresses extends Repository {
   /**
    * Imports addresses, some thousand in each transaction. Idempotent. Addresses with `since` may have been paid from
    * that slot on: they cannot be assigned before an audit, nor before the scan has reached `tip`. A known
@@ -50,11 +44,11 @@ export class DepositAddresses {
     options: ImportOptions = {},
   ): Promise<{ imported: number; known: number }> {
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE)
-      await refuseOtherPath(this.#db, entries.slice(at, at + IMPORTED_AT_ONCE));
+      await refuseOtherPath(this.db, entries.slice(at, at + IMPORTED_AT_ONCE));
     let imported = 0;
     for (let at = 0; at < entries.length; at += IMPORTED_AT_ONCE) {
       const part = entries.slice(at, at + IMPORTED_AT_ONCE);
-      imported += await this.#db.transaction().execute((trx) => importPart(trx, part, since, options));
+      imported += await this.db.transaction().execute((trx) => importPart(trx, part, since, options));
     }
     return { imported, known: entries.length - imported };
   }
@@ -90,7 +84,7 @@ export class DepositAddresses {
 
   /** Undefined if none is chosen, or if it is no longer free. The row is locked for this transaction only. */
   async #give(userRef: string, choose: Choice): Promise<string | undefined> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       await refuseUnscanned(trx);
       await refuseIfRowsMayBeLost(trx);
       const address = await choose(trx);
@@ -108,15 +102,15 @@ export class DepositAddresses {
   }
 
   async byAddress(address: string): Promise<DepositAddressRow | undefined> {
-    return depositAddressRows(this.#db).where('depositAddress.address', '=', address).executeTakeFirst();
+    return depositAddressRows(this.db).where('depositAddress.address', '=', address).executeTakeFirst();
   }
 
   async byUser(userRef: string): Promise<DepositAddressRow | undefined> {
-    return depositAddressRows(this.#db).where('userRef', '=', userRef).executeTakeFirst();
+    return depositAddressRows(this.db).where('userRef', '=', userRef).executeTakeFirst();
   }
 
   async isEmpty(): Promise<boolean> {
-    const any = await this.#db
+    const any = await this.db
       .selectFrom('depositAddress')
       .select('position')
       .orderBy('position')
@@ -128,13 +122,13 @@ export class DepositAddresses {
   /** Number of assignable addresses, counted up to `atMost`. */
   async freeCount(atMost = Number.MAX_SAFE_INTEGER): Promise<number> {
     // In the order of the index of free addresses: a plan without an order may read all before it counts a few.
-    const free = this.#db
+    const free = this.db
       .selectFrom('depositAddress')
       .select('position')
       .where(ASSIGNABLE)
       .orderBy('position')
       .limit(atMost);
-    const row = await this.#db
+    const row = await this.db
       .selectFrom(free.as('free'))
       .select((one) => one.fn.countAll<bigint>().as('free'))
       .executeTakeFirstOrThrow();
@@ -143,7 +137,7 @@ export class DepositAddresses {
 }
 
 /** No block before the first scanned one is searched. Takes no lock, which would delay the scan's cursor. */
-async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
+async function refuseUnscanned(trx: Trx): Promise<void> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
   if (cursor !== undefined) return;
   const message =
@@ -152,7 +146,7 @@ async function refuseUnscanned(trx: Transaction<Tables>): Promise<void> {
 }
 
 /** Locks the row of an address that appears to be free. */
-type Choice = (trx: Transaction<Tables>) => Promise<string | undefined>;
+type Choice = (trx: Trx) => Promise<string | undefined>;
 
 const unheld: Choice = async (trx) => {
   const free = await firstFree(trx).forUpdate().skipLocked().executeTakeFirst();
@@ -170,7 +164,7 @@ const awaited: Choice = async (trx) => {
   return free.address;
 };
 
-function firstFree(trx: Transaction<Tables>) {
+function firstFree(trx: Trx) {
   return trx.selectFrom('depositAddress').select('address').where(ASSIGNABLE).orderBy('position').limit(1);
 }
 
@@ -178,7 +172,7 @@ function firstFree(trx: Transaction<Tables>) {
  * Keeps these wallets from being assigned. Writers of pending deposits take this lock first; after their commit, the
  * pending deposit itself prevents the assignment until it ends.
  */
-export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly string[]): Promise<void> {
+export async function holdUnassigned(trx: Trx, wallets: readonly string[]): Promise<void> {
   await trx
     .selectFrom('depositAddress')
     .select('address')
@@ -190,7 +184,7 @@ export async function holdUnassigned(trx: Transaction<Tables>, wallets: readonly
 }
 
 /** An address with a confirmed deposit before its assignment is never assigned. A due audit stays due. */
-export async function markUsed(trx: Transaction<Tables>, wallet: string): Promise<void> {
+export async function markUsed(trx: Trx, wallet: string): Promise<void> {
   await trx
     .updateTable('depositAddress')
     .set({ state: 'used' })
@@ -200,7 +194,7 @@ export async function markUsed(trx: Transaction<Tables>, wallet: string): Promis
 }
 
 async function importPart(
-  trx: Transaction<Tables>,
+  trx: Trx,
   entries: readonly NewAddress[],
   since: bigint | null,
   { tip = null }: ImportOptions,

@@ -1,8 +1,8 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { DepositState } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/units.ts';
-import { anyOfNumbers, type Database, type Locked, type Tables } from '../database.ts';
+import { anyOfNumbers, type Database, type Locked, Repository, type Tables, type Trx } from '../database.ts';
 import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
 import { depositNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
@@ -18,7 +18,7 @@ export interface DepositEvent {
 }
 
 /** A transaction that is the only writer of deposits: see {@link lockFeed}. */
-export type FeedTransaction = Locked<Transaction<Tables>, 'feed'>;
+export type FeedTransaction = Locked<Trx, 'feed'>;
 
 export interface FeedPage {
   readonly events: readonly DepositEvent[];
@@ -30,13 +30,12 @@ export interface FeedPage {
 const LOOKED_AT = 100_000n;
 
 /** All deposit events, in the order of their commits. */
-export class DepositFeed {
-  readonly #db: Database;
+export class DepositFeed extends Repository {
   readonly #lookedAt: bigint;
 
   /** `lookedAt`: the maximum number of events that one call examines for its filter. */
   constructor(db: Database, { lookedAt = LOOKED_AT } = {}) {
-    this.#db = db;
+    super(db);
     this.#lookedAt = lookedAt;
   }
 
@@ -50,11 +49,11 @@ export class DepositFeed {
     if (end === after) return { events: [], next: after };
     // The limit makes the planner read one deposit by id for each event. With statistics from amid a large commit, a
     // plain join reads all deposits for each event.
-    const itsDeposit = filtered(selectDeposits(this.#db), which)
+    const itsDeposit = filtered(selectDeposits(this.db), which)
       .where('deposit.id', '=', sql.ref<bigint>('event.depositId'))
       .limit(1)
       .as('deposit');
-    let query = this.#db
+    let query = this.db
       .selectFrom('depositEvent as event')
       .innerJoinLateral(itsDeposit, (join) => join.onTrue())
       .selectAll('deposit')
@@ -78,7 +77,7 @@ export class DepositFeed {
    * that they keep until commit, so all events up to it are visible and later ones are higher.
    */
   async #endOfLook(after: bigint): Promise<bigint> {
-    const { last, loss, first } = await this.#db
+    const { last, loss, first } = await this.db
       .selectFrom('depositFeed')
       .select(['lastSequence as last', POSSIBLE_LOSS.as('loss')])
       .select((feed) =>
@@ -106,7 +105,7 @@ function behind(after: bigint, last: bigint, mayBeRestored: boolean): DomainErro
  * After a possible restore, sequences continue far above all that the newer database can have issued, once for each
  * restore. No reader then mistakes new events for known ones. Microseconds grow faster than sequences.
  */
-export async function renumber(trx: Transaction<Tables>): Promise<void> {
+export async function renumber(trx: Trx): Promise<void> {
   await trx
     .updateTable('depositFeed')
     .set({
@@ -119,7 +118,7 @@ export async function renumber(trx: Transaction<Tables>): Promise<void> {
 }
 
 /** Locks the feed for its only writer: events commit in order of sequence, and no writer misses a deposit. */
-export async function lockFeed(trx: Transaction<Tables>): Promise<FeedTransaction> {
+export async function lockFeed(trx: Trx): Promise<FeedTransaction> {
   await trx.selectFrom('depositFeed').select('lastSequence').forUpdate().executeTakeFirstOrThrow();
   return trx as FeedTransaction;
 }
@@ -154,7 +153,7 @@ export async function appendEvents(
 }
 
 async function writeWebhookEvents(
-  trx: Transaction<Tables>,
+  trx: Trx,
   events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
   const types = [...new Set(events.map(({ kind }) => `deposit.${kind}` as const))];

@@ -1,28 +1,17 @@
-import {
-  type BlockHeader,
-  type DepositState,
-  depositKey,
-  type Inflow,
-  type NotCreditedReason,
-} from '../../domain/deposit.ts';
+import type { Selectable } from 'kysely';
+import type { BlockHeader, Inflow, Movement } from '../../domain/deposit.ts';
+import { depositKey } from '../../domain/deposit.ts';
 import { isAlike } from '../../domain/quorum-result.ts';
+import type { Tables } from '../database.ts';
 
 /** An inflow and its block; `blockhash` is null if only the transaction was available. */
 export type Arrival = Inflow &
   Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: BlockHeader['blockhash'] | null };
 
-export interface KnownDeposit {
-  readonly id: bigint;
-  readonly signature: string;
-  readonly slot: bigint;
-  readonly account: string;
-  readonly wallet: string;
-  readonly asset: string;
-  readonly amount: bigint;
-  readonly state: DepositState;
-  readonly reason: NotCreditedReason | null;
-  readonly finalizedAt: Date | null;
-}
+export type KnownDeposit = Pick<
+  Selectable<Tables['deposit']>,
+  'id' | 'slot' | 'state' | 'reason' | 'finalizedAt' | keyof Movement
+>;
 
 /** A deposit that an arrival changes; `isNews`: the feed gets an event for it. */
 export interface DepositChange {

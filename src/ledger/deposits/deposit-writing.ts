@@ -1,4 +1,4 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { BlockHeader, Movement } from '../../domain/deposit.ts';
 import {
@@ -7,7 +7,7 @@ import {
   isAlike,
   type ReportedInflow,
 } from '../../domain/quorum-result.ts';
-import { anyOfNumbers, type Tables } from '../database.ts';
+import { anyOfNumbers, type Tables, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
@@ -151,7 +151,7 @@ function inOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[]
 }
 
 /** Drops announced deposits up to `slot` that are in no finalized block: their fork is dead. */
-export async function dropPassed(trx: Transaction<Tables>, slot: bigint): Promise<void> {
+export async function dropPassed(trx: Trx, slot: bigint): Promise<void> {
   const passed = await trx
     .selectFrom('deposit')
     .select('id')

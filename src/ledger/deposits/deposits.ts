@@ -1,9 +1,9 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { chunksOf } from '../../domain/chunks.ts';
 import { depositKey } from '../../domain/deposit.ts';
-import { anyOf, anyOfNumbers, type Database, type Tables } from '../database.ts';
+import { anyOf, anyOfNumbers, Repository, type Trx } from '../database.ts';
 import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
-import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { mapPage, negative, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import type { FoundBlock } from '../scan/findings.ts';
 import { holdUnpaused } from '../scan/scan-pauses.ts';
 import { appendEvents, lockFeed } from './deposit-feed.ts';
@@ -19,36 +19,25 @@ import {
 import { addDeposits, type Confirmation, endDeposit, holdWallets, ROWS_AT_ONCE } from './deposit-writing.ts';
 
 /** Everything that watched wallets received: one row for each account, asset and transaction, for ever. */
-export class Deposits {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Deposits extends Repository {
   async get(id: bigint): Promise<DepositRow | undefined> {
-    return selectDeposits(this.#db).where('deposit.id', '=', id).executeTakeFirst();
+    return selectDeposits(this.db).where('deposit.id', '=', id).executeTakeFirst();
   }
 
   /** The deposit with this public id; undefined if there is none. */
   async find(id: string): Promise<DepositRow | undefined> {
-    return selectDeposits(this.#db).where(hasPublicId(id)).executeTakeFirst();
+    return selectDeposits(this.db).where(hasPublicId(id)).executeTakeFirst();
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: DepositFilter & PageRequest): Promise<Page<DepositRow>> {
     const before = positionBefore(filter);
-    const some = filtered(selectDeposits(this.#db), filter).limit(filter.limit + 1);
+    const some = filtered(selectDeposits(this.db), filter).select('deposit.id as position');
     const isOfMany = filter.asset !== undefined || filter.state !== undefined;
-    const newest = await (isOfMany
+    const newest = isOfMany
       ? some.where(negative('deposit.id'), '>', -before).orderBy(negative('deposit.id'))
-      : some.where('deposit.id', '<', before).orderBy('deposit.id', 'desc')
-    ).execute();
-    const { rows, nextCursor } = pageOf(
-      newest.map((row) => ({ row, position: row.id })),
-      filter,
-    );
-    return { rows: rows.map(({ row }) => row), nextCursor };
+      : some.where('deposit.id', '<', before).orderBy('deposit.id', 'desc');
+    return mapPage(await readPage(newest, filter), ({ position: _position, ...row }) => row);
   }
 
   /**
@@ -56,7 +45,7 @@ export class Deposits {
    * them. Up to half are the newest, so that deposits that one node invents delay no later ones.
    */
   async unconfirmed(limit: number, except: readonly bigint[] = []): Promise<readonly DepositRow[]> {
-    const others = selectDeposits(this.#db)
+    const others = selectDeposits(this.db)
       .where(UNCONFIRMED)
       .where((row) => row.not(row('deposit.id', '=', anyOfNumbers(except))));
     const newest = await others
@@ -75,7 +64,7 @@ export class Deposits {
   /** The deposits among `ids` that are finalized and that no quorum has confirmed. */
   async unconfirmedAmong(ids: readonly bigint[]): Promise<readonly DepositRow[]> {
     if (ids.length === 0) return [];
-    return selectDeposits(this.#db).where(UNCONFIRMED).where('deposit.id', '=', anyOfNumbers(ids)).execute();
+    return selectDeposits(this.db).where(UNCONFIRMED).where('deposit.id', '=', anyOfNumbers(ids)).execute();
   }
 
   /**
@@ -85,7 +74,7 @@ export class Deposits {
    */
   async confirm(confirmations: readonly Confirmation[]): Promise<readonly bigint[]> {
     if (confirmations.length === 0) return [];
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       await holdUnpaused(trx);
       const feed = await lockFeed(trx);
       const all = [];
@@ -114,7 +103,7 @@ export class Deposits {
         .map((inflow) => ({ ...inflow, slot, blockhash, time })),
     );
     if (notices.length === 0) return;
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       // The cursor must not pass the block before the announcement is committed and can be dropped.
       const cursor = await holdUnpaused(trx);
       const feed = await lockFeed(trx);
@@ -136,7 +125,7 @@ export class Deposits {
 }
 
 /** Raises an alert for each of these deposits that is final and arrived at a user's address before its assignment. */
-async function raiseUnowned(trx: Transaction<Tables>, ids: readonly bigint[]): Promise<void> {
+async function raiseUnowned(trx: Trx, ids: readonly bigint[]): Promise<void> {
   const rows = await trx
     .selectFrom('deposit')
     .innerJoin('depositAddress', 'depositAddress.address', 'deposit.wallet')

@@ -1,11 +1,10 @@
-import type { Transaction } from 'kysely';
 import { differenceAlarm } from '../../domain/audit.ts';
-import { anyOf, type Tables } from '../database.ts';
+import { anyOf, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import type { Arrival } from './deposit-merge.ts';
 
 /** Raises an alert for each new arrival whose wallet was watched then: a node lied, or the scan has a defect. */
-export async function raiseMissed(trx: Transaction<Tables>, arrivals: readonly Arrival[]): Promise<void> {
+export async function raiseMissed(trx: Trx, arrivals: readonly Arrival[]): Promise<void> {
   if (arrivals.length === 0) return;
   const wallets = await trx
     .selectFrom('watchedWallet')

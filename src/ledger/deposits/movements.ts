@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Arrived } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
-import { anyOf, type Database } from '../database.ts';
+import { anyOf, Repository } from '../database.ts';
 
 /** Recorded change of an account's balance, in base units; negative if more left than arrived. */
 export interface RecordedBalance {
@@ -19,13 +19,7 @@ interface Account {
 }
 
 /** All inflows and outflows of watched wallets, credited or not. */
-export class Movements {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Movements extends Repository {
   /** Finalized inflows minus outflows in slots (`after`, `to`]. Nested token accounts are not the wallet's own. */
   async balancesOf(wallets: readonly string[], to: bigint, after = -1n): Promise<readonly RecordedBalance[]> {
     const { rows } = await sql<RecordedBalance>`
@@ -37,13 +31,13 @@ export class Movements {
         select wallet, account, asset, -amount from outflow
           where wallet = any(${wallets}::text[]) and slot > ${after} and slot <= ${to}
       ) movement
-      group by wallet, account, asset order by wallet, account, asset`.execute(this.#db);
+      group by wallet, account, asset order by wallet, account, asset`.execute(this.db);
     return rows;
   }
 
   /** Accounts that ever held an asset, by wallet; for hot wallets, since their baseline. */
   async accountsOf(wallets: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    const baselines = await this.#db
+    const baselines = await this.db
       .selectFrom('walletBaseline')
       .select(['wallet', (row) => row.fn.max('slot').as('slot')])
       .where('wallet', '=', anyOf(wallets))
@@ -68,14 +62,14 @@ export class Movements {
         where wallet = any(${wallets}::text[]) and slot > ${slot} and reason is distinct from ${NESTED}
       union select wallet, account from outflow where wallet = any(${wallets}::text[]) and slot > ${slot}
       union select wallet, account from wallet_baseline where wallet = any(${wallets}::text[])`.execute(
-      this.#db,
+      this.db,
     );
     return rows;
   }
 
   /** Inflows of a wallet in finalized blocks from slot `from` to slot `to`, both included, credited or not. */
   async arrivalsOf(wallet: string, from: bigint, to: bigint): Promise<readonly Arrived[]> {
-    return this.#db
+    return this.db
       .selectFrom('deposit')
       .select(['signature', 'slot', 'account', 'asset', 'amount'])
       .where('wallet', '=', wallet)

@@ -1,7 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Tables } from '../database.ts';
-import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import { Repository, type Trx } from '../database.ts';
+import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
 import { type DepositRow, selectDeposits, UNCONFIRMED } from './deposit-row.ts';
@@ -16,19 +16,13 @@ export interface Rejection {
 }
 
 /** Ends deposits that one node invented: an operator orders it, and a quorum denies the deposit. */
-export class Rejections {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Rejections extends Repository {
   /**
    * Drops the deposit; if it is read again, it waits for a new quorum, with an alert. The feed gets an event if it
    * had one of this deposit. Throws NotRejectable if the deposit has changed or ended.
    */
   async reject({ row, actor, reason, deniedBy }: Rejection): Promise<DepositRow> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       const feed = await lockFeed(trx);
       const dropped = await drop(feed, row);
       await trx
@@ -39,11 +33,9 @@ export class Rejections {
       const [kind, subject] = ['deposit_unconfirmed' as const, depositId(row)];
       const message = `${actor} rejected the deposit of ${row.amount} of ${row.asset} at ${row.account}: ${deniedBy.join(', ')} do not have it. Reason: ${reason}`;
       await raiseAlert(trx, { kind, subject, message, details: { actor, reason, deniedBy } });
-      await closeAlerts(trx, (alert) =>
-        alert.and([alert('kind', '=', kind), alert('subject', '=', subject)]),
-      );
+      await closeAlert(trx, kind, subject);
     });
-    return selectDeposits(this.#db).where('deposit.id', '=', row.id).executeTakeFirstOrThrow();
+    return selectDeposits(this.db).where('deposit.id', '=', row.id).executeTakeFirstOrThrow();
   }
 }
 
@@ -61,7 +53,7 @@ async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row
   throw new DomainError('NotRejectable', 'the deposit changed while the nodes were asked: read it again');
 }
 
-async function wasAnnounced(trx: Transaction<Tables>, { id }: Rejection['row']): Promise<boolean> {
+async function wasAnnounced(trx: Trx, { id }: Rejection['row']): Promise<boolean> {
   const event = await trx
     .selectFrom('depositEvent')
     .select('sequence')

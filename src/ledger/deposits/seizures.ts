@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely';
 import type { Outflow } from '../../domain/deposit.ts';
 import { SOL } from '../../domain/deposit-asset.ts';
-import { anyOf, type Tables } from '../database.ts';
+import { anyOf, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 
 /**
@@ -9,7 +8,7 @@ import { raiseAlert } from '../operations/alerts.ts';
  * deposit addresses only listed assets count: any worthless token may arrive there and be taken back.
  */
 export async function alertSeizures(
-  trx: Transaction<Tables>,
+  trx: Trx,
   outflows: readonly (Outflow & { readonly slot: bigint })[],
 ): Promise<void> {
   const seized = outflows.filter(({ ownerSigned, asset }) => !ownerSigned && asset !== SOL);

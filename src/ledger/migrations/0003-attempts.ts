@@ -13,25 +13,25 @@ export const attempts = inOrder([
     signers text[] not null check (cardinality(signers) > 0),
     message_hash text not null constraint attempt_message_unique unique check (message_hash ~ '^[0-9a-f]{64}$'),
     message text not null,
-    blockhash text not null,
-    blockhash_slot bigint not null,
-    blockhash_height bigint,
+    blockhash text not null, -- the blockhash in the message, or the nonce of its nonce account
+    blockhash_slot bigint not null, -- slot at which it was read; if adopted, slot of the block adopted_from
+    blockhash_height bigint, -- null for a durable nonce, which does not expire
     last_valid_block_height bigint,
-    adopted_from text,
+    adopted_from text, -- hash of a finalized block before which an adopted message cannot have landed
     nonce_account text references nonce_account (address),
-    bare_advance boolean not null default false,
+    bare_advance boolean not null default false, -- it only advances the nonce that another attempt uses
     compute_unit_limit integer not null,
     compute_unit_price_micro_lamports numeric(20, 0) not null,
     fee_lamports numeric(20, 0) not null,
     rent_lamports numeric(20, 0) not null,
-    creates_account boolean not null default false,
+    creates_account boolean not null default false, -- of the receiver, maybe without rent
     state text not null check (state in ('prepared', 'signed', 'landed', 'failed', 'dead')),
     signatures text[] not null,
     signature text generated always as (signatures[1]) stored constraint attempt_signature_unique unique,
     slot bigint,
     error text,
     proof jsonb,
-    generation integer not null default 0,
+    generation integer not null default 0, -- epoch of the database at the insert: see EPOCH
     created_at timestamptz not null default now(),
     ended_at timestamptz,
     primary key (settlement_id, n),

@@ -19,6 +19,7 @@ export const operations = inOrder([
     closed_at timestamptz
   )`,
   sql`create unique index alert_one_open on alert (kind, subject) where closed_at is null`,
+  sql`create index alert_open on alert (position) where closed_at is null`,
   sql`create index alert_by_subject on alert (subject, kind)`,
   sql`create table pause (
     position bigint generated always as identity primary key,

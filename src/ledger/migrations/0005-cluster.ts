@@ -14,7 +14,7 @@ export const cluster = inOrder([
     quarantine_height bigint,
     quarantine_identity text,
     nonces_settled boolean not null default false,
-    generation integer not null default 0,
-    withheld_up_to bigint not null default 0
+    generation integer not null default 0, -- epoch: the number of gaps that have ended
+    withheld_up_to bigint not null default 0 -- a restore may have lost the users of addresses up to this position
   )`,
 ]);

@@ -10,25 +10,26 @@ export const addresses = inOrder([
   sql`create table watched_wallet (
     address text primary key check (address ~ '^[1-9A-HJ-NP-Za-km-z]{32,44}$'),
     kind text not null check (kind in ('deposit', 'hot')),
-    version bigint not null,
-    watched_after bigint
+    version bigint not null, -- of the watch set that added the wallet
+    watched_after bigint -- blocks above it are matched with the wallet; null: all scanned blocks
   )`,
   sql`create index watched_wallet_by_version on watched_wallet (version)`,
+  sql`create index watched_wallet_hot on watched_wallet (address) where kind = 'hot'`,
   sql`create table deposit_address (
     address text primary key references watched_wallet (address),
     position bigint generated always as identity unique,
     path text not null,
     state text not null check (state in ('auditing', 'free', 'assigned', 'used')),
     user_ref text constraint deposit_address_user_unique unique,
-    since bigint,
+    since bigint, -- slot from which it may have been paid before it was watched
     created_at timestamptz not null default now(),
-    imported_after bigint,
+    imported_after bigint, -- newest final slot at the last import; a due audit covers slots up to it
     assigned_at timestamptz,
-    assigned_after bigint,
-    audit_due boolean not null default false,
-    audit_tried_at timestamptz,
-    audit_after timestamptz,
-    unread_since timestamptz,
+    assigned_after bigint, -- deposits up to this slot arrived before the assignment; null: not known any more
+    audit_due boolean not null default false, -- transactions from since on must be searched
+    audit_tried_at timestamptz, -- when an audit last began
+    audit_after timestamptz, -- when the next audit begins; null if the last one was complete
+    unread_since timestamptz, -- since when audits end incomplete; null if the last one was complete
     check ((state = 'assigned') = (user_ref is not null)),
     check ((user_ref is null) = (assigned_at is null)),
     check (state <> 'auditing' or since is not null),
@@ -37,4 +38,5 @@ export const addresses = inOrder([
   sql`create index deposit_address_free on deposit_address (position) where state = 'free'`,
   sql`create index deposit_address_audit_due on deposit_address (audit_tried_at nulls first, position) where audit_due`,
   sql`create index deposit_address_due_since on deposit_address (since) where audit_due`,
+  sql`create index deposit_address_due_after on deposit_address ((coalesce(imported_after, 0))) where audit_due`,
 ]);

@@ -25,7 +25,7 @@ export const hotWallets = inOrder([
     asset text not null,
     wallet text not null references watched_wallet (address),
     amount numeric(20, 0) not null check (amount between 1 and 18446744073709551615),
-    owner_signed boolean not null,
+    owner_signed boolean not null, -- false if a delegate moved the tokens
     primary key (signature, slot, account, asset)
   )`,
   sql`create index outflow_by_wallet on outflow (wallet, slot)`,

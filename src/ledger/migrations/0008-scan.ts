@@ -7,17 +7,17 @@ export const scan = inOrder([
     slot bigint not null,
     blockhash text not null,
     height bigint not null,
-    pruned_to bigint,
-    tip bigint
+    pruned_to bigint, -- headers up to this slot are deleted
+    tip bigint -- newest slot that a quorum has reported as finalized
   )`,
   sql`create table scan_status (
     one boolean primary key default true check (one),
     state text not null,
     reason text,
-    since timestamptz,
+    since timestamptz, -- start of the standstill
     at timestamptz not null default now(),
     tip bigint,
-    rate double precision,
+    rate double precision, -- blocks per second since measured_at and measured_height
     measured_at timestamptz not null default now(),
     measured_height bigint,
     check ((since is null) = (state in ('starting', 'tail', 'catch-up', 'paused'))),
@@ -63,7 +63,7 @@ export const scan = inOrder([
     ended_at timestamptz,
     actor text,
     reason text,
-    read_at timestamptz,
+    read_at timestamptz, -- when a rescan had read all blocks of this closed gap from a quorum of nodes
     primary key (from_slot, to_slot),
     check ((state = 'open') = (ended_at is null)),
     check ((state = 'closed') = (actor is not null) and (actor is null) = (reason is null)),
@@ -72,21 +72,21 @@ export const scan = inOrder([
   sql`create unique index scan_gap_one_open on scan_gap (state) where state = 'open'`,
   sql`create table backfill (
     position bigint generated always as identity primary key,
-    address text,
-    repair boolean not null check (repair or address is not null),
+    address text, -- null for all wallets, by the blocks
+    repair boolean not null check (repair or address is not null), -- whether missing deposits are recorded
     from_slot bigint not null,
     to_slot bigint not null check (to_slot >= from_slot),
     actor text not null,
     reason text not null,
-    run text,
+    run text, -- workflow run that last continued it
     begun_at timestamptz not null default now(),
-    read_to bigint,
+    read_to bigint, -- all blocks up to this slot are read, except for gaps
     blocks integer not null default 0,
     found integer not null default 0,
-    unread jsonb not null default '[]',
+    unread jsonb not null default '[]', -- slots of closed gaps whose blocks nodes did not return
     report jsonb check (report is null or address is not null),
-    trouble text,
-    retry_after timestamptz,
+    trouble text, -- error of the latest try; null while it makes progress
+    retry_after timestamptz, -- when a run of it is started again; null: at once
     ended_at timestamptz
   )`,
   sql`create unique index backfill_one_open on backfill (coalesce(address, ''), from_slot, to_slot, repair)

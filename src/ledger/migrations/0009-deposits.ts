@@ -19,7 +19,7 @@ export const deposits = inOrder([
     id bigint generated always as identity primary key,
     signature text not null,
     slot bigint not null,
-    blockhash text,
+    blockhash text, -- null if only the transaction was available: its block is in a closed gap
     time bigint,
     account text not null,
     wallet text not null references watched_wallet (address),
@@ -27,8 +27,8 @@ export const deposits = inOrder([
     amount numeric(20, 0) not null check (amount between 1 and 18446744073709551615),
     state text not null check (state in ('pending', 'final', 'dropped', 'not_credited')),
     reason text,
-    finalized_at timestamptz,
-    confirmed_by text,
+    finalized_at timestamptz, -- null while it is only announced
+    confirmed_by text, -- names of nodes; a name never contains an API key
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     constraint deposit_key unique (signature, slot, account, asset),
@@ -44,8 +44,8 @@ export const deposits = inOrder([
   sql`create index deposit_by_wallet on deposit (wallet, id)`,
   sql`create index deposit_by_public_id on deposit (substring(sha256(decode(replace(signature || '/' || slot::text
     || '/' || account || '/' || asset, '\\', '\\\\'), 'escape')) from 1 for 16))`,
-  sql`create index deposit_by_asset on deposit (asset, id)`,
-  sql`create index deposit_by_state on deposit (state, id)`,
+  sql`create index deposit_by_asset on deposit (asset, (-id))`,
+  sql`create index deposit_by_state on deposit (state, (-id))`,
   sql`create index deposit_announced on deposit (slot) where state = 'pending' and finalized_at is null`,
   sql`create index deposit_unconfirmed on deposit ((reason is not null), id)
     where state = 'pending' and finalized_at is not null`,
@@ -56,14 +56,14 @@ export const deposits = inOrder([
     deposit_id bigint not null references deposit (id),
     actor text not null,
     reason text not null,
-    denied_by text not null,
+    denied_by text not null, -- nodes that denied the deposit at that time
     at timestamptz not null default now()
   )`,
   sql`create index deposit_rejection_of on deposit_rejection (deposit_id)`,
   sql`create table deposit_feed (
     one boolean primary key default true check (one),
     last_sequence bigint not null,
-    renumbered_for text
+    renumbered_for text -- restore after which sequences last jumped
   )`,
   sql`insert into deposit_feed (last_sequence) values (0)`,
   sql`create table deposit_event (

@@ -6,14 +6,14 @@ export const reconciliation = inOrder([
   sql`create table reconciliation (
     one boolean primary key default true check (one),
     pages bigint not null default 0,
-    passes bigint not null default 0,
-    begun_at timestamptz,
+    passes bigint not null default 0, -- that have ended
+    begun_at timestamptz, -- of the running pass
     after text,
     compared_since timestamptz not null default now(),
     wallets bigint not null default 0,
     accounts bigint not null default 0,
     differences bigint not null default 0,
-    halted_because text,
+    halted_because text, -- why a round ended early; null if none did since the last page
     last_begun_at timestamptz,
     last_ended_at timestamptz,
     last_wallets bigint not null default 0,

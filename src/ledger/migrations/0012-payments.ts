@@ -13,26 +13,26 @@ export const payments = inOrder([
     reason text,
     seller text not null check (seller in ('gateway', 'facilitator')),
     dialect text not null check (dialect in ('v2', 'v1', 'example', 'submitted')),
-    payer text not null,
+    payer text not null, -- owner of the funds
     fee_payer text not null,
-    fee_lamports numeric(20, 0) not null,
+    fee_lamports numeric(20, 0) not null, -- maximum that the fee payer may lose by it
     compute_unit_limit integer not null,
     compute_unit_price_micro_lamports numeric(20, 0) not null,
     terms jsonb not null,
-    wire text not null,
-    signature text,
-    accepted_slot bigint not null,
-    received numeric(20, 0),
+    wire text not null, -- base64 of the transaction as the buyer sent it
+    signature text, -- null unless the buyer has made the transaction's first signature
+    accepted_slot bigint not null, -- slot in which a node accepted its blockhash, or returned it in a block
+    received numeric(20, 0), -- base units that the landed transaction brought
     route text not null,
     request_hash text not null check (request_hash ~ '^[0-9a-f]{64}$'),
     request text,
     answer text,
     answer_status integer,
     caller jsonb not null,
-    claim text,
+    claim text, -- hash of the Idempotency-Key that has received the success of the facilitator
     lease_holder text,
     lease_until timestamptz,
-    asked_at timestamptz,
+    asked_at timestamptz, -- when the upstream was first called
     paid_at timestamptz,
     served_at timestamptz,
     created_at timestamptz not null default now(),
@@ -41,7 +41,7 @@ export const payments = inOrder([
   // A buyer who has lost the answer must not pay twice for the same request.
   sql`create unique index payment_one_open on payment (payer, request_hash) where state in ('settling', 'owed')`,
   sql`create index payment_by_signature on payment (signature) where signature is not null`,
-  sql`create index payment_by_state on payment (state, position) where state in ('owed', 'refundable', 'unmatched')`,
+  sql`create index payment_by_state on payment (state, (-position))`,
   sql`create index payment_by_fee_payer on payment (fee_payer, created_at)`,
   sql`create index payment_by_payer on payment (payer, created_at)`,
   sql`create index payment_by_route on payment (route, created_at)`,

@@ -1,11 +1,4 @@
-import {
-  type Expression,
-  type ExpressionBuilder,
-  type Selectable,
-  type SqlBool,
-  sql,
-  type Transaction,
-} from 'kysely';
+import { type Expression, type ExpressionBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import {
   ABOUT_SETTLEMENT,
   ALERT_KINDS,
@@ -16,8 +9,8 @@ import {
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, PAID_BY_DEAD, type PauseScope } from '../../domain/settlement.ts';
-import { anyOf, anyOfNumbers, type Database, type Tables } from '../database.ts';
-import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { anyOf, anyOfNumbers, Repository, type Tables, type Trx } from '../database.ts';
+import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { alertNews } from '../webhooks/events.ts';
 import { writeEvent } from '../webhooks/outbox.ts';
 
@@ -35,28 +28,15 @@ export const PAUSED_SCOPE = sql<string>`coalesce(alert.details ->> 'scope', ${EV
 export const WAS_JUDGED = sql<boolean>`alert.details ->> 'closedBy' is not null`;
 
 /** Everything that operators must know. At most one alert of a kind and subject is open. */
-export class Alerts {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Alerts extends Repository {
   /** Opens the alert. If it is open, counts it again and replaces its message and details. */
   raise(alarm: Alarm): Promise<AlertRow> {
-    return this.#db.transaction().execute((trx) => raiseAlert(trx, alarm));
+    return this.db.transaction().execute((trx) => raiseAlert(trx, alarm));
   }
 
   /** Closes the alert. Returns false if it was not open. `note`: the operator who judged it, and the reason. */
   async close(kind: AlertKind, subject: string, note?: OperatorNote): Promise<boolean> {
-    return this.#db.transaction().execute(async (trx) => {
-      const closed = await closeAlerts(
-        trx,
-        (row) => row.and([row('kind', '=', kind), row('subject', '=', subject)]),
-        note,
-      );
-      return closed.length > 0;
-    });
+    return this.db.transaction().execute((trx) => closeAlert(trx, kind, subject, note));
   }
 
   /**
@@ -64,7 +44,7 @@ export class Alerts {
    * and `closedReason`. Throws InvalidRequest if one of them closes otherwise; then none is closed.
    */
   async endSeen(seen: readonly bigint[], note: OperatorNote): Promise<readonly AlertRow[]> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const positions = seen.map(String);
       const others = await trx
         .selectFrom('alert')
@@ -79,7 +59,7 @@ export class Alerts {
 
   /** Raises these alerts, and closes all other open ones of these kinds. */
   async keepOnly(kinds: readonly AlertKind[], alarms: readonly Alarm[]): Promise<void> {
-    await this.#db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
+    await this.db.transaction().execute((trx) => keepOnlyAlerts(trx, kinds, alarms));
   }
 
   /** Closes open alerts of these kinds that were not raised again for so long. */
@@ -89,21 +69,20 @@ export class Alerts {
         row('kind', 'in', kinds),
         row('lastSeenAt', '<', sql<Date>`now() - make_interval(secs => ${seconds})`),
       ]);
-    await this.#db.transaction().execute((trx) => closeAlerts(trx, isUnseen));
+    await this.db.transaction().execute((trx) => closeAlerts(trx, isUnseen));
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: AlertFilter): Promise<Page<AlertRow>> {
-    const { open, limit } = filter;
-    let query = this.#db.selectFrom('alert').selectAll().where('position', '<', positionBefore(filter));
+    const { open } = filter;
+    let query = this.db.selectFrom('alert').selectAll().where('position', '<', positionBefore(filter));
     if (open !== undefined) query = query.where('closedAt', open ? 'is' : 'is not', null);
-    const newest = query.orderBy('position', 'desc').limit(limit + 1);
-    return pageOf(await newest.execute(), filter);
+    return readPage(query.orderBy('position', 'desc'), filter);
   }
 
   /** Newest first. */
   async openAbout(settlementId: string): Promise<readonly AlertRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('alert')
       .selectAll()
       .where('subject', '=', settlementId)
@@ -115,7 +94,7 @@ export class Alerts {
 
   /** The number of open alerts of every kind; 0 if there are none. */
   async openByKind(): Promise<ReadonlyMap<AlertKind, number>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert')
       .select('kind')
       .select((row) => row.fn.countAll<bigint>().as('open'))
@@ -135,7 +114,7 @@ export class Alerts {
     subjects: readonly string[],
     scope: PauseScope = EVERYTHING,
   ): Promise<ReadonlySet<string>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('alert')
       .select('subject')
       .where('kind', '=', kind)
@@ -156,7 +135,7 @@ export class Alerts {
     scope: PauseScope,
   ): Promise<boolean> {
     const proof = JSON.stringify({ signature, shownBy });
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('alert')
       .select('position')
       .where('kind', '=', PAID_BY_DEAD)
@@ -170,7 +149,7 @@ export class Alerts {
   /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, even if closed. */
   async noteMaybePaid(signature: string, maybePaid: readonly string[]): Promise<void> {
     const found = JSON.stringify({ maybePaid });
-    await this.#db
+    await this.db
       .updateTable('alert')
       .set({ details: sql<string>`details || ${found}::jsonb` })
       .where('kind', '=', 'unknown_spend')
@@ -182,7 +161,7 @@ export class Alerts {
 
 /** {@link Alerts.raise} in the caller's transaction. Writes a webhook event the first time. */
 export async function raiseAlert(
-  trx: Transaction<Tables>,
+  trx: Trx,
   { kind, subject, message, details = {} }: Alarm,
 ): Promise<AlertRow> {
   const row = await trx
@@ -209,7 +188,7 @@ export async function raiseAlert(
  * {@link Alerts.keepOnly} in the caller's transaction; with `wallets`, for alerts with `details.wallet` among them.
  */
 export async function keepOnlyAlerts(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: readonly AlertKind[],
   alarms: readonly Alarm[],
   wallets?: readonly string[],
@@ -231,9 +210,21 @@ export async function keepOnlyAlerts(
   for (const alarm of alarms) await raiseAlert(trx, alarm);
 }
 
+/** {@link Alerts.close} in the caller's transaction. */
+export async function closeAlert(
+  trx: Trx,
+  kind: AlertKind,
+  subject: string,
+  note?: OperatorNote,
+): Promise<boolean> {
+  const isOne = (row: ExpressionBuilder<Tables, 'alert'>) =>
+    row.and([row('kind', '=', kind), row('subject', '=', subject)]);
+  return (await closeAlerts(trx, isOne, note)).length > 0;
+}
+
 /** Closes open alerts that `match`, with the operator's note if there is one, and returns them. */
 export async function closeAlerts(
-  trx: Transaction<Tables>,
+  trx: Trx,
   match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
   note?: OperatorNote,
 ): Promise<readonly AlertRow[]> {
@@ -251,7 +242,7 @@ export async function closeAlerts(
 
 /** Adds the note to closed alerts of this kind and subject without one. Returns false if there are none. */
 export async function noteJudged(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kind: AlertKind,
   subject: string,
   note: OperatorNote,

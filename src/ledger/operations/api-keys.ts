@@ -1,22 +1,16 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Database } from '../database.ts';
+import { Repository } from '../database.ts';
 
 export function newApiKey(): string {
   return `sluice_${randomBytes(32).toString('base64url')}`;
 }
 
 /** API keys by name. Only their SHA-256 is stored. */
-export class ApiKeys {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ApiKeys extends Repository {
   /** Stores `key` under `name`, in place of an earlier key of that name. */
   async add(name: string, key: string): Promise<void> {
     const hash = digest(key).toString('hex');
-    await this.#db
+    await this.db
       .insertInto('apiKey')
       .values({ name, hash })
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ hash }))
@@ -26,7 +20,7 @@ export class ApiKeys {
   /** The name of `key`, or null. Compares with every stored hash in constant time. */
   async holderOf(key: string): Promise<string | null> {
     const asked = digest(key);
-    const rows = await this.#db.selectFrom('apiKey').select(['name', 'hash']).execute();
+    const rows = await this.db.selectFrom('apiKey').select(['name', 'hash']).execute();
     const matches = rows.map(({ hash }) => timingSafeEqual(Buffer.from(hash, 'hex'), asked));
     return rows[matches.indexOf(true)]?.name ?? null;
   }

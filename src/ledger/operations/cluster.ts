@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
-import type { Database } from '../database.ts';
+import { Repository } from '../database.ts';
 
 export interface ClusterRow {
   readonly genesisHash: string;
@@ -11,16 +11,10 @@ export interface ClusterRow {
  * dead. The first worker binds the database for ever.
  * Source: docs/decisions/0016-one-database-one-cluster.md.
  */
-export class Cluster {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Cluster extends Repository {
   /** Null if no worker has used this database yet. */
   async get(): Promise<ClusterRow | null> {
-    const row = await this.#db.selectFrom('cluster').select(['genesisHash', 'boundAt']).executeTakeFirst();
+    const row = await this.db.selectFrom('cluster').select(['genesisHash', 'boundAt']).executeTakeFirst();
     return row ?? null;
   }
 
@@ -28,7 +22,7 @@ export class Cluster {
   async bind(genesisHash: string): Promise<void> {
     const known = await this.get();
     if (known === null)
-      await this.#db
+      await this.db
         .insertInto('cluster')
         .values({ genesisHash })
         .onConflict((conflict) => conflict.doNothing())

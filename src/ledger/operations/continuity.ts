@@ -1,5 +1,5 @@
-import { sql, type Transaction, type UpdateObject } from 'kysely';
-import type { Database, Tables } from '../database.ts';
+import { sql, type UpdateObject } from 'kysely';
+import { type Database, Repository, type Tables, type Trx } from '../database.ts';
 import { withholdUnassigned } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
 import { DATABASE_ID, IDENTITY, LONGEST_SILENCE_SECONDS, mayHaveLostRows } from './restore-detection.ts';
@@ -20,14 +20,13 @@ const ROLLED_BACK = 'rolled back';
  * Detects that the database was restored: the row is part of a backup, the server's identity and clock are not.
  * Attempts are prepared only while {@link UNBROKEN} is true.
  */
-export class Continuity {
-  readonly #db: Database;
+export class Continuity extends Repository {
   readonly #flushed: () => Promise<bigint>;
   /** Flushed end of the write-ahead log at the last pulse of this process, in bytes. */
   #flushedTo = 0n;
 
   constructor(db: Database, flushed = () => flushedTo(db)) {
-    this.#db = db;
+    super(db);
     this.#flushed = flushed;
   }
 
@@ -40,23 +39,23 @@ export class Continuity {
     if (flushed < this.#flushedTo) {
       // Not by an old `seen_at`: a server that started before it shows no restore, so the next pulse would end the gap.
       await sql`update continuity set identity = ${ROLLED_BACK} where identity = ${IDENTITY}`.execute(
-        this.#db,
+        this.db,
       );
     }
     this.#flushedTo = flushed;
     await sql`insert into continuity (identity, seen_at) values (${IDENTITY}, now()) on conflict (one) do update
-      set seen_at = now() where ${UNBROKEN}`.execute(this.#db);
-    return gapOf(this.#db);
+      set seen_at = now() where ${UNBROKEN}`.execute(this.db);
+    return gapOf(this.db);
   }
 
   /** Identifies this database. The id changes with a restore, and at the end of a gap. */
   async databaseId(): Promise<string> {
-    return (await this.#db.selectNoFrom(DATABASE_ID.as('id')).executeTakeFirstOrThrow()).id;
+    return (await this.db.selectNoFrom(DATABASE_ID.as('id')).executeTakeFirstOrThrow()).id;
   }
 
   /** True if no row since `generation` can be lost. Without a row, no judging process has prepared an attempt. */
   async isUnbrokenSince(generation: number): Promise<boolean> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('continuity')
       .select('generation')
       .select(sql<boolean>`${UNBROKEN}`.as('unbroken'))
@@ -70,7 +69,7 @@ export class Continuity {
    */
   async quarantine(height: bigint, instead: bigint | null, noncesSettled = false): Promise<void> {
     const values = { quarantineHeight: height, quarantineIdentity: IDENTITY, noncesSettled };
-    await this.#db.transaction().execute((trx) => replaceGap(trx, instead, values));
+    await this.db.transaction().execute((trx) => replaceGap(trx, instead, values));
   }
 
   /**
@@ -87,7 +86,7 @@ export class Continuity {
       quarantineIdentity: null,
       noncesSettled: false,
     };
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       await trx.selectFrom('continuity').select('one').forUpdate().executeTakeFirst();
       const mayBeLost = await mayHaveLostRows(trx);
       await renumber(trx);
@@ -104,7 +103,7 @@ async function flushedTo(db: Database): Promise<bigint> {
 
 /** Returns false if the stored height differs. Lost nonces are deleted: they are settled, or found again. */
 async function replaceGap(
-  trx: Transaction<Tables>,
+  trx: Trx,
   height: bigint | null,
   values: UpdateObject<Tables, 'continuity'>,
 ): Promise<boolean> {
@@ -151,7 +150,7 @@ function brokenReason({ same, seenAt }: { readonly same: boolean; readonly seenA
 }
 
 /** True if `height` ends the current gap; locks it until the transaction ends. */
-export async function isQuarantine(trx: Transaction<Tables>, height: bigint): Promise<boolean> {
+export async function isQuarantine(trx: Trx, height: bigint): Promise<boolean> {
   const row = await trx
     .selectFrom('continuity')
     .select('one')

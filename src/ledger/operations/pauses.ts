@@ -1,9 +1,9 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, isPaidByDead, mayFollow, type PauseScope } from '../../domain/settlement.ts';
-import { anyOfNumbers, type Database, type Tables } from '../database.ts';
+import { anyOfNumbers, type Database, Repository, type Tables, type Trx } from '../database.ts';
 import {
   type EventsByKind,
   enterStatus,
@@ -32,23 +32,22 @@ const SLUICE = 'sluice';
  * kind of alert pause separately, so that no pause ends another. A resume ends all pauses of its scope, or every
  * pause, once their alerts were examined.
  */
-export class Pauses {
-  readonly #db: Database;
+export class Pauses extends Repository {
   readonly #kinds: EventsByKind;
 
   constructor(db: Database, kinds: EventsByKind) {
-    this.#db = db;
+    super(db);
     this.#kinds = kinds;
   }
 
   /** Oldest first. */
   async open(): Promise<readonly PauseRow[]> {
-    return openPauses(this.#db);
+    return openPauses(this.db);
   }
 
   /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
   async begin({ actor, reason, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       await pause(trx, { cause: OPERATOR, scope, reason: reason, actor });
       return openPauses(trx);
     });
@@ -59,7 +58,7 @@ export class Pauses {
    * the message of each open alert that is not among `seen`; then no pause ends.
    */
   async end({ actor, reason, seen = [], scope = EVERYTHING }: Resumption): Promise<readonly PauseRow[]> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       await lockPreparations(trx, 'exclusive');
       const open = await openPauses(trx);
       const pauses = open.filter((one) => scope === EVERYTHING || one.scope === scope);
@@ -84,7 +83,7 @@ export class Pauses {
    * paused everything keeps that scope.
    */
   async pauseWithAlert(alarm: Alarm, hold?: string, scope: PauseScope = EVERYTHING): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       // Locks in the order of a preparation: the settlement, then all preparations.
       const row = hold === undefined ? undefined : await lockIfKnown(trx, hold);
       await pause(trx, { cause: alarm.kind, scope, reason: alarm.message, actor: SLUICE });
@@ -103,10 +102,7 @@ async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boo
 }
 
 /** Preparations share this lock, a pause takes it alone. A separate statement: later reads see awaited commits. */
-export async function lockPreparations(
-  trx: Transaction<Tables>,
-  mode: 'shared' | 'exclusive',
-): Promise<void> {
+export async function lockPreparations(trx: Trx, mode: 'shared' | 'exclusive'): Promise<void> {
   const key = sql`hashtextextended('sluice/preparations', 0)`;
   await (mode === 'shared'
     ? sql`select pg_advisory_xact_lock_shared(${key})`
@@ -136,10 +132,7 @@ function alertsUnseen(unseen: readonly AlertRow[]): DomainError {
   return new DomainError('AlertsUnseen', message, { positions });
 }
 
-async function pause(
-  trx: Transaction<Tables>,
-  begun: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'actor'>,
-): Promise<void> {
+async function pause(trx: Trx, begun: Pick<PauseRow, 'cause' | 'scope' | 'reason' | 'actor'>): Promise<void> {
   await lockPreparations(trx, 'exclusive');
   await trx
     .insertInto('pause')
@@ -149,7 +142,7 @@ async function pause(
 }
 
 async function holdIn(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   row: SettlementRow,
   { kind, message }: Alarm,

@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import type { Tables } from '../database.ts';
+import type { Trx } from '../database.ts';
 
 /** After this long without a pulse, an older copy may have replaced the database. */
 export const LONGEST_SILENCE_SECONDS = 180;
@@ -29,21 +29,21 @@ export const EPOCH = sql<number>`coalesce((select generation from continuity), 0
 export const DATABASE_ID = sql<string>`${IDENTITY} || '/' || ${EPOCH}`;
 
 /** True if this database has all rows that were written under this id; stays true until the transaction ends. */
-export async function isSameDatabase(trx: Transaction<Tables>, databaseId: string): Promise<boolean> {
+export async function isSameDatabase(trx: Trx, databaseId: string): Promise<boolean> {
   if (await mayHaveLostRows(trx)) return false;
   const { id } = await trx.selectNoFrom(DATABASE_ID.as('id')).executeTakeFirstOrThrow();
   return id === databaseId;
 }
 
 /** True if a restore may have lost rows; the answer is valid until the transaction ends. */
-export async function mayHaveLostRows(trx: Transaction<Tables>): Promise<boolean> {
+export async function mayHaveLostRows(trx: Trx): Promise<boolean> {
   await trx.selectFrom('continuity').select('one').forShare().executeTakeFirst();
   const { loss } = await trx.selectNoFrom(POSSIBLE_LOSS.as('loss')).executeTakeFirstOrThrow();
   return loss !== null;
 }
 
 /** Throws RecordInDoubt if a restore may have lost assignments of addresses; valid until the transaction ends. */
-export async function refuseIfRowsMayBeLost(trx: Transaction<Tables>): Promise<void> {
+export async function refuseIfRowsMayBeLost(trx: Trx): Promise<void> {
   if (!(await mayHaveLostRows(trx))) return;
   const message =
     'the database may have been restored from a backup: no address is assigned until the search for lost payments ends';

@@ -1,5 +1,5 @@
 import type { Holding } from '../../domain/reconciliation.ts';
-import type { Database } from '../database.ts';
+import { Repository } from '../database.ts';
 
 /** Balances of a wallet at one finalized slot. */
 export interface Baseline {
@@ -16,15 +16,9 @@ export interface NewBaseline extends Pick<Baseline, 'slot' | 'balances'> {
 }
 
 /** First balances of hot wallets: earlier funds are no difference. Deposit addresses begin at zero. */
-export class Baselines {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Baselines extends Repository {
   async of(wallet: string): Promise<Baseline | null> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('walletBaseline')
       .select(['account', 'asset', 'amount', 'slot', 'takenAt'])
       .where('wallet', '=', wallet)
@@ -39,7 +33,7 @@ export class Baselines {
 
   /** Returns false if the stored baseline is not `replaces`, or if the wallet was not yet watched at `slot`. */
   async take({ wallet, slot, balances, replaces }: NewBaseline): Promise<boolean> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const { watchedAfter } = await trx
         .selectFrom('watchedWallet')
         .select('watchedAfter')

@@ -1,10 +1,10 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { type Alarm, type AlertKind, WHOLE } from '../../domain/alerts.ts';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
 import { highest } from '../../domain/units.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
-import { closeAlerts, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
+import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { closeAlert, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
 
 /** Position of the comparison: after the wallet `after`, or at the first one if that is null. */
 export interface PassCursor {
@@ -70,16 +70,10 @@ const COUNTED = 10_000n;
  * Progress of the comparison of all wallets, in the order of their addresses, over any number of rounds and
  * processes. A page, its alerts and the next position are one transaction, which first compares the stored position.
  */
-export class Reconciliations {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Reconciliations extends Repository {
   /** The position of the running pass, or of a new one if the last has ended. */
   async begin(): Promise<PassCursor> {
-    return this.#db
+    return this.db
       .insertInto('reconciliation')
       .values({ begunAt: sql<Date>`now()` })
       .onConflict((conflict) =>
@@ -92,7 +86,7 @@ export class Reconciliations {
   /** Wallets to compare again, longest waiting first. */
   async due(limit: number, kind?: WatchKind): Promise<readonly string[]> {
     const again = sql<Date>`now() - make_interval(mins => ${ASKED_AGAIN_AFTER_MINUTES})`;
-    const rows = await unreadOf(this.#db, kind)
+    const rows = await unreadOf(this.db, kind)
       .select('unreadWallet.wallet')
       .where('askedAt', '<', again)
       .orderBy('askedAt')
@@ -107,7 +101,7 @@ export class Reconciliations {
     { next, compared, tally, alarms, unread }: ComparedPage,
   ): Promise<boolean> {
     const { wallets, accounts, differences } = tally;
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const moved = await trx
         .updateTable('reconciliation')
         .set((row) => ({
@@ -131,34 +125,34 @@ export class Reconciliations {
 
   /** Stores why no wallet was compared from that position, unless another process has continued from it. */
   async halt({ pages }: Pick<PassCursor, 'pages'>, haltedBecause: string): Promise<void> {
-    await this.#db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
+    await this.db.updateTable('reconciliation').set({ haltedBecause }).where('pages', '=', pages).execute();
   }
 
   /** The running and the last pass, with at most `longest` of the unread wallets. */
   async passes(longest: number): Promise<PassesView> {
-    const row = await this.#db.selectFrom('reconciliation').selectAll().executeTakeFirst();
-    const longestUnread = await unreadOf(this.#db)
+    const row = await this.db.selectFrom('reconciliation').selectAll().executeTakeFirst();
+    const longestUnread = await unreadOf(this.db)
       .selectAll('unreadWallet')
       .orderBy('since')
       .limit(longest)
       .execute();
-    const [watched, unread] = [await watchedCount(this.#db), await unreadCount(this.#db)];
+    const [watched, unread] = [await watchedCount(this.db), await unreadCount(this.db)];
     return { ...passesOf(row), watched, unread, longestUnread };
   }
 
   /** Raises or closes the alert about wallets that were not compared for too long, of one kind or of all. */
   async updateBehindAlert(kind?: WatchKind): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       const { now, ...progress } = await progressOf(trx, kind);
       const alarm = behindAlarm(progress, now);
       if (alarm !== null) await raiseAlert(trx, alarm);
-      else await closeAlerts(trx, (row) => row.and([row('kind', '=', BEHIND), row('subject', '=', WHOLE)]));
+      else await closeAlert(trx, BEHIND, WHOLE);
     });
   }
 }
 
 /** Stores the running pass as the last complete one; after that none is running. */
-async function endPass(trx: Transaction<Tables>): Promise<void> {
+async function endPass(trx: Trx): Promise<void> {
   await trx
     .updateTable('reconciliation')
     .set((row) => ({
@@ -225,7 +219,7 @@ async function watchedCount(db: Database): Promise<number> {
   return Number(counted < COUNTED ? counted : highest([counted, estimated]));
 }
 
-async function noteUnread(trx: Transaction<Tables>, unread: readonly UnreadWallet[]): Promise<void> {
+async function noteUnread(trx: Trx, unread: readonly UnreadWallet[]): Promise<void> {
   if (unread.length === 0) return;
   await trx
     .insertInto('unreadWallet')
@@ -239,7 +233,7 @@ async function noteUnread(trx: Transaction<Tables>, unread: readonly UnreadWalle
 }
 
 async function progressOf(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kind: WatchKind | undefined,
 ): Promise<ReconciliationProgress & { readonly now: Date }> {
   const row = await trx

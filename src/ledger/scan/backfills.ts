@@ -1,14 +1,13 @@
-import { type ExpressionBuilder, type Selectable, sql, type Transaction, type UpdateObject } from 'kysely';
+import { type ExpressionBuilder, type Selectable, sql, type UpdateObject } from 'kysely';
 import type { AuditReport } from '../../domain/audit.ts';
 import { GAP_UNREAD, type RescanResult, type StoredOrder } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { rangeOf, type Slots } from '../../domain/scan.ts';
-import type { Database, Tables } from '../database.ts';
-import type { BackfillTable } from '../deposits/deposit-tables.ts';
+import { Repository, type Tables, type Trx } from '../database.ts';
 import { raiseMissed } from '../deposits/missed.ts';
 import { DATABASE_ID, isSameDatabase } from '../operations/restore-detection.ts';
-import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { nextLook } from '../retry-after.ts';
 import type { FoundBlock } from './findings.ts';
 import type { GapRow } from './gaps.ts';
@@ -16,7 +15,7 @@ import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
 import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
-export type BackfillRow = Readonly<Selectable<BackfillTable>>;
+export type BackfillRow = Readonly<Selectable<Tables['backfill']>>;
 
 /** A try of a backfill, and the id of the database in which it began. */
 export type BackfillTry = Pick<BackfillRow, 'position'> & { readonly databaseId: string };
@@ -51,13 +50,7 @@ export interface BackfillSubject extends Slots {
  * Headers are kept until a backfill has ended. A try changes only an open backfill in the database with the id
  * `databaseId`. After a restore another backfill may have its number, or its findings may be lost.
  */
-export class Backfills {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Backfills extends Repository {
   /**
    * From here on no header of the slots is pruned. Continues an open backfill of this subject; a run that has read all
    * receives the ended one. Throws SlotsNotRecorded if a slot is above the cursor, or below the first header (an address
@@ -67,7 +60,7 @@ export class Backfills {
     { from, to, address = null, repair = true, actor, reason }: BackfillSubject & OperatorNote,
     run: string | null = null,
   ): Promise<BackfillRow & BackfillTry> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       const read = await readBy(trx, run, { from, to, address, repair });
       if (read !== undefined) return read;
@@ -90,31 +83,21 @@ export class Backfills {
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(request: PageRequest): Promise<Page<BackfillRow>> {
-    const newest = await this.#db
-      .selectFrom('backfill')
-      .selectAll()
-      .where('position', '<', positionBefore(request))
-      .orderBy('position', 'desc')
-      .limit(request.limit + 1)
-      .execute();
-    return pageOf(newest, request);
+    const all = this.db.selectFrom('backfill').selectAll().orderBy('position', 'desc');
+    return readPage(all.where('position', '<', positionBefore(request)), request);
   }
 
   /** @throws DomainError NotFound */
   async get(position: bigint): Promise<BackfillRow> {
-    const row = await this.#db
-      .selectFrom('backfill')
-      .selectAll()
-      .where('position', '=', position)
-      .executeTakeFirst();
-    if (row !== undefined) return row;
-    throw new DomainError('NotFound', `there is no backfill ${position}`, { id: position.toString() });
+    const query = this.db.selectFrom('backfill').selectAll().where('position', '=', position);
+    return query.executeTakeFirstOrThrow(
+      () => new DomainError('NotFound', `there is no backfill ${position}`, { id: position.toString() }),
+    );
   }
 
   /** Open backfills that a run should continue now, oldest first. */
   async due(limit: number): Promise<readonly BackfillRow[]> {
-    const all = this.#open(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`);
-    return all.execute();
+    return this.#open(limit).where(sql<boolean>`coalesce(retry_after <= now(), true)`).execute();
   }
 
   /** Backfills that have not ended, oldest first. */
@@ -123,7 +106,7 @@ export class Backfills {
   }
 
   #open(limit: number) {
-    return this.#db
+    return this.db
       .selectFrom('backfill')
       .selectAll()
       .where('endedAt', 'is', null)
@@ -199,7 +182,7 @@ export class Backfills {
    * that of a gap.
    */
   async giveUp(subject: BackfillSubject, reason: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('backfill')
       .set({ ...UNLESS_GAP_DUE, trouble: sql<string>`coalesce(trouble, ${reason})` })
       .where('endedAt', 'is', null)
@@ -210,21 +193,18 @@ export class Backfills {
   /** The backfill's row is changed last: a transaction that holds the cursor may wait for it. */
   async #change<T>(
     { position, databaseId }: BackfillTry,
-    work: (trx: Transaction<Tables>, change: (values: BackfillUpdate) => Promise<BackfillRow>) => Promise<T>,
+    work: (trx: Trx, change: (values: BackfillUpdate) => Promise<BackfillRow>) => Promise<T>,
   ): Promise<T> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId)))
         throw over('the database may have been restored from a backup since');
       return work(trx, async (values) => {
-        const changed = await trx
+        const open = trx
           .updateTable('backfill')
-          .set(values)
           .where('position', '=', position)
-          .where('endedAt', 'is', null)
-          .returningAll()
-          .executeTakeFirst();
-        if (changed === undefined) throw over('its backfill has ended');
-        return changed;
+          .where('endedAt', 'is', null);
+        const changed = open.set(values).returningAll();
+        return changed.executeTakeFirstOrThrow(() => over('its backfill has ended'));
       });
     });
   }
@@ -248,7 +228,7 @@ function over(reason: string): DomainError {
 }
 
 /** Slots right above the pruned ones may have no header. Blocks before the very first were never scanned. */
-async function assertStored(trx: Transaction<Tables>, from: bigint): Promise<void> {
+async function assertStored(trx: Trx, from: bigint): Promise<void> {
   const { prunedTo, first } = await trx
     .selectFrom('scanCursor')
     .select([
@@ -266,7 +246,7 @@ async function assertStored(trx: Transaction<Tables>, from: bigint): Promise<voi
 
 /** The newest backfill of this subject, if this run has read all of it. */
 async function readBy(
-  trx: Transaction<Tables>,
+  trx: Trx,
   run: string | null,
   subject: BackfillSubject,
 ): Promise<(BackfillRow & BackfillTry) | undefined> {

@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely';
 import type { Alarm } from '../../domain/alerts.ts';
 import { chunksOf } from '../../domain/chunks.ts';
 import {
@@ -9,7 +8,7 @@ import {
   type Spend,
 } from '../../domain/deposit.ts';
 import { describeInflow } from '../../domain/quorum-result.ts';
-import { anyOf, anyOfNumbers, type Tables } from '../database.ts';
+import { anyOf, anyOfNumbers, type Trx } from '../database.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from '../deposits/deposit-feed.ts';
 import { type Arrival, type Mismatch, mergeArrivals } from '../deposits/deposit-merge.ts';
 import { addDeposits, changeDeposits, holdWallets, ROWS_AT_ONCE } from '../deposits/deposit-writing.ts';
@@ -24,10 +23,7 @@ export interface FoundBlock {
 }
 
 /** Idempotent: stored rows stay as they are. Returns the arrivals that were not stored as finalized. */
-export async function recordFindings(
-  trx: Transaction<Tables>,
-  blocks: readonly FoundBlock[],
-): Promise<readonly Arrival[]> {
+export async function recordFindings(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly Arrival[]> {
   const spends = blocks.flatMap(({ header: { slot }, finding }) =>
     finding.spends.map((spend) => ({ ...spend, slot })),
   );
@@ -45,10 +41,7 @@ export async function recordFindings(
  * Removes the outflows of complete blocks that this reading does not show. One node reports outflows, so a rescan,
  * which reads the block from another node, must be able to end the alert `balance_difference` of a false one.
  */
-export async function removeOtherOutflows(
-  trx: Transaction<Tables>,
-  blocks: readonly FoundBlock[],
-): Promise<void> {
+export async function removeOtherOutflows(trx: Trx, blocks: readonly FoundBlock[]): Promise<void> {
   const read = blocks.filter(({ header }) => header.blockhash !== null);
   if (read.length === 0) return;
   await trx
@@ -77,10 +70,7 @@ function outflowsOf(blocks: readonly FoundBlock[]) {
   );
 }
 
-async function recordSpends(
-  trx: Transaction<Tables>,
-  spends: readonly (Spend & { readonly slot: bigint })[],
-): Promise<void> {
+async function recordSpends(trx: Trx, spends: readonly (Spend & { readonly slot: bigint })[]): Promise<void> {
   const columns = ['signature', 'slot', 'wallet', 'error'] as const;
   await trx
     .insertInto('spend')
@@ -91,7 +81,7 @@ async function recordSpends(
 }
 
 async function recordOutflows(
-  trx: Transaction<Tables>,
+  trx: Trx,
   outflows: readonly (Outflow & { readonly slot: bigint })[],
 ): Promise<void> {
   const columns = ['signature', 'slot', 'account', 'asset', 'wallet', 'amount', 'ownerSigned'] as const;
@@ -105,10 +95,7 @@ async function recordOutflows(
   await alertSeizures(trx, stored);
 }
 
-async function recordArrivals(
-  trx: Transaction<Tables>,
-  arrivals: readonly Arrival[],
-): Promise<readonly Arrival[]> {
+async function recordArrivals(trx: Trx, arrivals: readonly Arrival[]): Promise<readonly Arrival[]> {
   if (arrivals.length === 0) return [];
   const feed = await lockFeed(trx);
   await holdWallets(feed, arrivals);

@@ -4,7 +4,7 @@ import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Slots } from '../../domain/scan.ts';
-import type { Database, Tables } from '../database.ts';
+import { Repository, type Tables } from '../database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /**
@@ -20,16 +20,10 @@ export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {
 }
 
 /** Gaps that stopped the scan. At most one is open, right after the cursor, until the cursor passes it. */
-export class Gaps {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Gaps extends Repository {
   /** Newest first. */
   async list(limit: number): Promise<readonly GapRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('scanGap')
       .selectAll()
       .orderBy('fromSlot', 'desc')
@@ -43,7 +37,7 @@ export class Gaps {
    * returns. Deletes an open gap with another end. Undefined if the cursor has moved.
    */
   async open(expected: Cursor, child: BlockHeader): Promise<GapRow | undefined> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null || !isSameBlock(cursor, expected)) return undefined;
       const [fromSlot, toSlot] = [cursor.slot + 1n, child.parentSlot];
@@ -64,7 +58,7 @@ export class Gaps {
    * returned its blocks. Idempotent. Throws NotFound if no such gap is open.
    */
   async close({ from, to, actor, reason }: Slots & OperatorNote): Promise<Cursor> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       const gap = await trx
         .selectFrom('scanGap')
@@ -111,7 +105,7 @@ export class Gaps {
           where state = 'closed' and to_slot < gap.from_slot order by to_slot desc limit 1)
         order by slot desc limit 1) below on true
       where gap.state = 'closed' and gap.from_slot <= ${to} and gap.to_slot >= ${from}
-      order by gap.from_slot`.execute(this.#db);
+      order by gap.from_slot`.execute(this.db);
     return rows.map(({ fromSlot, toSlot, above, slot, blockhash, height }) => ({
       fromSlot,
       toSlot,

@@ -1,8 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { IMPORTS_SUBJECT } from '../../domain/audit.ts';
-import type { DepositAddressState } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/scan.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
+import { anyOf, Repository, type Tables, type Trx } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
 import { NEWEST_FINAL } from '../deposits/deposit-row.ts';
 import { closeAlerts } from '../operations/alerts.ts';
@@ -24,22 +23,16 @@ const IMPORTED_AFTER = sql<bigint>`coalesce(deposit_address.imported_after, 0)`;
  * Each audit is due until nodes have returned everything since the import's slot. Its end changes only the
  * database with the id `databaseId`: a restore may have undone what the audit stored.
  */
-export class ImportAudits {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ImportAudits extends Repository {
   /**
    * First addresses never tried, then those tried the longest time ago. An audit begins once the scan has passed the
    * slot of the import and has committed the ranges that were staged without the address.
    */
   async due(limit: number): Promise<readonly DepositAddressRow[]> {
-    const cursor = await this.#db.selectFrom('scanCursor').select('slot').executeTakeFirst();
+    const cursor = await this.db.selectFrom('scanCursor').select('slot').executeTakeFirst();
     // The scan passes a new import of millions as a whole: until then, one look at an index suffices.
     if (cursor === undefined || !(await this.#isAnyPassed(cursor.slot))) return [];
-    return depositAddressRows(this.#db)
+    return depositAddressRows(this.db)
       .where('auditDue', '=', true)
       .where(sql<boolean>`coalesce(audit_after <= now(), true)`)
       .where(IMPORTED_AFTER, '<=', cursor.slot)
@@ -51,7 +44,7 @@ export class ImportAudits {
   }
 
   async #isAnyPassed(slot: bigint): Promise<boolean> {
-    const any = await this.#db
+    const any = await this.db
       .selectFrom('depositAddress')
       .select('position')
       .where('auditDue', '=', true)
@@ -63,7 +56,7 @@ export class ImportAudits {
 
   /** The audits of these addresses have begun: others come first in the next round. */
   async noteTried(addresses: readonly string[]): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('depositAddress')
       .set({ auditTriedAt: sql<Date>`now()` })
       .where('address', '=', anyOf(addresses))
@@ -74,7 +67,7 @@ export class ImportAudits {
   /** The audit has ended incomplete. It is retried, in growing intervals. */
   async putOff(address: string, databaseId: string): Promise<void> {
     const unreadSince = sql<Date>`coalesce(unread_since, now())`;
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId))) return;
       await trx
         .updateTable('depositAddress')
@@ -87,7 +80,7 @@ export class ImportAudits {
 
   /** The slots are audited: the address becomes free, unless it was used, or an earlier or longer audit is due. */
   async markAudited(address: string, { from, to }: Slots, databaseId: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId))) return;
       await trx
         .updateTable('depositAddress')
@@ -107,7 +100,7 @@ export class ImportAudits {
  * also wait until the scan has reached `tip` and the newest slot known to be final.
  */
 export async function auditSince(
-  trx: Transaction<Tables>,
+  trx: Trx,
   addresses: readonly string[],
   since: bigint,
   tip: bigint | null,
@@ -126,6 +119,8 @@ export async function auditSince(
     .execute();
 }
 
-function insteadOf(state: DepositAddressState, other: DepositAddressState) {
-  return sql<DepositAddressState>`case when state = ${state} then ${other} else state end`;
+type State = Tables['depositAddress']['state'];
+
+function insteadOf(state: State, other: State) {
+  return sql<State>`case when state = ${state} then ${other} else state end`;
 }

@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { highest, lowest } from '../../domain/units.ts';
-import type { Database, Tables } from '../database.ts';
+import { Repository, type Trx } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 interface Retention {
@@ -28,17 +28,11 @@ const AT_MOST = 10_000;
 const ATTEMPTS_NEED = sql<bigint>`select min(blockhash_slot) from attempt where state in ('prepared', 'signed')`;
 
 /** Headers of committed blocks: those that unfinished work needs are kept, others deleted, oldest first. */
-export class KeptBlocks {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class KeptBlocks extends Repository {
   /** The lowest slot whose blocks the scan or an open attempt needs from nodes; null if there is neither. */
   async neededSlot(): Promise<bigint | null> {
     const { rows } = await sql<{ slot: bigint | null }>`select least(
-      (${ATTEMPTS_NEED}), (select slot from scan_cursor)) as slot`.execute(this.#db);
+      (${ATTEMPTS_NEED}), (select slot from scan_cursor)) as slot`.execute(this.db);
     return rows[0]?.slot ?? null;
   }
 
@@ -48,7 +42,7 @@ export class KeptBlocks {
     auditSlots = AUDIT_SLOTS,
     atMost = AT_MOST,
   }: Retention = {}): Promise<number> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null) return 0;
       const needed = await neededFrom(trx, cursor.slot - auditSlots);
@@ -78,7 +72,7 @@ export class KeptBlocks {
  * The lowest slot that an attempt, an open gap or (from `auditFrom` on) an audit or a backfill needs; null for none. A
  * backfill of a closed gap links its blocks to the one below.
  */
-async function neededFrom(trx: Transaction<Tables>, auditFrom: bigint): Promise<bigint | null> {
+async function neededFrom(trx: Trx, auditFrom: bigint): Promise<bigint | null> {
   const { rows } = await sql<{ slot: bigint | null }>`select least(
     (${ATTEMPTS_NEED}),
     (select min(from_slot) from scan_gap where state = 'open'),

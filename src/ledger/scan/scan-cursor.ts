@@ -1,8 +1,8 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { type BlockName, isParent } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Locked, Tables } from '../database.ts';
+import type { Database, Locked, Trx } from '../database.ts';
 import { dropPassed } from '../deposits/deposit-writing.ts';
 
 /** The last linked, scanned, committed block. */
@@ -16,7 +16,7 @@ export async function readCursor(db: Database): Promise<Cursor | null> {
   return row ?? null;
 }
 
-export async function lockCursor(trx: Transaction<Tables>): Promise<LockedCursor | null> {
+export async function lockCursor(trx: Trx): Promise<LockedCursor | null> {
   const row = await trx
     .selectFrom('scanCursor')
     .select(['slot', 'blockhash', 'height'])
@@ -54,11 +54,7 @@ export function assertLinked(cursor: Cursor, headers: readonly BlockHeader[]): v
  * Drops announced deposits up to the new slot that did not arrive, fills a passed gap, and shortens a gap that the
  * cursor is in. Deletes ranges staged from there or before, which can never be joined.
  */
-export async function moveCursor(
-  trx: Transaction<Tables>,
-  from: LockedCursor,
-  to: Cursor,
-): Promise<LockedCursor> {
+export async function moveCursor(trx: Trx, from: LockedCursor, to: Cursor): Promise<LockedCursor> {
   const { slot } = to;
   await dropPassed(trx, slot);
   const open = trx.updateTable('scanGap').where('state', '=', 'open');

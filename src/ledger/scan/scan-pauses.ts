@@ -1,26 +1,20 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import type { Database, Tables } from '../database.ts';
+import { type Database, Repository, type Tables, type Trx } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
 type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
 
 /** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
-export class ScanPauses {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ScanPauses extends Repository {
   async open(): Promise<ScanPauseRow | undefined> {
-    return openPause(this.#db);
+    return openPause(this.db);
   }
 
   /** After the commit no block is committed, no deposit confirmed or announced. An open pause stays as it is. */
   async begin({ actor, reason }: OperatorNote): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       await lockCursor(trx);
       await trx
         .insertInto('scanPause')
@@ -31,7 +25,7 @@ export class ScanPauses {
   }
 
   async end({ actor, reason }: OperatorNote): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('scanPause')
       .set({ endedAt: sql<Date>`now()`, endedBy: actor, endedReason: reason })
       .where('endedAt', 'is', null)
@@ -40,7 +34,7 @@ export class ScanPauses {
 
   /** Throws ScanPaused. */
   async assertNone(): Promise<void> {
-    await assertNotPaused(this.#db);
+    await assertNotPaused(this.db);
   }
 }
 
@@ -53,7 +47,7 @@ export async function assertNotPaused(db: Database): Promise<void> {
 }
 
 /** The cursor's slot, or null. Until the transaction ends it stays, and no pause begins. Throws ScanPaused. */
-export async function holdUnpaused(trx: Transaction<Tables>): Promise<bigint | null> {
+export async function holdUnpaused(trx: Trx): Promise<bigint | null> {
   const cursor = await trx.selectFrom('scanCursor').select('slot').forShare().executeTakeFirst();
   await assertNotPaused(trx);
   return cursor?.slot ?? null;

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { HALTED, type ScanPosition, type ScanReport, type ScanStatus } from '../../domain/scan.ts';
 import { highest } from '../../domain/units.ts';
-import type { Database, Tables } from '../database.ts';
+import { Repository, type Tables } from '../database.ts';
 import { type Cursor, readCursor } from './scan-cursor.ts';
 import { openPause } from './scan-pauses.ts';
 
@@ -12,13 +12,7 @@ const AVERAGED_SECONDS = 60;
 const MEASURED_SECONDS = 2;
 
 /** The row that workers of the scan write. API, metrics and alerts read it with cursor, pause and gap. */
-export class ScanStatusRow {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ScanStatusRow extends Repository {
   /**
    * Stores a report and returns the status. A standstill keeps its start over workers; a new one began `haltedMs`
    * ago.
@@ -45,7 +39,7 @@ export class ScanStatusRow {
           else coalesce(old.rate + ${weight} * (${blocks} / ${seconds} - old.rate), ${blocks} / ${seconds}) end,
         measured_at = case when ${isShort} then old.measured_at else excluded.measured_at end,
         measured_height = case when ${isShort} then old.measured_height else excluded.measured_height end
-      `.execute(this.#db);
+      `.execute(this.db);
     return this.read();
   }
 
@@ -59,11 +53,11 @@ export class ScanStatusRow {
       on conflict (one) do update set
         at = excluded.at,
         state = case when ${isCatchingUp} and old.state in ('starting', 'tail') then 'catch-up' else old.state end
-      where old.at < excluded.at - interval '1 second'`.execute(this.#db);
+      where old.at < excluded.at - interval '1 second'`.execute(this.db);
   }
 
   async read(): Promise<ScanStatus> {
-    const db = this.#db;
+    const db = this.db;
     const isSilent = sql<boolean>`at < now() - ${SILENT_AFTER}`.as('isSilent');
     const [row, cursor, pause, gap] = await Promise.all([
       db.selectFrom('scanStatus').selectAll().select(isSilent).executeTakeFirst(),

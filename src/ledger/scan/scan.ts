@@ -1,8 +1,8 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { isSameBlock } from '../../domain/block-link.ts';
 import { type BlockFinding, type BlockHeader, depositKey } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import type { Database, Tables } from '../database.ts';
+import { Repository, type Trx } from '../database.ts';
 import type { Arrival } from '../deposits/deposit-merge.ts';
 import { givenRows } from '../deposits/given-rows.ts';
 import { type FoundBlock, recordFindings, removeOtherOutflows } from './findings.ts';
@@ -35,21 +35,15 @@ const HEADER = [
 export type CommitResult = 'committed' | 'overtaken' | StaleWatchSet;
 
 /** The cursor, the headers behind it, and the only way to move it: with the findings of the next blocks. */
-export class Scan {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Scan extends Repository {
   /** Null before the first start. */
   async cursor(): Promise<Cursor | null> {
-    return readCursor(this.#db);
+    return readCursor(this.db);
   }
 
   /** Begins after this block, unless the scan has begun already. Returns the stored cursor. */
   async start(header: BlockHeader): Promise<Cursor> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const { slot, blockhash, height } = header;
       const begun = await trx
         .insertInto('scanCursor')
@@ -63,7 +57,7 @@ export class Scan {
 
   /** A quorum of nodes has finalized all slots up to `tip`, which may be far ahead of the cursor. */
   async seen(tip: bigint): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('scanCursor')
       .set({ tip })
       .where((row) => row.or([row('tip', 'is', null), row('tip', '<', tip)]))
@@ -80,7 +74,7 @@ export class Scan {
     blocks,
     watchVersion,
   }: Matched<MatchedBlock> & { readonly expected: Cursor }): Promise<CommitResult> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       const last = blocks.at(-1)?.header;
       if (cursor === null || last === undefined) return 'overtaken';
@@ -100,7 +94,7 @@ export class Scan {
    * contradict.
    */
   async upsert({ blocks, watchVersion }: Matched<FoundBlock>): Promise<'committed' | 'unknown_version'> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       if ((await staleWatchSet(trx, watchVersion)) === 'unknown_version') return 'unknown_version';
       await upsertBlocks(trx, blocks);
       return 'committed';
@@ -109,7 +103,7 @@ export class Scan {
 
   /** Headers of the committed blocks from slot `from` to slot `to`, both included, lowest first. */
   async headersBetween(from: bigint, to: bigint): Promise<readonly BlockHeader[]> {
-    return this.#db
+    return this.db
       .selectFrom('block')
       .select(HEADER)
       .where('slot', '>=', from)
@@ -120,10 +114,7 @@ export class Scan {
 }
 
 /** Stores missing findings in this transaction: see {@link Scan.upsert}. Returns newly finalized arrivals. */
-export async function upsertBlocks(
-  trx: Transaction<Tables>,
-  blocks: readonly FoundBlock[],
-): Promise<readonly Arrival[]> {
+export async function upsertBlocks(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly Arrival[]> {
   const named = await namedBlocks(trx, blocks);
   await removeOtherOutflows(trx, blocks);
   const added = await recordFindings(trx, named);
@@ -132,7 +123,7 @@ export async function upsertBlocks(
 
 /** Commits blocks after the cursor and returns the new cursor. Throws IllegalTransition if they are not linked. */
 export async function appendBlocks(
-  trx: Transaction<Tables>,
+  trx: Trx,
   cursor: LockedCursor,
   blocks: readonly MatchedBlock[],
 ): Promise<LockedCursor> {
@@ -144,7 +135,7 @@ export async function appendBlocks(
   return moveCursor(trx, cursor, { slot, blockhash, height });
 }
 
-async function insertHeaders(trx: Transaction<Tables>, headers: readonly BlockHeader[]): Promise<void> {
+async function insertHeaders(trx: Trx, headers: readonly BlockHeader[]): Promise<void> {
   await trx
     .insertInto('block')
     .columns(HEADER)
@@ -164,10 +155,7 @@ interface RecordedBlock {
  * Adds the stored hashes and times to blocks up to the cursor. Throws InvalidRequest for a block above it, NodeFault
  * for a block that the stored headers contradict.
  */
-async function namedBlocks(
-  trx: Transaction<Tables>,
-  blocks: readonly FoundBlock[],
-): Promise<readonly FoundBlock[]> {
+async function namedBlocks(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly FoundBlock[]> {
   const cursor = await readCursor(trx);
   const slots = blocks.map(({ header }) => header.slot.toString());
   // The parent of the next header shows it: the slot has a block unless the parent is below it.

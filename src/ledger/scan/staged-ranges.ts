@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isSameBlock } from '../../domain/block-link.ts';
 import { NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/scan.ts';
-import { type Database, type Tables, toJson } from '../database.ts';
+import { Repository, type Tables, toJson } from '../database.ts';
 import { appendBlocks, type MatchedBlock } from './scan.ts';
 import { type Cursor, lockCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
@@ -22,13 +22,7 @@ export type JoinResult =
  * Ranges that many workers scan at once in a catch-up, until each is joined to the cursor by its hash link. A range
  * is matched when it is staged: for addresses added later, its blocks are in the past.
  */
-export class StagedRanges {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class StagedRanges extends Repository {
   /** Replaces the range staged from `from`; stores none if all slots are skipped. Throws as `Scan.commit` does. */
   async stage({
     from,
@@ -36,7 +30,7 @@ export class StagedRanges {
     blocks: found,
     watchVersion,
   }: Matched<MatchedBlock> & Slots): Promise<'staged' | StaleWatchSet> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       await assertNotPaused(trx);
       const stale = await staleWatchSet(trx, watchVersion);
       if (stale !== null) return stale;
@@ -62,7 +56,7 @@ export class StagedRanges {
 
   /** Ranges that wait to be joined, lowest first. */
   async list(): Promise<readonly StagedRangeRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('stagedRange')
       .select(['fromSlot', 'toSlot', 'parentSlot', 'previousBlockhash', 'stagedAt'])
       .orderBy('fromSlot')
@@ -71,7 +65,7 @@ export class StagedRanges {
 
   /** Commits the range that begins with the cursor's child. Throws as `Scan.commit` does. */
   async join(expected: Cursor): Promise<JoinResult> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const cursor = await lockCursor(trx);
       if (cursor === null || !isSameBlock(cursor, expected)) return { kind: 'overtaken' };
       await assertNotPaused(trx);

@@ -1,14 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readInOneQuery } from '../connection.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
 
-export interface WatchedWallet {
-  readonly address: string;
-  readonly kind: WatchKind;
-}
+export type WatchedWallet = Pick<Selectable<Tables['watchedWallet']>, 'address' | 'kind'>;
 
 /** Wallets that were added to the watch set after some version, up to `version`. */
 export interface WatchDifference {
@@ -34,17 +31,16 @@ export type StaleWatchSet = 'watch_set_changed' | 'unknown_version';
  * the rows above v are the whole set. Versions grow by random steps, so that a version from before a restore never
  * matches one made after it.
  */
-export class Watched {
-  readonly #db: Database;
+export class Watched extends Repository {
   readonly #databaseUrl: string;
 
   constructor(db: Database, databaseUrl: string) {
-    this.#db = db;
+    super(db);
     this.#databaseUrl = databaseUrl;
   }
 
   async version(): Promise<bigint> {
-    const row = await this.#db.selectFrom('watchVersion').select('version').executeTakeFirstOrThrow();
+    const row = await this.db.selectFrom('watchVersion').select('version').executeTakeFirstOrThrow();
     return row.version;
   }
 
@@ -59,7 +55,7 @@ export class Watched {
 
   /** Addresses in their order, after `after`; of one kind, or of all. */
   async page(after: string | null, limit: number, kind?: WatchKind): Promise<readonly string[]> {
-    let query = this.#db.selectFrom('watchedWallet').select('address').orderBy('address').limit(limit);
+    let query = this.db.selectFrom('watchedWallet').select('address').orderBy('address').limit(limit);
     if (after !== null) query = query.where('address', '>', after);
     if (kind !== undefined) query = query.where('kind', '=', kind);
     return (await query.execute()).map(({ address }) => address);
@@ -68,15 +64,26 @@ export class Watched {
   /** Throws Unavailable for a version that this database never had: load the whole set again. */
   async since(version: bigint): Promise<WatchDifference> {
     const newest = await this.version();
-    if (!(await isKnown(this.#db, version))) {
+    if (!(await isKnown(this.db, version))) {
       const message = `the watch set in the database is at version ${newest} and never had version ${version}: load the whole set again`;
       throw new DomainError('Unavailable', message, { version: newest.toString() });
     }
-    return { version: newest, wallets: await addedBetween(this.#db, version, newest) };
+    const wallets = await this.db
+      .selectFrom('watchedWallet')
+      .select(['address', 'kind'])
+      .where('version', '>', version)
+      .where('version', '<=', newest)
+      .execute();
+    return { version: newest, wallets };
   }
 
   async among(addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
-    return kindsOf(this.#db, addresses);
+    const rows = await this.db
+      .selectFrom('watchedWallet')
+      .select(['address', 'kind'])
+      .where('address', '=', anyOf(addresses))
+      .execute();
+    return new Map(rows.map(({ address, kind }) => [address, kind]));
   }
 
   /**
@@ -84,7 +91,7 @@ export class Watched {
    * compares versions.
    */
   async hold<T>(work: () => Promise<T>): Promise<T> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       await holdVersion(trx);
       return work();
     });
@@ -92,7 +99,7 @@ export class Watched {
 
   /** Adds wallets that we pay from. Throws InvalidRequest for a deposit address: a key has one use. */
   async addHot(addresses: readonly string[]): Promise<void> {
-    await this.#db.transaction().execute((trx) => watch(trx, addresses, 'hot'));
+    await this.db.transaction().execute((trx) => watch(trx, addresses, 'hot'));
   }
 }
 
@@ -100,11 +107,7 @@ export class Watched {
  * Adds wallets. Blocks committed before that are matched without them, later blocks with them: both transactions
  * wait for each other at the version's row. Throws InvalidRequest for a wallet that is watched as another kind.
  */
-export async function watch(
-  trx: Transaction<Tables>,
-  addresses: readonly string[],
-  kind: WatchKind,
-): Promise<void> {
+export async function watch(trx: Trx, addresses: readonly string[], kind: WatchKind): Promise<void> {
   const { version } = await trx
     .selectFrom('watchVersion')
     .select('version')
@@ -134,11 +137,7 @@ const LONGEST_STEP = 2 ** 40;
 const SCANNED_TO = sql<bigint | null>`greatest(
   (select slot from scan_cursor), (select max(to_slot) from staged_range))`;
 
-async function refuseOtherKind(
-  trx: Transaction<Tables>,
-  addresses: readonly string[],
-  kind: WatchKind,
-): Promise<void> {
+async function refuseOtherKind(trx: Trx, addresses: readonly string[], kind: WatchKind): Promise<void> {
   const other = await trx
     .selectFrom('watchedWallet')
     .select(['address', 'kind'])
@@ -148,15 +147,6 @@ async function refuseOtherKind(
   if (other === undefined) return;
   const message = `${other.address} is watched as a ${other.kind} wallet: it cannot be a ${kind} wallet`;
   throw new DomainError('InvalidRequest', message, { address: other.address, kind: other.kind });
-}
-
-async function kindsOf(db: Database, addresses: readonly string[]): Promise<ReadonlyMap<string, WatchKind>> {
-  const rows = await db
-    .selectFrom('watchedWallet')
-    .select(['address', 'kind'])
-    .where('address', '=', anyOf(addresses))
-    .execute();
-  return new Map(rows.map(({ address, kind }) => [address, kind]));
 }
 
 /** True if this database ever had this version: every version but the first has added wallets. */
@@ -171,25 +161,13 @@ async function isKnown(db: Database, version: bigint): Promise<boolean> {
   return row !== undefined;
 }
 
-async function addedBetween(db: Database, after: bigint, to: bigint): Promise<readonly WatchedWallet[]> {
-  return db
-    .selectFrom('watchedWallet')
-    .select(['address', 'kind'])
-    .where('version', '>', after)
-    .where('version', '<=', to)
-    .execute();
-}
-
 /** Null if `version` is the newest one, which stays so until the transaction ends. */
-export async function staleWatchSet(
-  trx: Transaction<Tables>,
-  version: bigint,
-): Promise<StaleWatchSet | null> {
+export async function staleWatchSet(trx: Trx, version: bigint): Promise<StaleWatchSet | null> {
   if ((await holdVersion(trx)) === version) return null;
   return (await isKnown(trx, version)) ? 'watch_set_changed' : 'unknown_version';
 }
 
-async function holdVersion(trx: Transaction<Tables>): Promise<bigint> {
+async function holdVersion(trx: Trx): Promise<bigint> {
   const row = await trx.selectFrom('watchVersion').select('version').forShare().executeTakeFirstOrThrow();
   return row.version;
 }

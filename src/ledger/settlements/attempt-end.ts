@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely';
 import {
   attemptFailed,
   KEEPS_FAILING,
@@ -6,7 +5,7 @@ import {
   paymentKeepsFailing,
 } from '../../domain/chain-failures.ts';
 import { EXPIRED, isPaidByDead, type StatusReason } from '../../domain/settlement.ts';
-import type { Tables } from '../database.ts';
+import type { Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type AttemptOutcome, type AttemptRow, illegal } from './attempt-row.ts';
 import { returnNonce } from './nonces.ts';
@@ -18,7 +17,7 @@ import { type EventsByKind, enterStatus, type SettlementRow } from './settlement
  * has seen the attempt live under it. The sums of reservations are locked last: see `reserveFunds`.
  */
 export async function afterSettlement(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   settlement: SettlementRow,
   settled: AttemptRow,
@@ -41,7 +40,7 @@ export async function afterSettlement(
 }
 
 async function enterNext(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   { id, status }: SettlementRow,
   settled: AttemptRow,
@@ -58,7 +57,7 @@ async function enterNext(
 
 /** These bytes never land again. The next attempt waits; after too many failures an operator decides. */
 async function prepareAgain(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   { settlementId: id, n }: AttemptRow,
   reason: StatusReason | null,
@@ -74,7 +73,7 @@ async function prepareAgain(
   await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: held.message, details: { failures } });
 }
 
-async function failuresOf(trx: Transaction<Tables>, settlementId: string): Promise<number> {
+async function failuresOf(trx: Trx, settlementId: string): Promise<number> {
   const { failures } = await trx
     .selectFrom('attempt')
     .select((row) => row.fn.countAll<bigint>().as('failures'))

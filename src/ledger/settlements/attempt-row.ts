@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { AttemptState } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { mayFollow, type StatusReason } from '../../domain/settlement.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
+import type { Database, Tables } from '../database.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
 /** One transaction of a settlement. `message` is base64, `messageHash` the SHA-256 in hex. */
@@ -39,32 +39,15 @@ export async function attemptsOf(db: Database, settlementId: string): Promise<re
   return db.selectFrom('attempt').selectAll().where('settlementId', '=', settlementId).orderBy('n').execute();
 }
 
-/** By settlement; see `Attempts.newestSignatures`. */
-export async function newestSignatures(
-  db: Database,
-  settlementIds: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
-  const rows = await db
-    .selectFrom('attempt')
-    .distinctOn('settlementId')
-    .select(['settlementId', 'signature'])
-    .where('settlementId', '=', anyOf(settlementIds))
-    .orderBy('settlementId')
-    .orderBy('n', 'desc')
-    .execute();
-  return new Map(rows.map((row) => [row.settlementId, row.signature]));
-}
-
 /** Throws NotFound. */
 export async function readAttempt(db: Database, settlementId: string, n: number): Promise<AttemptRow> {
-  const row = await db
-    .selectFrom('attempt')
-    .selectAll()
-    .where('settlementId', '=', settlementId)
+  const query = db.selectFrom('attempt').selectAll().where('settlementId', '=', settlementId);
+  return query
     .where('n', '=', n)
-    .executeTakeFirst();
-  if (row !== undefined) return row;
-  throw new DomainError('NotFound', `settlement ${settlementId} has no attempt ${n}`, { settlementId, n });
+    .executeTakeFirstOrThrow(
+      () =>
+        new DomainError('NotFound', `settlement ${settlementId} has no attempt ${n}`, { settlementId, n }),
+    );
 }
 
 export function illegal(row: AttemptRow, wish: string): DomainError {

@@ -1,9 +1,9 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { SigningTimes } from '../../domain/backpressure.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isPaidByDead, mayFollow, PAID_BY_DEAD, type StatusReason } from '../../domain/settlement.ts';
 import { violates } from '../connection.ts';
-import { type Database, type Tables, toJson } from '../database.ts';
+import { anyOf, type Database, Repository, type Trx, toJson } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
 import { afterSettlement } from './attempt-end.ts';
 import {
@@ -12,7 +12,6 @@ import {
   attemptsOf,
   illegal,
   LIVE,
-  newestSignatures,
   readAttempt,
   refuseAnother,
 } from './attempt-row.ts';
@@ -54,14 +53,13 @@ export type PrepareResult =
   | Shortage;
 
 /** The transactions of settlements. Every step is idempotent. */
-export class Attempts {
-  readonly #db: Database;
+export class Attempts extends Repository {
   readonly #kinds: EventsByKind;
   /** Signing times of the attempts whose signatures this process has stored. */
   readonly signings = new SigningTimes();
 
   constructor(db: Database, kinds: EventsByKind) {
-    this.#db = db;
+    super(db);
     this.#kinds = kinds;
   }
 
@@ -74,7 +72,7 @@ export class Attempts {
    */
   async prepare(input: NewAttempt, reserve: readonly ReservationInput[]): Promise<PrepareResult> {
     try {
-      return await this.#db.transaction().execute((trx) => prepareIn(trx, this.#kinds, input, reserve));
+      return await this.db.transaction().execute((trx) => prepareIn(trx, this.#kinds, input, reserve));
     } catch (error) {
       if (error instanceof Short) return error.shortage;
       if (!violates(error, 'attempt_message_unique')) throw error;
@@ -95,7 +93,7 @@ export class Attempts {
     signature: string,
     signer?: string,
   ): Promise<AttemptRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
       const place = signer === undefined ? 0 : row.signers.indexOf(signer);
@@ -120,7 +118,7 @@ export class Attempts {
     signatures: readonly string[],
     isProved: boolean,
   ): Promise<boolean> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
       if (!LIVE.includes(row.state)) return true;
@@ -139,7 +137,7 @@ export class Attempts {
    * another verdict is stored, or if another signature was judged.
    */
   async settle(settlementId: string, n: number, outcome: AttemptOutcome): Promise<AttemptRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const settlement = await lockSettlement(trx, settlementId);
       const row = await readAttempt(trx, settlementId, n);
       if (outcome.signature !== undefined && row.signature !== outcome.signature)
@@ -160,8 +158,7 @@ export class Attempts {
         .where('n', '=', n)
         .where('state', 'in', LIVE)
         .returningAll()
-        .executeTakeFirst();
-      if (stored === undefined) throw illegal(row, `become ${outcome.state}`);
+        .executeTakeFirstOrThrow(() => illegal(row, `become ${outcome.state}`));
       await this.#kinds[settlement.kind]?.ended?.(trx, settlement, stored, outcome);
       await afterSettlement(trx, this.#kinds, settlement, stored, outcome);
       return stored;
@@ -170,17 +167,25 @@ export class Attempts {
 
   /** Oldest first. */
   async of(settlementId: string): Promise<readonly AttemptRow[]> {
-    return attemptsOf(this.#db, settlementId);
+    return attemptsOf(this.db, settlementId);
   }
 
   /** The newest attempt's signature by settlement, null if unsigned. Omits settlements without an attempt. */
   async newestSignatures(settlementIds: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
-    return newestSignatures(this.#db, settlementIds);
+    const rows = await this.db
+      .selectFrom('attempt')
+      .distinctOn('settlementId')
+      .select(['settlementId', 'signature'])
+      .where('settlementId', '=', anyOf(settlementIds))
+      .orderBy('settlementId')
+      .orderBy('n', 'desc')
+      .execute();
+    return new Map(rows.map((row) => [row.settlementId, row.signature]));
   }
 
   /** Throws NotFound. */
   async get(settlementId: string, n: number): Promise<AttemptRow> {
-    return readAttempt(this.#db, settlementId, n);
+    return readAttempt(this.db, settlementId, n);
   }
 
   /**
@@ -191,7 +196,7 @@ export class Attempts {
    * so that no kind delays another.
    */
   async unsigned(limit: number, skipped = 0): Promise<readonly AttemptRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('attempt')
       .innerJoin('settlement', 'settlement.id', 'attempt.settlementId')
       .selectAll('attempt')
@@ -219,7 +224,7 @@ export class Attempts {
 }
 
 async function prepareIn(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   input: NewAttempt,
   reserve: readonly ReservationInput[],
@@ -259,7 +264,7 @@ async function prepareIn(
 
 /** The caller holds the settlement's lock and has seen the attempt live under it. */
 async function signIn(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   settlement: SettlementRow,
   { n, state }: AttemptRow,

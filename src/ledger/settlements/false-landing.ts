@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import {
   EXPIRED,
@@ -8,8 +7,8 @@ import {
   type SettlementStatus,
   type StatusReason,
 } from '../../domain/settlement.ts';
-import type { Tables } from '../database.ts';
-import { closeAlerts, noteJudged } from '../operations/alerts.ts';
+import type { Trx } from '../database.ts';
+import { closeAlert, noteJudged } from '../operations/alerts.ts';
 import { type AttemptRow, attemptsOf } from './attempt-row.ts';
 import { releaseReservations } from './reservations.ts';
 import { type EventsByKind, enterStatus, lockIfKnown } from './settlement-row.ts';
@@ -19,17 +18,13 @@ import { type EventsByKind, enterStatus, lockIfKnown } from './settlement-row.ts
  * settlement continues from its newest attempt. Returns false if nothing changed.
  */
 export async function judgeLandingFalse(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   id: string,
   note: OperatorNote,
 ): Promise<boolean> {
   const row = await lockIfKnown(trx, id);
-  const closed = await closeAlerts(
-    trx,
-    (alert) => alert.and([alert('kind', '=', PAID_BY_DEAD), alert('subject', '=', id)]),
-    note,
-  );
+  const closed = await closeAlert(trx, PAID_BY_DEAD, id, note);
   const judged = await noteJudged(trx, PAID_BY_DEAD, id, note);
   if (row !== undefined && isPaidByDead(row)) {
     const { status, reason } = placeOf((await attemptsOf(trx, id)).at(-1));
@@ -37,7 +32,7 @@ export async function judgeLandingFalse(
     // The sums of reservations are locked last: see `reserveFunds`.
     if (isTerminal(status)) await releaseReservations(trx, id);
   }
-  return closed.length > 0 || judged;
+  return closed || judged;
 }
 
 function placeOf(newest: AttemptRow | undefined): {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { AttemptState } from '../../domain/attempt.ts';
 import type { Ends, Unsent } from '../../domain/backpressure.ts';
-import type { Database } from '../database.ts';
+import { Repository } from '../database.ts';
 
 const ENDED: readonly AttemptState[] = ['landed', 'failed', 'dead'];
 
@@ -12,19 +12,13 @@ const newestSigned = (kind: string) => sql<Date>`coalesce(
   '-infinity')`;
 
 /** Unsent attempts and the ends of the newest ones, which limit how fast each kind is prepared. */
-export class Traffic {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Traffic extends Repository {
   /**
    * Prepared, unsent attempts with an expiry. `living`: not expired at block height `height`. `overdue`: expired,
    * and no later one was signed. Attempts that the signer skipped or refused do not count.
    */
   async unsent(kind: string, height: bigint): Promise<Unsent> {
-    const { living, overdue } = await this.#db
+    const { living, overdue } = await this.db
       .selectFrom('attempt')
       .select(({ fn }) => [
         fn.countAll<bigint>().filterWhere('attempt.lastValidBlockHeight', '>', height).as('living'),
@@ -53,7 +47,7 @@ export class Traffic {
 
   /** How many of the newest `count` ended attempts died. `ended` is lower if there are fewer. */
   async newestEnds(kind: string, count: number): Promise<Ends> {
-    const newest = await this.#db
+    const newest = await this.db
       .selectFrom('attempt')
       .select('state')
       .where('state', 'in', ENDED)

@@ -1,6 +1,6 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
-import type { Database, Tables } from '../database.ts';
+import { type Database, Repository, type Tables, type Trx } from '../database.ts';
 import { isQuarantine } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
@@ -17,16 +17,10 @@ export interface FinalizedNonce {
  * `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free` when finalized banks have
  * another nonce. Only a bare advance ever carries the nonce of another attempt.
  */
-export class Nonces {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Nonces extends Repository {
   /** Takes the wallet's next position, and requests the settlement that creates the account. */
   async register(authority: string, addressOf: (position: number) => string): Promise<NonceAccountRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       await sql`select pg_advisory_xact_lock(hashtextextended(${`sluice/nonces/${authority}`}, 0))`.execute(
         trx,
       );
@@ -48,7 +42,7 @@ export class Nonces {
 
   /** Requests the settlement that uses up this nonce, so that the attempt that carries it cannot land any more. */
   async useUp(value: UsedUp): Promise<void> {
-    await requestSettlements(this.#db, NONCE_ADVANCE, [advanceSubject(value)]);
+    await requestSettlements(this.db, NONCE_ADVANCE, [advanceSubject(value)]);
   }
 
   /** Stores an account that a restore has lost. A transaction may carry its nonce: only another one frees it. */
@@ -56,7 +50,7 @@ export class Nonces {
     account: Pick<NonceAccountRow, 'authority' | 'position' | 'address'>,
     held: FinalizedNonce,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('nonceAccount')
       .values({ ...account, ...held, state: 'unproved' })
       .onConflict((conflict) => conflict.doNothing())
@@ -65,16 +59,16 @@ export class Nonces {
 
   /** Ordered by wallet and position. */
   async list(): Promise<readonly NonceAccountRow[]> {
-    return this.#db.selectFrom('nonceAccount').selectAll().orderBy('authority').orderBy('position').execute();
+    return this.db.selectFrom('nonceAccount').selectAll().orderBy('authority').orderBy('position').execute();
   }
 
   async get(address: string): Promise<NonceAccountRow | undefined> {
-    return this.#db.selectFrom('nonceAccount').selectAll().where('address', '=', address).executeTakeFirst();
+    return this.db.selectFrom('nonceAccount').selectAll().where('address', '=', address).executeTakeFirst();
   }
 
   /** A free account, which is not leased. The `salt` varies the choice, so that callers seldom collide. */
   async candidate(authority: string, salt: bigint): Promise<NonceAccountRow | undefined> {
-    return this.#db
+    return this.db
       .selectFrom('nonceAccount')
       .selectAll()
       .where('authority', '=', authority)
@@ -84,7 +78,7 @@ export class Nonces {
   }
 
   async unproved(authority: string): Promise<readonly NonceAccountRow[]> {
-    return this.#db
+    return this.db
       .selectFrom('nonceAccount')
       .selectAll()
       .where('authority', '=', authority)
@@ -94,7 +88,7 @@ export class Nonces {
 
   /** Frees an unproved account if its finalized nonce is not the one that a transaction may carry. */
   async prove(address: string, { nonce, slot }: FinalizedNonce): Promise<void> {
-    await updateOf(this.#db, address)
+    await updateOf(this.db, address)
       .set({ state: 'free', nonce, slot })
       .where('state', '=', 'unproved')
       .where((row) => row.or([row('nonce', 'is', null), row('nonce', '<>', nonce)]))
@@ -103,7 +97,7 @@ export class Nonces {
 
   /** The chain shows another nonce for a free account. No attempt carries the stored one: any new value will do. */
   async markUnproved(address: string, nonce: string): Promise<void> {
-    await updateOf(this.#db, address)
+    await updateOf(this.db, address)
       .set({ state: 'unproved', nonce: null, slot: null })
       .where('state', '=', 'free')
       .where('nonce', '=', nonce)
@@ -112,11 +106,7 @@ export class Nonces {
 }
 
 /** Locks the account if it is free and has the nonce. Returns false if another transaction has or takes it. */
-export async function lockFreeNonce(
-  trx: Transaction<Tables>,
-  address: string,
-  nonce: string,
-): Promise<boolean> {
+export async function lockFreeNonce(trx: Trx, address: string, nonce: string): Promise<boolean> {
   const row = await trx
     .selectFrom('nonceAccount')
     .select('address')
@@ -129,27 +119,19 @@ export async function lockFreeNonce(
   return row !== undefined;
 }
 
-export async function leaseNonce(
-  trx: Transaction<Tables>,
-  address: string,
-  settlementId: string,
-): Promise<void> {
+export async function leaseNonce(trx: Trx, address: string, settlementId: string): Promise<void> {
   await updateOf(trx, address).set({ state: 'leased', settlementId }).execute();
 }
 
 /** Ends the lease of an ended attempt. The account keeps the attempt's nonce until another one is proved. */
-export async function returnNonce(
-  trx: Transaction<Tables>,
-  address: string,
-  settlementId: string,
-): Promise<void> {
+export async function returnNonce(trx: Trx, address: string, settlementId: string): Promise<void> {
   await updateOf(trx, address)
     .set({ state: 'unproved', settlementId: null })
     .where('settlementId', '=', settlementId)
     .execute();
 }
 
-function updateOf(db: Database | Transaction<Tables>, address: string) {
+function updateOf(db: Database | Trx, address: string) {
   return db.updateTable('nonceAccount').where('address', '=', address);
 }
 
@@ -157,19 +139,13 @@ function updateOf(db: Database | Transaction<Tables>, address: string) {
 export type LostNonceRow = Readonly<Selectable<Tables['lostNonce']>>;
 
 /** Nonces that must be used up before the current gap ends; they are deleted with it. */
-export class LostNonces {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class LostNonces extends Repository {
   async list(): Promise<readonly LostNonceRow[]> {
-    return this.#db.selectFrom('lostNonce').selectAll().orderBy('address').execute();
+    return this.db.selectFrom('lostNonce').selectAll().orderBy('address').execute();
   }
 
   async get(address: string): Promise<LostNonceRow | undefined> {
-    return this.#db.selectFrom('lostNonce').selectAll().where('address', '=', address).executeTakeFirst();
+    return this.db.selectFrom('lostNonce').selectAll().where('address', '=', address).executeTakeFirst();
   }
 
   /**
@@ -177,7 +153,7 @@ export class LostNonces {
    * another gap is current, or for nonces that are stored already.
    */
   async suspect(rows: readonly LostNonceRow[], height: bigint): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       if (!(await isQuarantine(trx, height))) return;
       await requestSettlements(trx, NONCE_ADVANCE, rows.map(advanceSubject));
       await trx

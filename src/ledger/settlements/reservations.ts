@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
-import type { Database, Tables } from '../database.ts';
+import type { Trx } from '../database.ts';
 
 /** The amount of one asset that an attempt needs in a wallet. */
 export interface Need {
@@ -38,34 +38,6 @@ interface Committed {
   readonly open: bigint;
 }
 
-export class Reservations {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
-  /** Base units of `asset` in `wallet` that are reserved and not yet known to have left. */
-  async open(wallet: string, asset: string): Promise<bigint> {
-    const { amount } = await this.#db
-      .selectFrom('reserved')
-      .select(sql<bigint>`coalesce(sum(amount), 0)`.as('amount'))
-      .where('wallet', '=', wallet)
-      .where('asset', '=', asset)
-      .executeTakeFirstOrThrow();
-    return amount;
-  }
-
-  /** Reserved base units of all assets and wallets together; 0 only if no reservation is open. */
-  async total(): Promise<bigint> {
-    const { amount } = await this.#db
-      .selectFrom('reserved')
-      .select(sql<bigint>`coalesce(sum(amount), 0)`.as('amount'))
-      .executeTakeFirstOrThrow();
-    return amount;
-  }
-}
-
 /** Rolls back the transaction. */
 export class Short extends Error {
   readonly shortage: Shortage;
@@ -88,7 +60,7 @@ export interface Reserver {
  * funds are never reserved twice. They are the last locks of a transaction: few statements run while others wait.
  */
 export async function reserveFunds(
-  trx: Transaction<Tables>,
+  trx: Trx,
   { settlementId, isFirst }: Reserver,
   inputs: readonly ReservationInput[],
 ): Promise<void> {
@@ -134,7 +106,7 @@ export async function reserveFunds(
  * opposite orders would deadlock.
  */
 async function lockWallets(
-  trx: Transaction<Tables>,
+  trx: Trx,
   settlementId: string,
   inputs: readonly ReservationInput[],
 ): Promise<void> {
@@ -146,11 +118,7 @@ async function lockWallets(
 }
 
 /** The next two statements change sums of old and new wallets: locks all first, in the triggers' order. */
-async function lockSums(
-  trx: Transaction<Tables>,
-  settlementId: string,
-  inputs: readonly ReservationInput[],
-): Promise<void> {
+async function lockSums(trx: Trx, settlementId: string, inputs: readonly ReservationInput[]): Promise<void> {
   const wallets = inputs.map(({ wallet }) => wallet);
   await sql`select from reserved where part = reserved_part(${settlementId}) and wallet = any(array(
     select unnest(${wallets}::text[])
@@ -158,27 +126,17 @@ async function lockSums(
     order by wallet, asset for update`.execute(trx);
 }
 
-export async function releaseReservations(trx: Transaction<Tables>, settlementId: string): Promise<void> {
-  await trx
-    .updateTable('reservation')
-    .set({ state: 'released' })
-    .where('settlementId', '=', settlementId)
-    .where('state', '=', 'open')
-    .execute();
+export async function releaseReservations(trx: Trx, settlementId: string): Promise<void> {
+  await openOf(trx, settlementId).set({ state: 'released' }).execute();
 }
 
 /** The open reservations have left the wallet in `slot`: balances read before it do not show that yet. */
-export async function landReservations(
-  trx: Transaction<Tables>,
-  settlementId: string,
-  slot: bigint,
-): Promise<void> {
-  await trx
-    .updateTable('reservation')
-    .set({ state: 'landed', slot })
-    .where('settlementId', '=', settlementId)
-    .where('state', '=', 'open')
-    .execute();
+export async function landReservations(trx: Trx, settlementId: string, slot: bigint): Promise<void> {
+  await openOf(trx, settlementId).set({ state: 'landed', slot }).execute();
+}
+
+function openOf(trx: Trx, settlementId: string) {
+  return trx.updateTable('reservation').where('settlementId', '=', settlementId).where('state', '=', 'open');
 }
 
 /**
@@ -188,7 +146,7 @@ export async function landReservations(
  * plan of old statistics may read all open rows of the wallet.
  */
 async function committedBeside(
-  trx: Transaction<Tables>,
+  trx: Trx,
   settlementId: string,
   inputs: readonly ReservationInput[],
 ): Promise<readonly Committed[]> {

@@ -1,4 +1,4 @@
-import { type Selectable, sql, type Transaction } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import {
   PAID_ALREADY,
@@ -8,48 +8,37 @@ import {
   settlementId,
   statesBefore,
 } from '../../domain/settlement.ts';
-import type { Database, Tables } from '../database.ts';
-import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import type { Database, Tables, Trx } from '../database.ts';
+import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
 
-/** One obligation that must reach the chain at most once. */
-export interface SettlementRow {
-  readonly id: string;
-  readonly kind: string;
-  /** Unique within the kind. */
-  readonly subjectId: string;
-  readonly status: SettlementStatus;
+type StoredSettlement = Selectable<Tables['settlement']>;
+
+/**
+ * One obligation that must reach the chain at most once. `subjectId` is unique within the kind. `wasConfirmed`: a node
+ * has shown it in a confirmed block, so callers may have been answered; a fork may have reverted that.
+ */
+export type SettlementRow = Readonly<Omit<StoredSettlement, 'position' | 'reasonCode' | 'reasonMessage'>> & {
   readonly reason: StatusReason | null;
-  /** A node has shown it in a confirmed block, so callers may have been answered. A fork may have reverted that. */
-  readonly wasConfirmed: boolean;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+};
 
-export function toSettlementRow(stored: Selectable<Tables['settlement']>): SettlementRow {
-  const { position: _position, reasonCode, reasonMessage, ...rest } = stored;
-  return { ...rest, reason: reasonOf({ reasonCode, reasonMessage }) };
-}
-
-function reasonOf({
-  reasonCode: code,
-  reasonMessage: message,
-}: Pick<Selectable<Tables['settlement']>, 'reasonCode' | 'reasonMessage'>): StatusReason | null {
-  return code === null || message === null ? null : { code, message };
+export function toSettlementRow(stored: StoredSettlement): SettlementRow {
+  const { position: _position, reasonCode: code, reasonMessage: message, ...rest } = stored;
+  return { ...rest, reason: code === null || message === null ? null : { code, message } };
 }
 
 /**
  * Locks the settlement. Everything that changes a settlement, its subject, its attempts or its reservations takes
  * this lock first, in a separate statement: later reads then include the commits that it waited for.
  */
-export async function lockSettlement(trx: Transaction<Tables>, id: string): Promise<SettlementRow> {
+export async function lockSettlement(trx: Trx, id: string): Promise<SettlementRow> {
   const row = await lockIfKnown(trx, id);
   if (row === undefined) throw noSettlement(id);
   return row;
 }
 
 /** {@link lockSettlement}; undefined if there is no such settlement. */
-export async function lockIfKnown(trx: Transaction<Tables>, id: string): Promise<SettlementRow | undefined> {
+export async function lockIfKnown(trx: Trx, id: string): Promise<SettlementRow | undefined> {
   const stored = await trx
     .selectFrom('settlement')
     .selectAll()
@@ -105,14 +94,9 @@ export interface KindEvents {
    */
   readonly answersAt?: 'confirmed';
   /** The status or the reason code has changed. From `confirmed` to `sending`: a fork has reverted it. */
-  changed?(trx: Transaction<Tables>, settlement: SettlementRow, before: Before): Promise<void>;
+  changed?(trx: Trx, settlement: SettlementRow, before: Before): Promise<void>;
   /** An attempt has landed, failed or died; the settlement is moved after this. */
-  ended?(
-    trx: Transaction<Tables>,
-    settlement: SettlementRow,
-    attempt: AttemptRow,
-    outcome: AttemptOutcome,
-  ): Promise<void>;
+  ended?(trx: Trx, settlement: SettlementRow, attempt: AttemptRow, outcome: AttemptOutcome): Promise<void>;
 }
 
 /** By kind. A kind that is not among them has no callbacks. */
@@ -124,14 +108,14 @@ export type EventsByKind = Readonly<Partial<Record<string, KindEvents>>>;
  * cancelled, unless that payment `isDisproved`.
  */
 export async function enterStatus(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   id: string,
   to: SettlementStatus,
   reason: StatusReason | null = null,
   { isDisproved = false } = {},
 ): Promise<SettlementRow> {
-  const entered = await trx
+  const { oldStatus, oldCode, ...stored } = await trx
     .updateTable('settlement')
     .from((row) =>
       row
@@ -154,18 +138,15 @@ export async function enterStatus(
     )
     .returningAll('settlement')
     .returning(['before.oldStatus', 'before.oldCode'])
-    .executeTakeFirst();
-  if (entered === undefined) {
-    const message = `settlement ${id} cannot change to ${to} from its present status`;
-    throw new DomainError('IllegalTransition', message, { id, to });
-  }
-  const { oldStatus, oldCode, ...stored } = entered;
+    .executeTakeFirstOrThrow(() => {
+      const message = `settlement ${id} cannot change to ${to} from its present status`;
+      return new DomainError('IllegalTransition', message, { id, to });
+    });
   const row = toSettlementRow(stored);
-  const events = kinds[row.kind];
-  const before = { status: oldStatus, code: oldCode };
   if (oldStatus === row.status && oldCode === stored.reasonCode) return row;
+  const events = kinds[row.kind];
   if (events?.answersAt === 'confirmed') await alertTakenBack(trx, row);
-  await events?.changed?.(trx, row, before);
+  await events?.changed?.(trx, row, { status: oldStatus, code: oldCode });
   return row;
 }
 
@@ -178,12 +159,8 @@ const NOW: Readonly<Partial<Record<SettlementStatus, string>>> = {
 };
 
 /** Raises the alert if callers were answered at `confirmed` and a fork reverted that; `finalized` closes it. */
-async function alertTakenBack(
-  trx: Transaction<Tables>,
-  { id: subject, status, wasConfirmed }: SettlementRow,
-): Promise<void> {
-  if (status === 'finalized')
-    await closeAlerts(trx, (row) => row.and([row('kind', '=', TAKEN_BACK), row('subject', '=', subject)]));
+async function alertTakenBack(trx: Trx, { id: subject, status, wasConfirmed }: SettlementRow): Promise<void> {
+  if (status === 'finalized') await closeAlert(trx, TAKEN_BACK, subject);
   const now = NOW[status];
   if (!wasConfirmed || now === undefined) return;
   const message = `a fork reverted ${subject} after it was confirmed, and its purchase may have been served; ${now}`;

@@ -1,13 +1,19 @@
 import { sql } from 'kysely';
 import { type SettlementCount, type SettlementStatus, UNFINISHED } from '../../domain/settlement.ts';
-import type { Database } from '../database.ts';
-import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { type Database, Repository } from '../database.ts';
+import {
+  mapPage,
+  negated,
+  negative,
+  type Page,
+  type PageRequest,
+  positionBefore,
+  readPage,
+} from '../page.ts';
 import { noSettlement, type SettlementRow, toSettlementRow } from './settlement-row.ts';
 
-export interface SettlementViewRow extends SettlementRow {
-  /** base58; null until an attempt is signed. */
-  readonly signature: string | null;
-}
+/** `signature`: base58; null until an attempt is signed. */
+export type SettlementViewRow = SettlementRow & { readonly signature: string | null };
 
 export interface SettlementFilter extends PageRequest {
   readonly kind?: string | undefined;
@@ -17,27 +23,20 @@ export interface SettlementFilter extends PageRequest {
   readonly signature?: string | undefined;
 }
 
-export class SettlementViews {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class SettlementViews extends Repository {
   /** Throws NotFound. */
   async get(id: string): Promise<SettlementViewRow> {
-    const stored = await selectViews(this.#db).where('settlement.id', '=', id).executeTakeFirst();
-    if (stored === undefined) throw noSettlement(id);
-    return toView(stored);
+    const query = selectViews(this.db).where('settlement.id', '=', id);
+    return toView(await query.executeTakeFirstOrThrow(() => noSettlement(id)));
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: SettlementFilter): Promise<Page<SettlementViewRow>> {
-    const { kind, subject, status, signature, limit } = filter;
+    const { kind, subject, status, signature } = filter;
     const position = sql.ref<bigint>('settlement.position');
     const before = positionBefore(filter);
     const ofKind = status === undefined ? negative : negated;
-    let query = selectViews(this.#db);
+    let query = selectViews(this.db);
     query =
       kind === undefined
         ? query.where(position, '<', before).orderBy(position, 'desc')
@@ -51,13 +50,12 @@ export class SettlementViews {
       query = query.where('settlement.id', 'in', (from) =>
         from.selectFrom('attempt').select('settlementId').where('signature', '=', signature),
       );
-    const { rows, nextCursor } = pageOf(await query.limit(limit + 1).execute(), filter);
-    return { rows: rows.map(toView), nextCursor };
+    return mapPage(await readPage(query, filter), toView);
   }
 
   /** The number of unfinished settlements by kind and status. Pairs without settlements are left out. */
   async countUnfinished(): Promise<readonly SettlementCount[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('settlement')
       .select(['kind', 'status'])
       .select((row) => row.fn.countAll<bigint>().as('count'))

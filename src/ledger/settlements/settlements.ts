@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely';
 import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
@@ -14,8 +13,8 @@ import {
   UNFINISHED,
   UNPAID_ENDS,
 } from '../../domain/settlement.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
-import { closeAlerts } from '../operations/alerts.ts';
+import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { closeAlert } from '../operations/alerts.ts';
 import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { judgeLandingFalse } from './false-landing.ts';
 import { releaseReservations } from './reservations.ts';
@@ -40,12 +39,11 @@ const BEFORE_ANY_ATTEMPT: readonly SettlementStatus[] = [
 const UNFINISHED_AT_ONCE = 500;
 
 /** Obligations that must reach the chain at most once. Every step is idempotent. */
-export class Settlements {
-  readonly #db: Database;
+export class Settlements extends Repository {
   readonly #kinds: EventsByKind;
 
   constructor(db: Database, kinds: EventsByKind) {
-    this.#db = db;
+    super(db);
     this.#kinds = kinds;
   }
 
@@ -55,11 +53,7 @@ export class Settlements {
   }
 
   async find(id: string): Promise<SettlementRow | undefined> {
-    const stored = await this.#db
-      .selectFrom('settlement')
-      .selectAll()
-      .where('id', '=', id)
-      .executeTakeFirst();
+    const stored = await this.db.selectFrom('settlement').selectAll().where('id', '=', id).executeTakeFirst();
     return stored === undefined ? undefined : toSettlementRow(stored);
   }
 
@@ -73,7 +67,7 @@ export class Settlements {
   /** Every settlement that has not ended, oldest first, read in pages. */
   async *unfinished(): AsyncGenerator<SettlementRow> {
     for (let after = 0n; ; ) {
-      const page = await this.#db
+      const page = await this.db
         .selectFrom('settlement')
         .selectAll()
         .where('status', 'in', UNFINISHED)
@@ -90,7 +84,7 @@ export class Settlements {
 
   /** The settlements among `ids` that a dead attempt has paid, with their reasons: see {@link isPaidByDead}. */
   async paidByDead(ids: readonly string[]): Promise<ReadonlyMap<string, StatusReason>> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('settlement')
       .selectAll()
       .where('id', '=', anyOf(ids))
@@ -110,7 +104,7 @@ export class Settlements {
    * it is.
    */
   async move(id: string, to: SettlementStatus, reason: StatusReason | null = null): Promise<SettlementRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if ((row.status === to && isTerminal(to)) || isPaidByDead(row)) return row;
       if (BEFORE_ANY_ATTEMPT.includes(to) && (await hasAttempt(trx, id, MAY_HAVE_PAID))) {
@@ -133,7 +127,7 @@ export class Settlements {
     to: 'sending' | 'confirmed' | 'held',
     reason: StatusReason | null,
   ): Promise<boolean> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (isPaidByDead(row) || !mayFollow(row.status, to)) return false;
       if (!(await hasAttempt(trx, id, ['signed']))) return false;
@@ -148,7 +142,7 @@ export class Settlements {
    * be ruled out. A settlement that a dead attempt has paid stays as it is. Throws IllegalTransition.
    */
   async drop(id: string, reason: StatusReason): Promise<SettlementRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' || isPaidByDead(row)) return row;
       if (await hasAttempt(trx, id, MAY_HAVE_PAID)) {
@@ -165,7 +159,7 @@ export class Settlements {
    * cancel. Throws RecordInDoubt while an attempt that a restore has lost may have paid it.
    */
   async cancel(id: string, reason: StatusReason): Promise<SettlementRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled') return row;
       if (!mayFollow(row.status, 'cancelled') || (await hasAttempt(trx, id, MAY_HAVE_PAID)))
@@ -181,7 +175,7 @@ export class Settlements {
    * has ended otherwise.
    */
   async endAsPaid(id: string, { actor, reason }: OperatorNote): Promise<SettlementRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const row = await lockSettlement(trx, id);
       if (row.status === 'cancelled' && row.reason?.code === PAID_ALREADY) return row;
       const ends = !isTerminal(row.status) && mayFollow(row.status, 'cancelled');
@@ -195,27 +189,25 @@ export class Settlements {
 
   /** The opposite of {@link endAsPaid}: see {@link judgeLandingFalse}. */
   async continueUnpaid(id: string, note: OperatorNote): Promise<boolean> {
-    return this.#db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, note));
+    return this.db.transaction().execute((trx) => judgeLandingFalse(trx, this.#kinds, id, note));
   }
 }
 
 /** The sums of reservations are locked last: see `reserveFunds`. */
 async function endUnpaid(
-  trx: Transaction<Tables>,
+  trx: Trx,
   kinds: EventsByKind,
   id: string,
   reason: StatusReason,
 ): Promise<SettlementRow> {
   const ended = await enterStatus(trx, kinds, id, 'cancelled', reason);
-  await closeAlerts(trx, (alert) =>
-    alert.and([alert('kind', '=', KEEPS_FAILING), alert('subject', '=', id)]),
-  );
+  await closeAlert(trx, KEEPS_FAILING, id);
   await releaseReservations(trx, id);
   return ended;
 }
 
 /** A withdrawal must not be reported as unpaid while an attempt that a restore has lost may have paid it. */
-async function refuseIfMaybePaid(trx: Transaction<Tables>, id: string): Promise<void> {
+async function refuseIfMaybePaid(trx: Trx, id: string): Promise<void> {
   const payment = await possiblePaymentOf(trx, id);
   if (payment === null) return;
   const message = `settlement ${id} cannot end unpaid now: ${payment.message}`;
@@ -238,7 +230,7 @@ function notCancellable({ kind, subjectId: id, status }: SettlementRow): DomainE
 }
 
 async function hasAttempt(
-  trx: Transaction<Tables>,
+  trx: Trx,
   id: string,
   states: readonly Tables['attempt']['state'][],
 ): Promise<boolean> {

@@ -1,19 +1,15 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import type { AlertKind } from '../../domain/alerts.ts';
 import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
 import { EVERYTHING, PAID_BY_DEAD, type StatusReason, scopesOf } from '../../domain/settlement.ts';
-import type { Tables } from '../database.ts';
+import type { Trx } from '../database.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from '../operations/alerts.ts';
 import { gapOf, UNBROKEN } from '../operations/continuity.ts';
 import { lockPreparations, openPauses } from '../operations/pauses.ts';
 import type { NewAttempt } from './attempts.ts';
 
 /** Why this attempt may not be prepared now, or null. Valid until the transaction ends: a pause waits for it. */
-export async function stopOf(
-  trx: Transaction<Tables>,
-  kind: string,
-  attempt: NewAttempt,
-): Promise<StatusReason | null> {
+export async function stopOf(trx: Trx, kind: string, attempt: NewAttempt): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
   if (await isQuiet(trx, attempt.settlementId)) return null;
   const suspicion = await suspicionOf(trx, attempt.settlementId, ['maybe_paid', KEEPS_FAILING]);
@@ -28,10 +24,7 @@ export async function stopOf(
  * Why this settlement may not end unpaid: an attempt that is missing from the database may have paid it or may land.
  * Null if there can be none. Valid as long as {@link stopOf}.
  */
-export async function possiblePaymentOf(
-  trx: Transaction<Tables>,
-  settlementId: string,
-): Promise<StatusReason | null> {
+export async function possiblePaymentOf(trx: Trx, settlementId: string): Promise<StatusReason | null> {
   await lockPreparations(trx, 'shared');
   const suspicion = await suspicionOf(trx, settlementId, ['maybe_paid']);
   if (suspicion !== null) return suspicion;
@@ -48,7 +41,7 @@ export async function possiblePaymentOf(
 }
 
 /** True without any pause, gap or alert about this settlement: the usual case, checked by one statement. */
-async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<boolean> {
+async function isQuiet(trx: Trx, settlementId: string): Promise<boolean> {
   const { rows } = await sql<{ readonly quiet: boolean }>`select
     not exists (select from alert where subject = ${settlementId})
     and not exists (select from pause where ended_at is null)
@@ -57,10 +50,7 @@ async function isQuiet(trx: Transaction<Tables>, settlementId: string): Promise<
 }
 
 /** True for the advance of a nonce that a lost attempt may carry: the gap cannot end before it. */
-async function endsTheGap(
-  trx: Transaction<Tables>,
-  { bareAdvance, nonceAccount, blockhash }: NewAttempt,
-): Promise<boolean> {
+async function endsTheGap(trx: Trx, { bareAdvance, nonceAccount, blockhash }: NewAttempt): Promise<boolean> {
   if (!bareAdvance || nonceAccount === null) return false;
   const lost = await trx
     .selectFrom('lostNonce')
@@ -71,7 +61,7 @@ async function endsTheGap(
   return lost !== undefined;
 }
 
-async function restorationOf(trx: Transaction<Tables>): Promise<StatusReason | null> {
+async function restorationOf(trx: Trx): Promise<StatusReason | null> {
   const gap = await gapOf(trx);
   return gap === null ? null : { code: 'record_restored', message: gap.reason };
 }
@@ -84,7 +74,7 @@ const GRAVEST_FIRST: readonly AlertKind[] = [PAID_BY_DEAD, 'maybe_paid', 'record
  * database has it again, even if the alert is closed. An alert of `whileOpen` does until it is closed.
  */
 async function suspicionOf(
-  trx: Transaction<Tables>,
+  trx: Trx,
   settlementId: string,
   whileOpen: readonly AlertKind[],
 ): Promise<StatusReason | null> {

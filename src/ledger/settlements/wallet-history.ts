@@ -1,29 +1,18 @@
 import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
-import { anyOf, type Database } from '../database.ts';
+import { anyOf, Repository } from '../database.ts';
+import type { AttemptRow } from './attempt-row.ts';
 
 /** The attempt of a transaction that a wallet of ours may have signed. */
-export interface RecordedSpend {
-  readonly settlementId: string;
-  readonly n: number;
-  readonly state: 'prepared' | 'signed' | 'landed' | 'failed' | 'dead';
+export interface RecordedSpend extends Pick<AttemptRow, 'settlementId' | 'n' | 'state' | 'slot' | 'error'> {
   readonly isAdopted: boolean;
-  /** `slot`: block of a landed or failed attempt. `error`: of a failed one. */
-  readonly slot: bigint | null;
-  readonly error: string | null;
 }
 
 /** How far the history of each hot wallet is judged, and the attempts that the database has of its signatures. */
-export class WalletHistory {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class WalletHistory extends Repository {
   /** Every hot wallet with a judged history, and `configured`: earlier wallets may still have paid. */
   async wallets(configured: string): Promise<readonly string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('walletHistory')
       .select('wallet')
       .where('wallet', 'not in', (row) => row.selectFrom('feePayer').select('address'))
@@ -34,7 +23,7 @@ export class WalletHistory {
 
   /** Wallets that only pay fees for others. A worker with their keys stores them before it signs. */
   async addFeePayers(addresses: readonly string[]): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('feePayer')
       .values(addresses.map((address) => ({ address })))
       .onConflict((conflict) => conflict.doNothing())
@@ -42,7 +31,7 @@ export class WalletHistory {
   }
 
   async feePayers(): Promise<readonly string[]> {
-    const rows = await this.#db.selectFrom('feePayer').select('address').orderBy('address').execute();
+    const rows = await this.db.selectFrom('feePayer').select('address').orderBy('address').execute();
     return rows.map(({ address }) => address);
   }
 
@@ -52,21 +41,21 @@ export class WalletHistory {
    */
   async kindOf(address: string): Promise<WatchKind | undefined> {
     const hot = sql<WatchKind>`'hot'`.as('kind');
-    const history = this.#db.selectFrom('walletHistory').select(hot).where('wallet', '=', address);
-    const nonce = this.#db.selectFrom('nonceAccount').select(hot).where('address', '=', address);
-    const watched = this.#db.selectFrom('watchedWallet').select('kind').where('address', '=', address);
+    const history = this.db.selectFrom('walletHistory').select(hot).where('wallet', '=', address);
+    const nonce = this.db.selectFrom('nonceAccount').select(hot).where('address', '=', address);
+    const watched = this.db.selectFrom('watchedWallet').select('kind').where('address', '=', address);
     return (await history.unionAll(nonce).unionAll(watched).executeTakeFirst())?.kind;
   }
 
   /** The slot up to which the wallet is judged; without a history, that of its newest attempt; else null. */
   async judgedTo(wallet: string): Promise<bigint | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('walletHistory')
       .select('judgedToSlot')
       .where('wallet', '=', wallet)
       .executeTakeFirst();
     if (row !== undefined) return row.judgedToSlot;
-    const newest = await this.#db
+    const newest = await this.db
       .selectFrom('attempt')
       .select((attempt) => attempt.fn.max('blockhashSlot').as('slot'))
       // A wallet whose history is judged pays the fee of what it signs.
@@ -77,7 +66,7 @@ export class WalletHistory {
 
   /** The judged slot never decreases. The first call sets where the history begins. */
   async advance(wallet: string, slot: bigint): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('walletHistory')
       .values({ wallet, judgedToSlot: slot, fromSlot: slot })
       .onConflict((conflict) =>
@@ -90,10 +79,8 @@ export class WalletHistory {
 
   /** The stored attempts of these signatures, by signature. */
   async recordOf(signatures: readonly string[]): Promise<ReadonlyMap<string, RecordedSpend>> {
-    const rows = await this.#db
-      .selectFrom('attempt')
-      .select(['signature', 'settlementId', 'n', 'state', 'slot', 'error'])
-      .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
+    const rows = await this.#spends()
+      .select('signature')
       .where('signature', '=', anyOf(signatures))
       .execute();
     return new Map(
@@ -103,13 +90,15 @@ export class WalletHistory {
 
   /** The stored attempt of a signed message, even if its signature was never stored; null if there is none. */
   async recordOfMessage(messageHash: string): Promise<RecordedSpend | null> {
-    const attempt = await this.#db
+    const attempt = await this.#spends().where('messageHash', '=', messageHash).executeTakeFirst();
+    return attempt ?? null;
+  }
+
+  #spends() {
+    return this.db
       .selectFrom('attempt')
       .select(['settlementId', 'n', 'state', 'slot', 'error'])
-      .select(sql<boolean>`adopted_from is not null`.as('isAdopted'))
-      .where('messageHash', '=', messageHash)
-      .executeTakeFirst();
-    return attempt ?? null;
+      .select(sql<boolean>`adopted_from is not null`.as('isAdopted'));
   }
 }
 
@@ -125,16 +114,10 @@ export interface ScannedSpend {
 const PATIENCE = sql`interval '10 minutes'`;
 
 /** Transactions that hot wallets signed, found by the scan in linked blocks. */
-export class Spends {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Spends extends Repository {
   /** Oldest first. Spends from before the wallet's history began are never judged. */
   async unjudged(wallet: string, limit: number): Promise<readonly ScannedSpend[]> {
-    return this.#db
+    return this.db
       .selectFrom('spend')
       .innerJoin('walletHistory', 'walletHistory.wallet', 'spend.wallet')
       .select(['spend.signature', 'spend.slot'])
@@ -149,7 +132,7 @@ export class Spends {
 
   /** Marks spends whose results are stored. */
   async markJudged(wallet: string, signatures: readonly string[]): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('spend')
       .set({ judged: true })
       .where('wallet', '=', wallet)

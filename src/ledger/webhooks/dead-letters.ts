@@ -1,5 +1,5 @@
-import { sql, type Transaction } from 'kysely';
-import type { Database, Tables } from '../database.ts';
+import { sql } from 'kysely';
+import type { Database, Trx } from '../database.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 
 /** Keeps each statement far below its timeout, and its locks short. */
@@ -41,7 +41,7 @@ function revive(db: Database, endpoint: string, after: bigint, eventId: string |
 }
 
 /** Locks the alert first: a delivery that dies meanwhile waits for this transaction, and raises a new alert. */
-async function closeWhereNoneIsLeft(trx: Transaction<Tables>, endpoint: string): Promise<void> {
+async function closeWhereNoneIsLeft(trx: Trx, endpoint: string): Promise<void> {
   const open = await trx
     .selectFrom('alert')
     .select('position')

@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { DeliveryKey, DeliveryLine, DeliveryState, WebhookEventType } from '../../domain/webhook.ts';
-import type { Database, Tables } from '../database.ts';
+import { type Database, Repository, type Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
-import { type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { type EndpointBacklog, raiseLateAlerts, readBacklogs } from './backlogs.ts';
 import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
 
@@ -41,16 +41,10 @@ const LOST_AFTER = sql<Date>`now() - interval '2 hours'`;
 const NOW = sql<Date>`now()`;
 const ONE_MORE = sql<number>`attempts + 1`;
 
-export class Deliveries {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Deliveries extends Repository {
   /** Lines whose workflow lacks an event or was lost, oldest first. Returned again until {@link markHanded}. */
   async unhanded(): Promise<readonly Unhanded[]> {
-    const waiting = this.#db
+    const waiting = this.db
       .selectFrom('webhookDelivery')
       .select(['endpoint', 'entity', 'sequence'])
       .where('state', '=', 'waiting');
@@ -67,7 +61,7 @@ export class Deliveries {
 
   /** The workflow of the line knows its events up to `upTo`. */
   async markHanded({ endpoint, entity, upTo }: Unhanded): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('webhookDelivery')
       .set({ handedAt: NOW })
       .where('endpoint', '=', endpoint)
@@ -79,7 +73,7 @@ export class Deliveries {
 
   /** The oldest waiting event of the line; null if there is none. */
   async nextOf({ endpoint, entity }: DeliveryLine): Promise<DeliveryKey | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
       .select('event.id')
@@ -94,7 +88,7 @@ export class Deliveries {
 
   /** What to send; null if the delivery does not wait any more, or its endpoint is deleted. */
   async due({ endpoint, event }: DeliveryKey): Promise<Due | null> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
       .innerJoin('webhookEndpoint as endpoint', 'endpoint.id', 'delivery.endpoint')
@@ -108,7 +102,7 @@ export class Deliveries {
   }
 
   async delivered(key: DeliveryKey): Promise<void> {
-    await waiting(this.#db, key)
+    await waiting(this.db, key)
       .set({ state: 'delivered', settledAt: NOW, lastError: null, attempts: ONE_MORE })
       .execute();
   }
@@ -118,7 +112,7 @@ export class Deliveries {
    * events that were handed over.
    */
   async failed(key: DeliveryKey, error: string): Promise<number | null> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const tried = await waiting(trx, key)
         .set({ lastError: error, attempts: ONE_MORE })
         .returning(['entity', 'attempts'])
@@ -138,7 +132,7 @@ export class Deliveries {
 
   /** Gives up the delivery and raises an alert, in one transaction; `error` replaces the last one. */
   async giveUp(key: DeliveryKey, error?: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       const dead = await waiting(trx, key)
         .set({ state: 'dead', settledAt: NOW, ...(error === undefined ? {} : { lastError: error }) })
         .returning(['entity', 'lastError'])
@@ -153,13 +147,13 @@ export class Deliveries {
 
   /** See {@link replayDead}. */
   replay(endpoint: string, eventId?: string): Promise<number> {
-    return replayDead(this.#db, endpoint, eventId);
+    return replayDead(this.db, endpoint, eventId);
   }
 
   /** Deletes all deliveries of the endpoint in batches, so that none of them is locked for long. */
   async dropAll(endpoint: string): Promise<void> {
     for (let dropped = MOST_AT_ONCE; dropped === MOST_AT_ONCE; ) {
-      const { numDeletedRows } = await this.#db
+      const { numDeletedRows } = await this.db
         .deleteFrom('webhookDelivery')
         .where('endpoint', '=', endpoint)
         .where((row) =>
@@ -180,17 +174,17 @@ export class Deliveries {
 
   /** What endpoints have not received, by endpoint id; endpoints that have received everything are left out. */
   backlogs(): Promise<ReadonlyMap<string, EndpointBacklog>> {
-    return readBacklogs(this.#db);
+    return readBacklogs(this.db);
   }
 
   /** Raises or closes the alert about each endpoint by how long events have waited for it. */
   raiseLateAlerts(): Promise<void> {
-    return raiseLateAlerts(this.#db);
+    return raiseLateAlerts(this.db);
   }
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: DeliveryFilter): Promise<Page<DeliveryRow>> {
-    let query = this.#db
+    let query = this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
       .selectAll('delivery')
@@ -198,18 +192,12 @@ export class Deliveries {
       .where('delivery.endpoint', '=', filter.endpoint)
       .where('delivery.sequence', '<', positionBefore(filter));
     if (filter.state !== undefined) query = query.where('delivery.state', '=', filter.state);
-    return pageOf(
-      await query
-        .orderBy('delivery.sequence', 'desc')
-        .limit(filter.limit + 1)
-        .execute(),
-      filter,
-    );
+    return readPage(query.orderBy('delivery.sequence', 'desc'), filter);
   }
 
   /** Deletes events older than `days` without a waiting or dead delivery. Returns their number. */
   async forget(days: number): Promise<number> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const old = await trx
         .selectFrom('webhookEvent as event')
         .select('event.sequence')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { topicsOf, type WebhookEventType } from '../../domain/webhook.ts';
-import { type Tables, toJson } from '../database.ts';
+import { type Trx, toJson } from '../database.ts';
 
 export interface OutboxEvent {
   readonly type: WebhookEventType;
@@ -12,10 +12,7 @@ export interface OutboxEvent {
 }
 
 /** True if an enabled endpoint subscribes to any of these types; else their data need not be read. */
-export async function isAskedFor(
-  trx: Transaction<Tables>,
-  types: readonly WebhookEventType[],
-): Promise<boolean> {
+export async function isAskedFor(trx: Trx, types: readonly WebhookEventType[]): Promise<boolean> {
   const topics = [...new Set(types.flatMap(topicsOf))];
   const asking = await trx
     .selectFrom('webhookEndpoint')
@@ -27,7 +24,7 @@ export async function isAskedFor(
   return asking !== undefined;
 }
 
-export async function writeEvent(trx: Transaction<Tables>, event: OutboxEvent): Promise<void> {
+export async function writeEvent(trx: Trx, event: OutboxEvent): Promise<void> {
   await writeEvents(trx, [event]);
 }
 
@@ -36,7 +33,7 @@ export async function writeEvent(trx: Transaction<Tables>, event: OutboxEvent): 
  * committed, or neither. The transaction must hold a lock on each entity, so that its events are numbered as they
  * commit.
  */
-export async function writeEvents(trx: Transaction<Tables>, events: readonly OutboxEvent[]): Promise<void> {
+export async function writeEvents(trx: Trx, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
   const timestamp = new Date().toISOString();
   const given = events.map(({ type, entity, data }, position) => ({

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Selectable, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { Seal, WebhookTopic } from '../../domain/webhook.ts';
-import type { Database, Tables } from '../database.ts';
-import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import { type Database, Repository, type Tables } from '../database.ts';
+import { closeAlert, closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { Deliveries } from './deliveries.ts';
 
 export type WebhookRow = Readonly<Omit<Selectable<Tables['webhookEndpoint']>, 'secret' | 'previousSecret'>>;
@@ -28,12 +28,11 @@ const SHOWN = [
   'createdAt',
 ] as const;
 
-export class Webhooks {
-  readonly #db: Database;
+export class Webhooks extends Repository {
   readonly #seal: Seal;
 
   constructor(db: Database, seal: Seal) {
-    this.#db = db;
+    super(db);
     this.#seal = seal;
   }
 
@@ -41,7 +40,7 @@ export class Webhooks {
   async put(url: string, events: readonly WebhookTopic[]): Promise<FreshSecret> {
     const id = `wh_${randomUUID()}`;
     const secret = newSecret();
-    const row = await this.#db
+    const row = await this.db
       .insertInto('webhookEndpoint')
       .values({ id, url, events, secret: this.#seal.seal(secret, id) })
       .onConflict((conflict) => conflict.column('url').doUpdateSet({ events }))
@@ -52,13 +51,13 @@ export class Webhooks {
 
   /** Oldest first. */
   async list(): Promise<readonly WebhookRow[]> {
-    return this.#db.selectFrom('webhookEndpoint').select(SHOWN).orderBy('position').execute();
+    return this.db.selectFrom('webhookEndpoint').select(SHOWN).orderBy('position').execute();
   }
 
   /** Throws NotFound. */
   async get(id: string): Promise<WebhookRow> {
-    const query = this.#db.selectFrom('webhookEndpoint').select(SHOWN).where('id', '=', id);
-    return (await query.executeTakeFirst()) ?? refuse(id);
+    const query = this.db.selectFrom('webhookEndpoint').select(SHOWN).where('id', '=', id);
+    return query.executeTakeFirstOrThrow(() => noWebhook(id));
   }
 
   /**
@@ -67,10 +66,10 @@ export class Webhooks {
    */
   async remove(id: string): Promise<WebhookRow> {
     const removed = await this.get(id);
-    await turnOff(this.#db, id, 'it is being deleted');
-    await new Deliveries(this.#db).dropAll(id);
-    await this.#db.deleteFrom('webhookEndpoint').where('id', '=', id).execute();
-    await this.#db
+    await turnOff(this.db, id, 'it is being deleted');
+    await new Deliveries(this.db).dropAll(id);
+    await this.db.deleteFrom('webhookEndpoint').where('id', '=', id).execute();
+    await this.db
       .transaction()
       .execute((trx) =>
         closeAlerts(trx, (row) => row.and([row('kind', 'in', ALERTS), row('subject', '=', id)])),
@@ -85,7 +84,7 @@ export class Webhooks {
   async rotate(id: string, keepPreviousHours: number): Promise<FreshSecret> {
     const secret = newSecret();
     const keep = keepPreviousHours > 0;
-    const row = await this.#db
+    const row = await this.db
       .updateTable('webhookEndpoint')
       .set({
         secret: this.#seal.seal(secret, id),
@@ -96,29 +95,27 @@ export class Webhooks {
       })
       .where('id', '=', id)
       .returning(SHOWN)
-      .executeTakeFirst();
-    return { row: row ?? refuse(id), secret };
+      .executeTakeFirstOrThrow(() => noWebhook(id));
+    return { row, secret };
   }
 
   /** Enables the endpoint from now on, and closes its alert. Throws NotFound. */
   async enable(id: string): Promise<WebhookRow> {
-    return this.#db.transaction().execute(async (trx) => {
-      const query = trx
+    return this.db.transaction().execute(async (trx) => {
+      const enabled = await trx
         .updateTable('webhookEndpoint')
         .set({ disabledAt: null, disabledBecause: null })
         .where('id', '=', id)
-        .returning(SHOWN);
-      const enabled = (await query.executeTakeFirst()) ?? refuse(id);
-      await closeAlerts(trx, (row) =>
-        row.and([row('kind', '=', 'webhook_disabled'), row('subject', '=', id)]),
-      );
+        .returning(SHOWN)
+        .executeTakeFirstOrThrow(() => noWebhook(id));
+      await closeAlert(trx, 'webhook_disabled', id);
       return enabled;
     });
   }
 
   /** Disables the endpoint and raises an alert. Does nothing if it is disabled already, or deleted. */
   async disable(id: string, because: string): Promise<void> {
-    await this.#db.transaction().execute(async (trx) => {
+    await this.db.transaction().execute(async (trx) => {
       const url = await turnOff(trx, id, because);
       if (url === null) return;
       // The host alone: other endpoints receive alerts, and the URL may be a receiver's only secret.
@@ -129,15 +126,14 @@ export class Webhooks {
 
   /** The secrets that sign now, newest first. Throws NotFound. */
   async secretsOf(id: string): Promise<readonly string[]> {
-    const row = await this.#db
+    const { secret, previous } = await this.db
       .selectFrom('webhookEndpoint')
       .select('secret')
       .select(
         sql<string | null>`case when previous_secret_until > now() then previous_secret end`.as('previous'),
       )
       .where('id', '=', id)
-      .executeTakeFirst();
-    const { secret, previous } = row ?? refuse(id);
+      .executeTakeFirstOrThrow(() => noWebhook(id));
     return [secret, ...(previous === null ? [] : [previous])].map((sealed) => this.#seal.open(sealed, id));
   }
 }
@@ -158,6 +154,6 @@ function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-function refuse(id: string): never {
-  throw new DomainError('NotFound', `there is no webhook ${id}`, { id });
+function noWebhook(id: string): DomainError {
+  return new DomainError('NotFound', `there is no webhook ${id}`, { id });
 }

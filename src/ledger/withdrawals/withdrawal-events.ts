@@ -1,9 +1,9 @@
-import { sql, type Transaction } from 'kysely';
+import { sql } from 'kysely';
 import { holdSubject, type TokenHold, tokenHold } from '../../domain/token-holds.ts';
 import { eventOfStatus } from '../../domain/webhook.ts';
 import { isWithdrawalStatus } from '../../domain/withdrawal.ts';
-import type { Tables } from '../database.ts';
-import { closeAlerts, raiseAlert } from '../operations/alerts.ts';
+import type { Trx } from '../database.ts';
+import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents, SettlementRow } from '../settlements/settlement-row.ts';
 import { withdrawalNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvent } from '../webhooks/outbox.ts';
@@ -21,7 +21,7 @@ export const withdrawalEvents: KindEvents = {
 };
 
 /** Writes the event for the new status. If no endpoint subscribes to it, the terms are not even read. */
-async function tellWithdrawal(trx: Transaction<Tables>, settlement: SettlementRow): Promise<void> {
+async function tellWithdrawal(trx: Trx, settlement: SettlementRow): Promise<void> {
   const { id, status } = settlement;
   const type = isWithdrawalStatus(status) ? eventOfStatus(status) : null;
   if (type === null || !(await isAskedFor(trx, [type]))) return;
@@ -46,7 +46,7 @@ interface Held {
 
 /** Keeps an issuer's alert open while a withdrawal waits for its condition. `oldCode`: reason code before. */
 async function alertTokenHold(
-  trx: Transaction<Tables>,
+  trx: Trx,
   { id, reason }: SettlementRow,
   oldCode: string | null,
 ): Promise<void> {
@@ -70,13 +70,13 @@ async function alertTokenHold(
 }
 
 /** Closes the alert, unless another withdrawal waits for the same condition. */
-async function endHold(trx: Transaction<Tables>, kind: TokenHold, withdrawal: Held): Promise<void> {
+async function endHold(trx: Trx, kind: TokenHold, withdrawal: Held): Promise<void> {
   const subject = holdSubject(kind, withdrawal);
   if (subject !== withdrawal.id && (await isAwaited(trx, kind, withdrawal.asset))) return;
-  await closeAlerts(trx, (row) => row.and([row('kind', '=', kind), row('subject', '=', subject)]));
+  await closeAlert(trx, kind, subject);
 }
 
-async function isAwaited(trx: Transaction<Tables>, kind: TokenHold, asset: string): Promise<boolean> {
+async function isAwaited(trx: Trx, kind: TokenHold, asset: string): Promise<boolean> {
   const waiting = await trx
     .selectFrom('withdrawal')
     .innerJoin('settlement', 'settlement.id', 'withdrawal.id')

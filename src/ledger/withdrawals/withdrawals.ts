@@ -9,9 +9,17 @@ import {
   type WithdrawalStatus,
   type WithdrawalTerms,
 } from '../../domain/withdrawal.ts';
-import { anyOf, type Database, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository, type Tables } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
-import { negated, negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import {
+  mapPage,
+  negated,
+  negative,
+  type Page,
+  type PageRequest,
+  positionBefore,
+  readPage,
+} from '../page.ts';
 import { LIVE } from '../settlements/attempt-row.ts';
 import { lockSettlement, type SettlementRow, toSettlementRow } from '../settlements/settlement-row.ts';
 
@@ -42,17 +50,11 @@ const COLUMNS = [
 ] as const;
 
 /** Customers' requests: one row for each id for ever, beside the settlement that has its status. */
-export class Withdrawals {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Withdrawals extends Repository {
   /** Takes the id for these terms, or returns the row that has it. Throws TermsConflict for other terms. */
   async reserve(terms: WithdrawalTerms): Promise<{ row: WithdrawalRow; created: boolean }> {
     const { id, asset, amount, destination, acceptEmptyWallet = false, memo = null } = terms;
-    const stored = await this.#db
+    const stored = await this.db
       .with('settlement', (db) =>
         db
           .insertInto('settlement')
@@ -91,7 +93,7 @@ export class Withdrawals {
   }
 
   async find(id: string): Promise<WithdrawalRow | undefined> {
-    const stored = await selectWithdrawals(this.#db).where('withdrawal.id', '=', id).executeTakeFirst();
+    const stored = await selectWithdrawals(this.db).where('withdrawal.id', '=', id).executeTakeFirst();
     return stored === undefined ? undefined : toWithdrawalRow(stored);
   }
 
@@ -104,26 +106,24 @@ export class Withdrawals {
 
   /** Newest first. Throws InvalidRequest for a cursor that is not from an earlier page. */
   async list(filter: WithdrawalFilter): Promise<Page<WithdrawalRow>> {
-    const { status, asset, destination, limit } = filter;
+    const { status, asset, destination } = filter;
     const isOfTerms = asset !== undefined || destination !== undefined;
     // Both tables have the same position; each orders by the index of its own filter.
     const order = isOfTerms
       ? negative('withdrawal.position')
       : (status === undefined ? negative : negated)('settlement.position');
-    let query = selectWithdrawals(this.#db)
+    let query = selectWithdrawals(this.db)
       .where('settlement.kind', '=', WITHDRAWAL)
       .where(order, '>', -positionBefore(filter));
     if (status !== undefined) query = query.where('settlement.status', '=', status);
     if (asset !== undefined) query = query.where('withdrawal.asset', '=', asset);
     if (destination !== undefined) query = query.where('withdrawal.destination', '=', destination);
-    const newest = query.orderBy(order).limit(limit + 1);
-    const { rows, nextCursor } = pageOf(await newest.execute(), filter);
-    return { rows: rows.map(toWithdrawalRow), nextCursor };
+    return mapPage(await readPage(query.orderBy(order), filter), toWithdrawalRow);
   }
 
   /** The customer accepts the destination. Throws NotAwaitingConfirmation if nothing waits for that. */
   async confirmDestination(id: string): Promise<WithdrawalRow> {
-    return this.#db.transaction().execute(async (trx) => {
+    return this.db.transaction().execute(async (trx) => {
       const { status } = await lockSettlement(trx, id);
       const before = await selectWithdrawals(trx).where('withdrawal.id', '=', id).executeTakeFirstOrThrow();
       if (before.confirmedByCustomer) return toWithdrawalRow(before);
@@ -148,13 +148,13 @@ export class Withdrawals {
    * ended no earlier than a day before the database was last known to be unbroken.
    */
   async unpaidBy(named: readonly string[], anyToken = false): Promise<readonly UnpaidWithdrawal[]> {
-    const { lately } = await this.#db
+    const { lately } = await this.db
       .selectNoFrom(
         sql<Date>`coalesce((select seen_at from continuity), now()) - interval '1 day'`.as('lately'),
       )
       .executeTakeFirstOrThrow();
     // Few are unfinished or ended lately: an index finds these first, and the addresses are compared afterwards.
-    const rows = await this.#db
+    const rows = await this.db
       .with(
         (cte) => cte('unpaid').materialized(),
         () => this.#unpaidSettlements(lately),
@@ -191,13 +191,13 @@ export class Withdrawals {
   }
 
   #unpaidSettlements(lately: Date) {
-    return this.#db
+    return this.db
       .selectFrom('settlement')
       .select(['id', 'status'])
       .where('kind', '=', WITHDRAWAL)
       .where('status', 'in', UNFINISHED)
       .unionAll(
-        this.#db
+        this.db
           .selectFrom('settlement')
           .select(['id', 'status'])
           .where('kind', '=', WITHDRAWAL)
@@ -207,23 +207,16 @@ export class Withdrawals {
   }
 }
 
-export interface WithdrawalRow extends Omit<SettlementRow, 'kind' | 'subjectId' | 'status' | 'wasConfirmed'> {
-  readonly status: WithdrawalStatus;
-  readonly asset: string;
-  /** Base units that leave the hot wallet. */
-  readonly amount: bigint;
-  readonly destination: string;
-  readonly acceptEmptyWallet: boolean;
-  readonly memo: string | null;
-  readonly fingerprint: string;
-  readonly confirmedByCustomer: boolean;
-  /** What reached the destination, after a transfer fee; null while it is not known. */
-  readonly amountReceived: bigint | null;
-}
+type StoredWithdrawal = Selectable<Tables['withdrawal']>;
 
-export function toWithdrawalRow(
-  stored: Selectable<Tables['withdrawal']> & Selectable<Tables['settlement']>,
-): WithdrawalRow {
+/**
+ * `amount`: base units that leave the hot wallet. `amountReceived`: base units that reached the destination, after a
+ * transfer fee; null while it is not known.
+ */
+export type WithdrawalRow = Readonly<Omit<StoredWithdrawal, 'position'>> &
+  Pick<SettlementRow, 'reason' | 'createdAt' | 'updatedAt'> & { readonly status: WithdrawalStatus };
+
+export function toWithdrawalRow(stored: StoredWithdrawal & Selectable<Tables['settlement']>): WithdrawalRow {
   const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });

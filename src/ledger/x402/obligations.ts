@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { PaymentEvent } from '../../domain/payment.ts';
 import type { Seal } from '../../domain/webhook.ts';
-import type { Database } from '../database.ts';
+import { type Database, Repository } from '../database.ts';
 import { enterPayment } from './payment-events.ts';
 
 /** A bought request, as it is sent to the upstream. */
@@ -40,12 +40,11 @@ export interface Lease {
  * | leased | one holder calls the upstream, or delivers the success | free, by {@link giveBack} or by time; ended |
  * | ended | none | none: the payment is `served`, `refundable` or `unmatched` |
  */
-export class Obligations {
-  readonly #db: Database;
+export class Obligations extends Repository {
   readonly #seal: Seal;
 
   constructor(db: Database, seal: Seal) {
-    this.#db = db;
+    super(db);
     this.#seal = seal;
   }
 
@@ -57,7 +56,7 @@ export class Obligations {
     id: string,
     { holder, ms }: Lease,
   ): Promise<{ readonly request: BoughtRequest; readonly again: boolean } | null> {
-    const taken = await this.#db
+    const taken = await this.db
       .updateTable('payment')
       .set({ leaseHolder: holder, leaseUntil: inMs(ms), askedAt: sql<Date>`coalesce(asked_at, now())` })
       .where('id', '=', id)
@@ -72,7 +71,7 @@ export class Obligations {
 
   /** Returns an obligation that was leased and not served, so that another process may try at once. */
   async giveBack(id: string, holder: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('payment')
       .set(NO_LEASE)
       .where('id', '=', id)
@@ -103,7 +102,7 @@ export class Obligations {
    * for ten minutes after the payment: later callers may have the bytes from the chain.
    */
   async claim(id: string, key: string | null, { holder, ms }: Lease): Promise<boolean> {
-    const claimed = await this.#db
+    const claimed = await this.db
       .updateTable('payment')
       .set({ claim: key, leaseHolder: holder, leaseUntil: inMs(ms) })
       .where('id', '=', id)
@@ -114,7 +113,7 @@ export class Obligations {
       .returning('id')
       .executeTakeFirst();
     if (claimed !== undefined || key === null) return claimed !== undefined;
-    const delivered = await this.#db
+    const delivered = await this.db
       .selectFrom('payment')
       .select('id')
       .where('id', '=', id)
@@ -127,7 +126,7 @@ export class Obligations {
 
   /** Keeps the answer of an upstream that was called before settlement, for the buyer once it is paid. */
   async hold(id: string, answer: StoredAnswer): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('payment')
       .set({ ...this.#kept(id, answer), answerStatus: answer.status })
       .where('id', '=', id)
@@ -136,7 +135,7 @@ export class Obligations {
   }
 
   async answerOf(id: string): Promise<StoredAnswer | null> {
-    const stored = await this.#db
+    const stored = await this.db
       .selectFrom('payment')
       .select('answer')
       .where('id', '=', id)
@@ -146,7 +145,7 @@ export class Obligations {
   }
 
   #end(id: string, event: PaymentEvent, changes: Parameters<typeof enterPayment>[3]): Promise<void> {
-    return enterPayment(this.#db, id, event, { ...changes, ...NO_LEASE, request: null });
+    return enterPayment(this.db, id, event, { ...changes, ...NO_LEASE, request: null });
   }
 
   #kept(id: string, answer: StoredAnswer | null) {

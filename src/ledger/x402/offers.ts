@@ -1,23 +1,17 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Database } from '../database.ts';
-import type { OfferedTerms } from './payment-tables.ts';
+import { Repository } from '../database.ts';
+import type { OfferedTerms } from './payment-row.ts';
 
-export type { OfferedTerms } from './payment-tables.ts';
+export type { OfferedTerms } from './payment-row.ts';
 
 /** Offered terms by route: an offer stays valid for a set time after another one has replaced it. */
-export class Offers {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class Offers extends Repository {
   /** Records that this process offers these terms now. Repeat it more often than offers are valid. */
   async offer(route: string, terms: OfferedTerms): Promise<void> {
     const json = JSON.stringify(terms);
     const hash = createHash('sha256').update(json).digest('hex');
-    await this.#db
+    await this.db
       .insertInto('offer')
       .values({ route, hash, terms: json })
       .onConflict((conflict) =>
@@ -28,7 +22,7 @@ export class Offers {
 
   /** Terms that any process offered on this route within the last `validMs`, newest first. */
   async valid(route: string, validMs: number): Promise<readonly OfferedTerms[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('offer')
       .select('terms')
       .where('route', '=', route)

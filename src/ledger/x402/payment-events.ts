@@ -4,7 +4,7 @@ import { PAYMENT_EVENTS, type PaymentEvent } from '../../domain/payment.ts';
 import type { Database, Tables } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents } from '../settlements/settlement-row.ts';
-import type { StoredPayment } from './payment-tables.ts';
+import type { StoredPayment } from './payment-row.ts';
 
 /** What x402 payments have beside their settlements: what they have bought. */
 export const paymentEvents: KindEvents = {

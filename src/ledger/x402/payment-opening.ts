@@ -3,7 +3,7 @@ import { X402 } from '../../domain/payment.ts';
 import type { Seal } from '../../domain/webhook.ts';
 import type { Database } from '../database.ts';
 import { type BoughtRequest, inMs, type Lease, type StoredAnswer } from './obligations.ts';
-import type { StoredPayment } from './payment-tables.ts';
+import type { StoredPayment } from './payment-row.ts';
 
 /** A payment that passed all checks, with what it buys. */
 export type NewPayment = Pick<

@@ -2,14 +2,14 @@ import { type SelectQueryBuilder, sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { Seal } from '../../domain/webhook.ts';
 import { violates } from '../connection.ts';
-import type { Database, Tables } from '../database.ts';
-import { negative, type Page, type PageRequest, pageOf, positionBefore } from '../page.ts';
+import { type Database, Repository, type Tables } from '../database.ts';
+import { mapPage, negative, type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { type NewPayment, openPayment, putUnmatched, type Unmatched } from './payment-opening.ts';
-import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-tables.ts';
+import { type PaymentRow, type StoredPayment, toPaymentRow } from './payment-row.ts';
 
 export type { BoughtRequest, StoredAnswer } from './obligations.ts';
 export type { NewPayment, Unmatched } from './payment-opening.ts';
-export type { Caller, PaymentRow, PaymentTerms } from './payment-tables.ts';
+export type { Caller, PaymentRow, PaymentTerms } from './payment-row.ts';
 
 /**
  * `busy`: the same payer has another payment for the same request, which is undecided or not served yet.
@@ -20,19 +20,18 @@ export type Opened =
   | { readonly kind: 'identifier-taken' };
 
 /** x402 payments. Every step is idempotent. */
-export class Payments {
-  readonly #db: Database;
+export class Payments extends Repository {
   readonly #seal: Seal;
 
   constructor(db: Database, seal: Seal) {
-    this.#db = db;
+    super(db);
     this.#seal = seal;
   }
 
   /** Inserts payment and settlement in one statement: from then on it may be settled, and the buyer is served. */
   async open(input: NewPayment): Promise<Opened> {
     try {
-      const opened = await openPayment(this.#db, this.#seal, input);
+      const opened = await openPayment(this.db, this.#seal, input);
       if (opened !== undefined) return { kind: 'opened', payment: toPaymentRow(opened) };
     } catch (error) {
       if (violates(error, 'payment_identifier_once')) return { kind: 'identifier-taken' };
@@ -48,7 +47,7 @@ export class Payments {
 
   /** Stores a payment that has bought nothing here, for operators to see. Returns the row that is stored then. */
   async listUnmatched(input: Unmatched): Promise<PaymentRow> {
-    await putUnmatched(this.#db, input);
+    await putUnmatched(this.db, input);
     return this.get(input.id);
   }
 
@@ -66,11 +65,11 @@ export class Payments {
   /** By its id, the hash of its message (hex), or the signature of its transaction (base58). */
   findNamed(name: string): Promise<PaymentRow | undefined> {
     // The ids are found first, each by an index: an `or` over two tables would read all payments.
-    const ids = this.#db
+    const ids = this.db
       .selectNoFrom(sql<string>`${name}::text`.as('id'))
-      .unionAll(this.#db.selectFrom('payment').select('id').where('signature', '=', name))
-      .unionAll(this.#db.selectFrom('attempt').select('settlementId as id').where('signature', '=', name))
-      .unionAll(this.#db.selectFrom('attempt').select('settlementId as id').where('messageHash', '=', name));
+      .unionAll(this.db.selectFrom('payment').select('id').where('signature', '=', name))
+      .unionAll(this.db.selectFrom('attempt').select('settlementId as id').where('signature', '=', name))
+      .unionAll(this.db.selectFrom('attempt').select('settlementId as id').where('messageHash', '=', name));
     return one(this.#all().where('id', '=', sql<string>`any(array(${ids}))`).limit(1));
   }
 
@@ -83,7 +82,7 @@ export class Payments {
     since: Date,
     limits: { readonly payments: number; readonly buyers: number },
   ): Promise<{ readonly buyers: number; readonly failed: number }> {
-    const newest = this.#db
+    const newest = this.db
       .selectFrom('payment')
       .select(['id', 'payer', 'createdAt'])
       .where('route', '=', route)
@@ -92,20 +91,20 @@ export class Payments {
       .orderBy('createdAt', 'desc')
       .limit(limits.payments)
       .as('newest');
-    const byBuyer = this.#db
+    const byBuyer = this.db
       .selectFrom(newest)
       .selectAll()
       .distinctOn('payer')
       .orderBy('payer')
       .orderBy('createdAt', 'desc')
       .as('by_buyer');
-    const counted = this.#db
+    const counted = this.db
       .selectFrom(byBuyer)
       .select('id')
       .orderBy('createdAt', 'desc')
       .limit(limits.buyers)
       .as('counted');
-    return this.#db
+    return this.db
       .selectFrom(counted)
       .innerJoin('settlement', 'settlement.id', 'counted.id')
       .select([
@@ -131,23 +130,21 @@ export class Payments {
   async list(
     page: PageRequest & { readonly state?: PaymentRow['state'] | undefined },
   ): Promise<Page<PaymentRow>> {
-    const { state, limit } = page;
+    const { state } = page;
     const before = positionBefore(page);
-    const payments = this.#all().limit(limit + 1);
     const newest =
       state === undefined
-        ? payments.where('position', '<', before).orderBy('position', 'desc')
-        : payments
+        ? this.#all().where('position', '<', before).orderBy('position', 'desc')
+        : this.#all()
             .where('state', '=', state)
             .where(negative('position'), '>', -before)
             .orderBy(negative('position'));
-    const found = await newest.execute();
-    return pageOf(found.map(toPaymentRow), { limit });
+    return mapPage(await readPage(newest, page), toPaymentRow);
   }
 
   /** Lamports that payments since `since` may have cost, including void ones that landed. */
   async spentSince(since: Date, column: 'feePayer' | 'payer', address: string): Promise<bigint> {
-    const { spent } = await this.#db
+    const { spent } = await this.db
       .selectFrom('payment')
       .select(sql<bigint>`coalesce(sum(fee_lamports), 0)`.as('spent'))
       .where('createdAt', '>', since)
@@ -167,7 +164,7 @@ export class Payments {
   }
 
   #all() {
-    return this.#db.selectFrom('payment').selectAll();
+    return this.db.selectFrom('payment').selectAll();
   }
 }
 

@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { LIVE } from '../../../src/ledger/settlements/attempt-row.ts';
-import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, signed, sol, useLedger } from '../support.ts';
+import {
+  attempt,
+  codeOf,
+  DEAD,
+  openReservations,
+  PLENTY,
+  REASON,
+  reserved,
+  signed,
+  sol,
+  useLedger,
+} from '../support.ts';
 
 const use = useLedger();
 
@@ -78,7 +89,7 @@ describe('preparing an attempt', () => {
     );
     expect(codes.filter((code) => code === 'none')).toHaveLength(1);
     expect(codes.filter((code) => code === 'MessageTaken')).toHaveLength(7);
-    expect(await use.ledger.reservations.open('equal', 'SOL')).toBe(7n);
+    expect(await openReservations(use.ledger, 'equal', 'SOL')).toBe(7n);
   });
 });
 

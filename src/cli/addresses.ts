@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
 import { generate } from './addresses/generate.ts';
-import { apiCommand, call, defined, localCommand } from './command.ts';
+import { apiCommand, call, localCommand } from './command.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
 import { run } from './output.ts';
@@ -25,7 +25,7 @@ function registerImport(addresses: Command): void {
       call(
         options,
         async (sluice) =>
-          sluice.depositAddresses.import(await readManifest(file), defined({ since: since?.toString() })),
+          sluice.depositAddresses.import(await readManifest(file), { since: since?.toString() }),
         (imported) => renderImport(imported, since !== undefined),
       ),
     );

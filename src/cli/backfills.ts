@@ -73,7 +73,9 @@ export function registerBackfills(program: Command): void {
   apiCommand(backfill, 'list', 'List backfills and their results, newest first')
     .option(...LIMIT_OPTION)
     .option(...CURSOR_OPTION)
-    .action((options) => list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page(page)));
+    .action((options) =>
+      list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page({}, page)),
+    );
 }
 
 /** The API may return an unfinished earlier backfill of the same slots. */

@@ -97,8 +97,3 @@ export function list<Name extends string, Entry>(
     return EXIT.ok;
   });
 }
-
-export function defined<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
-  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
-}

@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Payment } from '../client/client.ts';
 import { PAYMENT_STATES } from '../domain/payment.ts';
-import { apiCommand, type Columns, CURSOR_OPTION, defined, LIMIT_OPTION, list, show } from './command.ts';
+import { apiCommand, type Columns, CURSOR_OPTION, LIMIT_OPTION, list, show } from './command.ts';
 
 const COLUMNS: Columns<Payment> = {
   created: ({ createdAt }) => createdAt,
@@ -20,7 +20,7 @@ export function registerPayments(program: Command): void {
     .option(...LIMIT_OPTION)
     .option(...CURSOR_OPTION)
     .action(({ state, ...options }) =>
-      list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page(defined({ state }), page)),
+      list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page({ state }, page)),
     );
   apiCommand(payments, 'get', 'Show an x402 payment')
     .argument('<id>', 'Payment ID, message hash or signature')

@@ -6,7 +6,6 @@ import {
   apiCommand,
   type Columns,
   CURSOR_OPTION,
-  defined,
   LIMIT_OPTION,
   list,
   REASON_OPTION,
@@ -63,7 +62,7 @@ function registerList(settlements: Command): void {
     .option(...LIMIT_OPTION)
     .option(...CURSOR_OPTION)
     .action(({ kind, subject, status, signature, ...options }) => {
-      const filter = defined({ kind, subject, status, signature });
+      const filter = { kind, subject, status, signature };
       return list(options, 'settlements', COLUMNS, (sluice, page) => sluice.settlements.page(filter, page));
     });
 }

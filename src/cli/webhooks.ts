@@ -6,7 +6,6 @@ import {
   type Columns,
   CURSOR_OPTION,
   call,
-  defined,
   LIMIT_OPTION,
   list,
   table,
@@ -124,7 +123,7 @@ function registerDeliveries(webhooks: Command): void {
     .option(...CURSOR_OPTION)
     .action((id, { state, ...options }) =>
       list(options, 'deliveries', DELIVERY_COLUMNS, (sluice, { limit, cursor }) =>
-        sluice.webhooks.deliveries(id, { state, limit, ...defined({ cursor: cursor ?? undefined }) }),
+        sluice.webhooks.deliveries(id, { state, limit, cursor: cursor ?? undefined }),
       ),
     );
 }

@@ -10,7 +10,6 @@ import {
   type Columns,
   CURSOR_OPTION,
   call,
-  defined,
   LIMIT_OPTION,
   list,
 } from './command.ts';
@@ -90,7 +89,8 @@ async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
     asset,
     amount: units ?? (await toUnits(chosen, { asset, option: '--amount', connection: options })),
     destination: to,
-    ...defined({ acceptEmptyWallet, memo }),
+    acceptEmptyWallet,
+    memo,
   };
 }
 
@@ -129,7 +129,7 @@ function registerList(withdrawals: Command): void {
     .option(...LIMIT_OPTION)
     .option(...CURSOR_OPTION)
     .action(({ status, asset, to, ...options }) => {
-      const filter = defined({ status, asset, destination: to });
+      const filter = { status, asset, destination: to };
       return list(options, 'withdrawals', COLUMNS, (sluice, page) => sluice.page(filter, page));
     });
 }

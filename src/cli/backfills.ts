@@ -1,7 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { AuditReport, Backfill } from '../client/client.ts';
+import type { AuditDifference, AuditReport, Backfill, SluiceClient } from '../client/client.ts';
 import { backfillWorkflowId, unreadText } from '../domain/backfill.ts';
-import { inColumns } from './columns.ts';
 import {
   apiCommand,
   type Columns,
@@ -12,11 +11,10 @@ import {
   list,
   REASON_OPTION,
   TO_OPTION,
+  table,
 } from './command.ts';
-import { connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
-import { run } from './output.ts';
 
 const COLUMNS: Columns<Backfill> = {
   id: ({ id }) => id,
@@ -34,6 +32,8 @@ const COLUMNS: Columns<Backfill> = {
 const SILENT_MS = 10_000;
 const STILL_WAITING =
   'sluice: the audit has not ended: the history is long, or no worker runs it; still waiting';
+const INCOMPLETE =
+  'not complete: no quorum of nodes returns all of the history, or the blocks of these slots; run it again';
 const CONTINUES = 'interrupted; the audit continues, and the same command finds it';
 
 export function registerBackfills(program: Command): void {
@@ -57,16 +57,12 @@ export function registerBackfills(program: Command): void {
     .requiredOption(...TO_OPTION)
     .requiredOption(...REASON_OPTION)
     .option('--repair', 'Record the deposits that are missing; never removes one')
-    .action((address, { from, to, reason, repair = false, ...options }) =>
-      run(options, async (output) => {
-        const request = { address, from, to, reason, repair };
-        const audit = await untilInterrupted(CONTINUES, (signal) =>
-          reportingTheWait(connect(options).backfills.run(request, { signal })),
-        );
-        output.result(audit, renderAudit(audit));
-        return exitOf(audit);
-      }),
-    );
+    .action((address, { from, to, reason, repair = false, ...options }) => {
+      const request = { address, from, to, reason, repair };
+      const audit = (sluice: SluiceClient) =>
+        untilInterrupted(CONTINUES, (signal) => reportingTheWait(sluice.backfills.run(request, { signal })));
+      return call(options, audit, renderAudit, exitOf);
+    });
   apiCommand(backfill, 'get', 'Show one backfill; exit codes as those of `backfill address`')
     .argument('<id>', 'Number of the backfill')
     .action((id, options) => call(options, (sluice) => sluice.backfills.get(id), renderOne, exitOf));
@@ -117,30 +113,31 @@ function exitOf({ state, report }: Backfill): number {
 
 function renderAudit({ report, trouble, from, to }: Backfill): string {
   if (report === null) return `the audit failed: ${trouble ?? 'no reason is known'}`;
-  const looked = `${report.transactions} ${report.transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
-  const hidden =
-    report.unread === 0
-      ? []
-      : [
-          'not complete: no quorum of nodes returns all of the history, or the blocks of these slots; run it again',
-        ];
-  if (report.found === 0 && report.unread === 0) return `${looked}: chain and database agree`;
-  if (report.found === 0)
-    return [`${looked}: no differences in the part that was read`, ...hidden].join('\n');
-  return [...table(report), `${looked}: ${report.found} differ, ${report.remaining} remain`, ...hidden].join(
-    '\n',
-  );
+  const { transactions, found, remaining, unread } = report;
+  const looked = `${transactions} ${transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
+  const agreement = unread === 0 ? 'chain and database agree' : 'no differences in the part that was read';
+  return [
+    ...(found === 0
+      ? [`${looked}: ${agreement}`]
+      : [...renderDifferences(report), `${looked}: ${found} differ, ${remaining} remain`]),
+    ...(unread === 0 ? [] : [INCOMPLETE]),
+  ].join('\n');
 }
 
-function table({ differences, found }: AuditReport): readonly string[] {
-  const head = ['signature', 'slot', 'account', 'asset', 'on chain', 'recorded', ''];
-  const rows = differences.map(({ signature, slot, account, asset, chain, record, repaired }) => {
-    const end = repaired ? 'repaired' : 'remains';
-    return [signature, slot, account, asset, chain ?? '-', record ?? '-', end];
-  });
+const DIFFERENCES: Columns<AuditDifference> = {
+  signature: ({ signature }) => signature,
+  slot: ({ slot }) => slot,
+  account: ({ account }) => account,
+  asset: ({ asset }) => asset,
+  'on chain': ({ chain }) => chain ?? '-',
+  recorded: ({ record }) => record ?? '-',
+  '': ({ repaired }) => (repaired ? 'repaired' : 'remains'),
+};
+
+function renderDifferences({ differences, found }: AuditReport): readonly string[] {
   const more = found - differences.length;
   return [
-    ...inColumns([head, ...rows]),
+    table('differences', DIFFERENCES, differences),
     ...(more > 0 ? [`and ${more} more, see \`sluice alerts list\``] : []),
   ];
 }

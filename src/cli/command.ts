@@ -1,10 +1,10 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { SluiceClient } from '../client/client.ts';
+import type { ListPage, SluiceClient } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { type Connection, connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { positive } from './numbers.ts';
-import { type OutputOptions, run } from './output.ts';
+import { type Output, type OutputOptions, run } from './output.ts';
 
 export const REASON_OPTION = ['--reason <text>', 'Reason, stored with the order'] as const;
 export const YES_OPTION = ['--yes', 'Confirm without being asked'] as const;
@@ -36,17 +36,28 @@ export function apiCommand(parent: Command, name: string, description: string) {
 
 export type ApiOptions = OutputOptions & Connection;
 
-export function call<Answer extends object>(
-  options: ApiOptions,
-  ask: (sluice: SluiceClient) => Promise<Answer>,
+/** Prints the answer of `work`, as JSON or rendered. */
+export function print<Answer extends object>(
+  options: OutputOptions,
+  work: (output: Output) => Promise<Answer>,
   render: (answer: Answer) => string,
   exitOf: (answer: Answer) => number = () => EXIT.ok,
 ): Promise<void> {
   return run(options, async (output) => {
-    const answer = await ask(connect(options));
+    const answer = await work(output);
     output.result(answer, render(answer));
     return exitOf(answer);
   });
+}
+
+/** Prints the answer of the API. */
+export function call<Answer extends object>(
+  options: ApiOptions,
+  ask: (sluice: SluiceClient) => Promise<Answer>,
+  render: (answer: Answer) => string,
+  exitOf?: (answer: Answer) => number,
+): Promise<void> {
+  return print(options, () => ask(connect(options)), render, exitOf);
 }
 
 export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string>>;
@@ -68,10 +79,6 @@ export function show<Entry extends object>(
   return call(options, ask, (entry) => table(name, columns, [entry]));
 }
 
-type Page<Name extends string, Entry> = Readonly<Record<Name, readonly Entry[]>> & {
-  readonly nextCursor: string | null;
-};
-
 /** Prints up to `limit` entries of a list, from as many pages as needed, and the cursor at which it continues. */
 export function list<Name extends string, Entry>(
   options: ApiOptions & { readonly limit: number; readonly cursor?: string | undefined },
@@ -80,10 +87,9 @@ export function list<Name extends string, Entry>(
   fetchPage: (
     sluice: SluiceClient,
     page: { readonly limit: number; readonly cursor: string | null },
-  ) => Promise<Page<Name, Entry>>,
+  ) => Promise<ListPage<Name, Entry>>,
 ): Promise<void> {
-  return run(options, async (output) => {
-    const sluice = connect(options);
+  const fetchRows = async (sluice: SluiceClient) => {
     const entries: Entry[] = [];
     let nextCursor = options.cursor ?? null;
     do {
@@ -92,8 +98,10 @@ export function list<Name extends string, Entry>(
       entries.push(...page[name]);
       nextCursor = page.nextCursor;
     } while (nextCursor !== null && entries.length < options.limit);
+    return { [name]: entries, nextCursor } as ListPage<Name, Entry>;
+  };
+  return call(options, fetchRows, ({ [name]: entries, nextCursor }) => {
     const more = nextCursor === null ? '' : `\nMore rows: add --cursor ${nextCursor}, or raise --limit`;
-    output.result({ [name]: entries, nextCursor }, `${table(name, columns, entries)}${more}`);
-    return EXIT.ok;
+    return `${table(name, columns, entries)}${more}`;
   });
 }

@@ -45,9 +45,9 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
   ];
 }
 
-type Compared = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
+type Counts = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
 
-function comparedLines({ wallets, accounts, differences }: Compared): readonly string[] {
+function comparedLines({ wallets, accounts, differences }: Counts): readonly string[] {
   const verdict =
     differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;
   return [

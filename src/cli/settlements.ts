@@ -8,6 +8,7 @@ import {
   CURSOR_OPTION,
   LIMIT_OPTION,
   list,
+  print,
   REASON_OPTION,
   show,
   table,
@@ -15,9 +16,7 @@ import {
 } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './database.ts';
-import { EXIT } from './exit.ts';
 import { registerExplain } from './explain.ts';
-import { type Output, run } from './output.ts';
 import { renderStatus } from './render.ts';
 
 const SCOPE_OPTION = [
@@ -85,16 +84,16 @@ function registerPause(settlements: Command): void {
     .requiredOption(...REASON_OPTION)
     .option(...SCOPE_OPTION)
     .option(...DATABASE_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const { scope, reason } = options;
-        const pauses = await byApiOrDatabase<readonly Pause[]>(options, {
+    .action((options) => {
+      const { scope, reason } = options;
+      const pause = async () => ({
+        pauses: await byApiOrDatabase<readonly Pause[]>(options, {
           api: (sluice) => sluice.pauses.begin(reason, { scope }),
           database: (ledger) => ledger.pauses.begin({ ...operatorNote(reason), scope }),
-        });
-        return print('paused', pauses, output);
-      }),
-    );
+        }),
+      });
+      return print(options, pause, ({ pauses }) => renderPauses('paused', pauses));
+    });
 }
 
 function registerResume(settlements: Command): void {
@@ -104,17 +103,20 @@ function registerResume(settlements: Command): void {
     .option(...SCOPE_OPTION)
     .option(...YES_OPTION)
     .option(...DATABASE_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const { scope, reason, seen } = options;
+    .action((options) => {
+      const { scope, reason, seen } = options;
+      const resume = async () => {
         await requireConsent(options, `This resumes payments (scope ${scope ?? 'all'})`);
         const pauses = await byApiOrDatabase<readonly Pause[]>(options, {
           api: (sluice) => sluice.pauses.end(reason, { scope, seen }),
           database: (ledger) => ledger.pauses.end({ ...operatorNote(reason), seen: seen.map(BigInt), scope }),
         });
-        return print(pauses.length === 0 ? 'nothing was paused' : 'ended', pauses, output);
-      }),
-    );
+        return { pauses };
+      };
+      return print(options, resume, ({ pauses }) =>
+        pauses.length === 0 ? 'nothing was paused' : renderPauses('ended', pauses),
+      );
+    });
 }
 
 const PAUSE_COLUMNS: Columns<Pause> = {
@@ -125,8 +127,6 @@ const PAUSE_COLUMNS: Columns<Pause> = {
   reason: ({ reason }) => reason,
 };
 
-function print(heading: string, pauses: readonly Pause[], output: Output): number {
-  const rows = pauses.length === 0 ? [] : [table('pauses', PAUSE_COLUMNS, pauses)];
-  output.result({ pauses }, [heading, ...rows].join('\n'));
-  return EXIT.ok;
+function renderPauses(heading: string, pauses: readonly Pause[]): string {
+  return [heading, table('pauses', PAUSE_COLUMNS, pauses)].join('\n');
 }

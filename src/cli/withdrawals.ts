@@ -12,12 +12,13 @@ import {
   call,
   LIMIT_OPTION,
   list,
+  print,
 } from './command.ts';
 import { type Connection, connect } from './connection.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { registerExplain } from './explain.ts';
 import { untilInterrupted } from './interruption.ts';
-import { type Output, run } from './output.ts';
+import type { Output } from './output.ts';
 import { nextStep, renderStatus, renderStep, renderWithdrawal } from './render.ts';
 
 const CALLS: readonly (readonly [
@@ -53,14 +54,17 @@ function registerCreate(withdrawals: Command): void {
     .option('--accept-empty-wallet', 'Pay a wallet that does not exist on chain yet without confirmation')
     .option('--memo <text>', 'Memo, written to the chain')
     .option('--wait', 'Wait until the withdrawal is finalized, rejected, cancelled or failed')
-    .action((options) =>
-      run(options, async (output) => {
+    .action((options) => {
+      const create = async (output: Output) => {
         const terms = await termsOf(options);
         const sluice = connect(options);
         const created = await sluice.withdraw(terms);
-        return options.wait ? follow(sluice, created, output) : end(created, output);
-      }),
-    );
+        return options.wait ? follow(sluice, created, output) : created;
+      };
+      return print(options, create, renderWithdrawal, ({ status }) =>
+        isTerminal(status) && status !== 'finalized' ? EXIT.unpaid : EXIT.ok,
+      );
+    });
 }
 
 interface CreateOptions extends Connection {
@@ -94,21 +98,15 @@ async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   };
 }
 
-async function follow(sluice: SluiceClient, created: Withdrawal, output: Output): Promise<number> {
-  const sentence = `interrupted; the withdrawal continues, see: sluice withdrawals get ${created.id}`;
-  const final = await untilInterrupted(sentence, (signal) =>
-    sluice.waitForFinal(created.id, {
+function follow(sluice: SluiceClient, { id }: Withdrawal, output: Output): Promise<Withdrawal> {
+  const sentence = `interrupted; the withdrawal continues, see: sluice withdrawals get ${id}`;
+  return untilInterrupted(sentence, (signal) =>
+    sluice.waitForFinal(id, {
       signal,
       onChange: (withdrawal) => output.progress(renderStep(withdrawal)),
       onSilence: ({ message }) => output.progress(`${message}; trying again`),
     }),
   );
-  return end(final, output);
-}
-
-function end(withdrawal: Withdrawal, output: Output): number {
-  output.result(withdrawal, renderWithdrawal(withdrawal));
-  return isTerminal(withdrawal.status) && withdrawal.status !== 'finalized' ? EXIT.unpaid : EXIT.ok;
 }
 
 const COLUMNS: Columns<WithdrawalSummary> = {

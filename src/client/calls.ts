@@ -46,7 +46,8 @@ export type FilterOf<Operation extends keyof Queries> = Omit<
 /** Options are not part of the filter, which precedes them. */
 type NoOptions = { readonly [Option in keyof PageOptions]?: never };
 
-type ListPage<Name extends string, Item> = Readonly<Record<Name, readonly Item[]>> & {
+/** A page of a list: the items in the field `Name`. */
+export type ListPage<Name extends string, Item> = Readonly<Record<Name, readonly Item[]>> & {
   readonly nextCursor: string | null;
 };
 

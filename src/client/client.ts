@@ -29,7 +29,7 @@ export type { AlertCalls } from './alerts.ts';
 export type * from './api.ts';
 export type { AssetCalls } from './assets.ts';
 export type { BackfillCalls } from './backfills.ts';
-export type { FilterOf, PageOptions } from './calls.ts';
+export type { FilterOf, ListPage, PageOptions } from './calls.ts';
 export type { DepositAddressCalls } from './deposit-addresses.ts';
 export type { DepositCalls, FollowOptions } from './deposits.ts';
 export { SluiceError, type SluiceErrorCode } from './errors.ts';

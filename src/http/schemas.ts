@@ -69,6 +69,9 @@ export const reason = z
   .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' })
   .describe('Reason for this action; stored for audits');
 
+/** The body of an action that needs only a reason. */
+export const ReasonBody = z.strictObject({ reason });
+
 /** base58 text of about 32 bytes. The route checks whether the address is known. */
 export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
 

@@ -8,7 +8,7 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type BackfillRow, type BackfillSubject, orderOf } from '../../ledger/scan/backfills.ts';
 import { startBackfill } from '../../platform/temporal/starts.ts';
-import { listRoute, route } from '../route.ts';
+import { listRoute, mapRows, route } from '../route.ts';
 import { addressParam, inOrder, position, reason, time, u64 } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 
@@ -127,10 +127,7 @@ export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
     name: 'backfills',
     item: BackfillBody,
     filter: {},
-    find: async (request) => {
-      const { rows, nextCursor } = await backfills.list(request);
-      return { rows: rows.map(presentBackfill), nextCursor };
-    },
+    find: async (request) => mapRows(await backfills.list(request), presentBackfill),
   });
   route(app, 'GET', '/v1/backfills/:id', {
     operationId: 'getBackfill',

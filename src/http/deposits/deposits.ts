@@ -7,7 +7,7 @@ import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import { publicDeposit } from '../../ledger/webhooks/events.ts';
 import type { ChainDeps } from '../no-chain.ts';
 import { pageOf, route } from '../route.ts';
-import { addressParam, assetParam, pageQuery, position, reason, time, u64, userRef } from '../schemas.ts';
+import { addressParam, assetParam, pageQuery, position, ReasonBody, time, u64, userRef } from '../schemas.ts';
 import { rejectDeposit } from './deposit-rejection.ts';
 
 export interface DepositDeps extends ChainDeps {
@@ -131,7 +131,7 @@ function depositRoute(app: FastifyInstance, deps: DepositDeps): void {
     description:
       'For a pending deposit that only one node reports as finalized. Sluice asks the nodes again; if no quorum denies the deposit, the response is 409 `NotRejectable`. A repeated request returns the same deposit.',
     params: z.object({ id: depositIdParam }),
-    body: z.strictObject({ reason }),
+    body: ReasonBody,
     response: DepositBody,
     handler: async ({ caller: actor, params: { id }, body }) =>
       present(await rejectDeposit(deps, id, { actor, reason: body.reason })),

@@ -4,7 +4,7 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import { GAP_STATES, HALTED, IN_PROGRESS, type ScanGap, WITHOUT_REPORT } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
-import { reason, time, u64 } from '../schemas.ts';
+import { ReasonBody, time, u64 } from '../schemas.ts';
 import { BackfillBody, presentBackfill, RangeBody } from './backfills.ts';
 
 const tags = ['operations'];
@@ -78,8 +78,6 @@ const ScanBody = z
     }),
   ])
   .meta({ id: 'Scan' });
-
-const ReasonBody = z.strictObject({ reason });
 
 /** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
 export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {

@@ -4,7 +4,7 @@ import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../../
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { AlertRow } from '../../ledger/operations/alerts.ts';
-import { listRoute, route } from '../route.ts';
+import { listRoute, mapRows, route } from '../route.ts';
 import { POSITIONS_BODY_LIMIT, positions, reason, settlementId, time, u64 } from '../schemas.ts';
 
 const tags = ['operations'];
@@ -63,10 +63,7 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     name: 'alerts',
     item: AlertBody,
     filter: { open },
-    find: async (query) => {
-      const { rows, nextCursor } = await ledger.alerts.list(query);
-      return { rows: rows.map(withRunbook), nextCursor };
-    },
+    find: async (query) => mapRows(await ledger.alerts.list(query), withRunbook),
   });
   route(app, 'POST', '/v1/alerts/seen', {
     operationId: 'closeSeenAlerts',

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { settlementWorkflowId } from '../../domain/ids.ts';
 import { SETTLEMENT_STATUSES } from '../../domain/settlement.ts';
 import type { SettlementViewRow } from '../../ledger/settlements/settlement-views.ts';
-import { listRoute, route } from '../route.ts';
-import { reason, settlementId, time } from '../schemas.ts';
+import { listRoute, mapRows, route } from '../route.ts';
+import { ReasonBody, settlementId, time } from '../schemas.ts';
 import { type CustomerOrderDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
 import { Reason } from '../withdrawals/withdrawal-schemas.ts';
 
@@ -49,10 +49,7 @@ export function settlementRoutes(app: FastifyInstance, deps: CustomerOrderDeps):
     name: 'settlements',
     item: SettlementViewBody,
     filter: settlementFilter,
-    find: async (query) => {
-      const { rows, nextCursor } = await settlementViews.list(query);
-      return { rows: rows.map(presentSettlement), nextCursor };
-    },
+    find: async (query) => mapRows(await settlementViews.list(query), presentSettlement),
   });
   route(app, 'POST', '/v1/settlements/paid', {
     operationId: 'endSettlementAsPaid',
@@ -61,7 +58,7 @@ export function settlementRoutes(app: FastifyInstance, deps: CustomerOrderDeps):
     description:
       'For a settlement that another transaction has paid: one unknown to this database, or an attempt that was judged dead. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The settlement becomes `cancelled` with the reason `paid_already`.',
     querystring: SettlementIdQuery,
-    body: z.strictObject({ reason }),
+    body: ReasonBody,
     response: SettlementViewBody,
     handler: async ({ caller: actor, body, query: { id } }) => {
       await endAsPaid(deps, id, { actor, reason: body.reason });

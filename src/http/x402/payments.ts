@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { PAYMENT_STATES } from '../../domain/payment.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { listRoute, route } from '../route.ts';
+import { listRoute, mapRows, route } from '../route.ts';
 import { decimal, time } from '../schemas.ts';
 
 const tags = ['payments'];
@@ -71,9 +71,9 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
     item: PaymentBody,
     filter: { state: z.enum(PAYMENT_STATES).optional() },
     find: async (query) => {
-      const { rows, nextCursor } = await ledger.payments.list(query);
-      const signatures = await ledger.attempts.newestSignatures(rows.map((row) => row.id));
-      return { rows: rows.map((row) => present(row, signatures)), nextCursor };
+      const page = await ledger.payments.list(query);
+      const signatures = await ledger.attempts.newestSignatures(page.rows.map((row) => row.id));
+      return mapRows(page, (row) => present(row, signatures));
     },
   });
   route(app, 'GET', '/v1/payments/:id', {

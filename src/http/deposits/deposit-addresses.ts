@@ -14,7 +14,7 @@ import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { confirmedTip, finalizedTip } from '../../solana/scan/frontier.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
 import { route } from '../route.ts';
-import { addressParam, position, time, u64, userRef, WarningBody } from '../schemas.ts';
+import { addressParam, position, text, textOrNull, time, u64, userRef, WarningBody } from '../schemas.ts';
 import { balanceWarnings } from './address-balance.ts';
 
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
@@ -36,12 +36,12 @@ const ENTRY_BYTES = 160;
 
 const AddressBody = z
   .object({
-    address: z.string().describe('Address of the wallet in base58'),
-    path: z.string().describe('Derivation path of its key, for the system that holds the keys'),
+    address: text('Address of the wallet in base58'),
+    path: text('Derivation path of its key, for the system that holds the keys'),
     state: z
       .enum(DEPOSIT_ADDRESS_STATES)
       .describe('State of the address; only a `free` address can be assigned'),
-    userRef: z.string().nullable().describe('Your id of its user; null until it is assigned'),
+    userRef: textOrNull('Your id of its user; null until it is assigned'),
     since: u64
       .nullable()
       .describe(

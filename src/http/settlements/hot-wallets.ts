@@ -2,20 +2,20 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
-import { time, u64 } from '../schemas.ts';
+import { text, time, u64 } from '../schemas.ts';
 
 /** Includes former hot wallets; an exchange has a few. */
 const MOST_SHOWN = 1_000;
 
 const BalanceBody = z.object({
-  account: z.string().describe('The wallet for SOL, else a token account'),
-  asset: z.string().describe('`SOL` or the address of a mint'),
+  account: text('The wallet for SOL, else a token account'),
+  asset: text('`SOL` or the address of a mint'),
   amount: u64.describe('Base units'),
 });
 
 const HotWalletBody = z
   .object({
-    address: z.string().describe('Address of the wallet in base58'),
+    address: text('Address of the wallet in base58'),
     baseline: z
       .object({
         slot: u64.describe('Finalized slot of these balances'),

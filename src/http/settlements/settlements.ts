@@ -4,23 +4,20 @@ import { settlementWorkflowId } from '../../domain/ids.ts';
 import { SETTLEMENT_STATUSES } from '../../domain/settlement.ts';
 import type { SettlementViewRow } from '../../ledger/settlements/settlement-views.ts';
 import { listRoute, mapRows, route } from '../route.ts';
-import { ReasonBody, settlementId, time } from '../schemas.ts';
+import { ReasonBody, settlementId, text, textOrNull, time } from '../schemas.ts';
 import { type CustomerOrderDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
 import { Reason } from '../withdrawals/withdrawal-schemas.ts';
 
 const SettlementStatusBody = z.enum(SETTLEMENT_STATUSES).meta({ id: 'SettlementStatus' });
 
 export const settlementFields = {
-  id: z.string().describe('Id of the withdrawal; for every other kind `<kind>/<subject>`'),
-  kind: z.string().describe('Kind of settlement, such as `withdrawal` or `nonce-create`'),
-  subject: z.string().describe('Subject of the settlement; unique within its kind'),
+  id: text('Id of the withdrawal; for every other kind `<kind>/<subject>`'),
+  kind: text('Kind of settlement, such as `withdrawal` or `nonce-create`'),
+  subject: text('Subject of the settlement; unique within its kind'),
   status: SettlementStatusBody.describe('Current status'),
   reason: Reason,
-  signature: z
-    .string()
-    .nullable()
-    .describe('Signature of the newest signed attempt in base58; null until one is signed'),
-  workflowId: z.string().describe('Id of the Temporal workflow of the settlement'),
+  signature: textOrNull('Signature of the newest signed attempt in base58; null until one is signed'),
+  workflowId: text('Id of the Temporal workflow of the settlement'),
   createdAt: time.describe('Time of creation'),
   updatedAt: time.describe('Time of the last change'),
 };

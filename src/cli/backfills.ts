@@ -114,12 +114,12 @@ function exitOf({ state, report }: Backfill): number {
 function renderAudit({ report, trouble, from, to }: Backfill): string {
   if (report === null) return `the audit failed: ${trouble ?? 'no reason is known'}`;
   const { transactions, found, remaining, unread } = report;
-  const looked = `${transactions} ${transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
+  const scope = `${transactions} ${transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
   const agreement = unread === 0 ? 'chain and database agree' : 'no differences in the part that was read';
   return [
     ...(found === 0
-      ? [`${looked}: ${agreement}`]
-      : [...renderDifferences(report), `${looked}: ${found} differ, ${remaining} remain`]),
+      ? [`${scope}: ${agreement}`]
+      : [...renderDifferences(report), `${scope}: ${found} differ, ${remaining} remain`]),
     ...(unread === 0 ? [] : [INCOMPLETE]),
   ].join('\n');
 }

@@ -67,15 +67,9 @@ function registerCreate(withdrawals: Command): void {
     });
 }
 
-interface CreateOptions extends Connection {
-  readonly id?: string | undefined;
-  readonly asset?: string | undefined;
-  readonly amount?: string | undefined;
-  readonly units?: string | undefined;
-  readonly to?: string | undefined;
-  readonly acceptEmptyWallet?: true | undefined;
-  readonly memo?: string | undefined;
-}
+type TextOption = 'id' | 'asset' | 'amount' | 'units' | 'to' | 'memo';
+type CreateOptions = Connection &
+  Pick<WithdrawalTerms, 'acceptEmptyWallet'> & { readonly [Option in TextOption]?: string | undefined };
 
 /** Checked here, because Commander names only the first missing option. */
 async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
@@ -91,7 +85,7 @@ async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   return {
     id,
     asset,
-    amount: units ?? (await toUnits(chosen, { asset, option: '--amount', connection: options })),
+    amount: units ?? (await toUnits(chosen, asset, '--amount', options)),
     destination: to,
     acceptEmptyWallet,
     memo,

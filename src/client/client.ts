@@ -150,12 +150,12 @@ export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', Wi
    */
   async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
     const { onChange, signal, onSilence, pollMs = 500 } = options;
-    for (let shown = ''; ; ) {
-      const seen = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
-      const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
-      if (face !== shown) onChange?.(seen);
-      shown = face;
-      if (isTerminal(seen.status)) return seen;
+    for (let last = ''; ; ) {
+      const withdrawal = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
+      const progress = JSON.stringify([withdrawal.status, withdrawal.reason, withdrawal.attempts]);
+      if (progress !== last) onChange?.(withdrawal);
+      last = progress;
+      if (isTerminal(withdrawal.status)) return withdrawal;
       await delay(pollMs, signal);
     }
   }

@@ -131,7 +131,7 @@ async function put(
     leastDeposit: fresh.minimumDeposit,
     immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? unpaid,
   };
-  return deps.ledger.assets.put(fresh, (known) => changeTerms(known, change, limits));
+  return deps.ledger.assets.put(fresh, (current) => changeTerms(current, change, limits));
 }
 
 async function untouched(deps: AssetDeps, asset: string): Promise<NewAsset> {

@@ -43,18 +43,18 @@ const ReportBody = z
   })
   .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
 
-const asked = {
+const rangeFields = {
   from: position.describe('First slot'),
   to: position.describe('Last slot; the scan must have passed it'),
   reason,
 };
 
 /** A range of slots, both ends inclusive, and a reason. */
-export const RangeBody = z.strictObject(asked).transform(inOrder);
+export const RangeBody = z.strictObject(rangeFields).transform(inOrder);
 
 const OrderBody = z
   .strictObject({
-    ...asked,
+    ...rangeFields,
     address: addressParam
       .nullable()
       .default(null)

@@ -54,8 +54,8 @@ async function explainLive(
     const nodes = opened.pool.nodes.map(({ name }) => name);
     const missing =
       verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
-    const shown = attemptEvidence(attempt, evidence, times);
-    return { ...row, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: shown };
+    const answers = attemptEvidence(attempt, evidence, times);
+    return { ...row, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: answers };
   } catch (error) {
     const reason = messageOf(error);
     return { ...row, verdict: 'unknown', reason, missing: [], evidence: null };

@@ -40,11 +40,11 @@ export function hotWalletRoute(app: FastifyInstance, { ledger }: { readonly ledg
     response: HotWalletsBody,
     handler: async () => {
       const addresses = await ledger.watched.page(null, MOST_SHOWN, 'hot');
-      const shown = addresses.map(async (address) => ({
+      const baselineOf = async (address: string) => ({
         address,
         baseline: await ledger.baselines.of(address),
-      }));
-      return { hotWallets: await Promise.all(shown) };
+      });
+      return { hotWallets: await Promise.all(addresses.map(baselineOf)) };
     },
   });
 }

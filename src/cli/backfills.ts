@@ -1,18 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { AuditDifference, AuditReport, Backfill, SluiceClient } from '../client/client.ts';
 import { backfillWorkflowId, unreadText } from '../domain/backfill.ts';
-import {
-  apiCommand,
-  type Columns,
-  CURSOR_OPTION,
-  call,
-  FROM_OPTION,
-  LIMIT_OPTION,
-  list,
-  REASON_OPTION,
-  TO_OPTION,
-  table,
-} from './command.ts';
+import { apiCommand, type Columns, call, list, paged, ranged, table } from './command.ts';
 import { EXIT } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
 
@@ -40,22 +29,18 @@ export function registerBackfills(program: Command): void {
   const backfill = program
     .command('backfill')
     .description('Read earlier blocks, or the history of an address, again');
-  apiCommand(backfill, 'blocks', 'Read committed blocks again and add what was missed; removes nothing')
-    .requiredOption(...FROM_OPTION)
-    .requiredOption(...TO_OPTION)
-    .requiredOption(...REASON_OPTION)
-    .action(({ from, to, reason, ...options }) =>
-      call(options, (sluice) => sluice.backfills.start({ from, to, reason }), renderStarted),
-    );
-  apiCommand(
-    backfill,
-    'address',
-    "Compare an address's transactions on chain with its recorded deposits; exit code 6 if they differ",
+  ranged(
+    apiCommand(backfill, 'blocks', 'Read committed blocks again and add what was missed; removes nothing'),
+  ).action(({ from, to, reason, ...options }) =>
+    call(options, (sluice) => sluice.backfills.start({ from, to, reason }), renderStarted),
+  );
+  ranged(
+    apiCommand(
+      backfill,
+      'address',
+      "Compare an address's transactions on chain with its recorded deposits; exit code 6 if they differ",
+    ).argument('<address>', 'Deposit address'),
   )
-    .argument('<address>', 'Deposit address')
-    .requiredOption(...FROM_OPTION)
-    .requiredOption(...TO_OPTION)
-    .requiredOption(...REASON_OPTION)
     .option('--repair', 'Record the deposits that are missing; never removes one')
     .action((address, { from, to, reason, repair = false, ...options }) => {
       const request = { address, from, to, reason, repair };
@@ -66,12 +51,9 @@ export function registerBackfills(program: Command): void {
   apiCommand(backfill, 'get', 'Show one backfill; exit codes as those of `backfill address`')
     .argument('<id>', 'Number of the backfill')
     .action((id, options) => call(options, (sluice) => sluice.backfills.get(id), renderOne, exitOf));
-  apiCommand(backfill, 'list', 'List backfills and their results, newest first')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action((options) =>
-      list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page({}, page)),
-    );
+  paged(apiCommand(backfill, 'list', 'List backfills and their results, newest first')).action((options) =>
+    list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page({}, page)),
+  );
 }
 
 /** The API may return an unfinished earlier backfill of the same slots. */

@@ -1,4 +1,4 @@
-import { type Command, Option } from '@commander-js/extra-typings';
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { ListPage, SluiceClient } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { type Connection, connect } from './connection.ts';
@@ -9,10 +9,6 @@ import { type Output, type OutputOptions, run } from './output.ts';
 export const REASON_OPTION = ['--reason <text>', 'Reason, stored with the order'] as const;
 export const YES_OPTION = ['--yes', 'Confirm without being asked'] as const;
 export const ASSET_OPTION = ['--asset <asset>', 'SOL, or the address of a mint'] as const;
-export const FROM_OPTION = ['--from <slot>', 'First slot'] as const;
-export const TO_OPTION = ['--to <slot>', 'Last slot'] as const;
-export const LIMIT_OPTION = ['--limit <count>', 'Maximum number of rows', positive, 50] as const;
-export const CURSOR_OPTION = ['--cursor <cursor>', 'Continue a list from its `nextCursor`'] as const;
 
 const LARGEST_PAGE = 200;
 
@@ -77,6 +73,23 @@ export function show<Entry extends object>(
   ask: (sluice: SluiceClient) => Promise<Entry>,
 ): Promise<void> {
   return call(options, ask, (entry) => table(name, columns, [entry]));
+}
+
+/** Adds the options of an order for a range of slots. */
+export function ranged<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  return command
+    .requiredOption('--from <slot>', 'First slot')
+    .requiredOption('--to <slot>', 'Last slot')
+    .requiredOption(...REASON_OPTION);
+}
+
+/** Adds the options of {@link list}, after those of its filter. */
+export function paged<Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) {
+  return command
+    .option('--limit <count>', 'Maximum number of rows', positive, 50)
+    .option('--cursor <cursor>', 'Continue a list from its `nextCursor`');
 }
 
 /** Prints up to `limit` entries of a list, from as many pages as needed, and the cursor at which it continues. */

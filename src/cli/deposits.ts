@@ -6,9 +6,8 @@ import {
   ASSET_OPTION,
   apiCommand,
   type Columns,
-  CURSOR_OPTION,
-  LIMIT_OPTION,
   list,
+  paged,
   REASON_OPTION,
   show,
 } from './command.ts';
@@ -31,12 +30,9 @@ const COLUMNS: Columns<Deposit> = {
 
 export function registerDeposits(program: Command): void {
   const deposits = program.command('deposits').description('List, show, follow and reject deposits');
-  filtered(deposits, 'list', 'List deposits, newest first')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action((options) =>
-      list(options, 'deposits', COLUMNS, (sluice, page) => sluice.deposits.page(filterOf(options), page)),
-    );
+  paged(filtered(deposits, 'list', 'List deposits, newest first')).action((options) =>
+    list(options, 'deposits', COLUMNS, (sluice, page) => sluice.deposits.page(filterOf(options), page)),
+  );
   apiCommand(deposits, 'get', 'Show a deposit in its current state')
     .argument('<id>', 'Deposit ID')
     .action((id, options) => show(options, 'deposits', COLUMNS, (sluice) => sluice.deposits.get(id)));

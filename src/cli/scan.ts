@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import type { ScanGap, ScanOverview } from '../client/client.ts';
 import { IN_PROGRESS, type ScanStatus } from '../domain/scan.ts';
 import { renderProgress } from './backfills.ts';
-import { apiCommand, call, FROM_OPTION, REASON_OPTION, TO_OPTION, YES_OPTION } from './command.ts';
+import { apiCommand, call, REASON_OPTION, ranged, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';
 
@@ -25,14 +25,13 @@ export function registerScan(program: Command): void {
   apiCommand(scan, 'resume', 'End a pause of the scan')
     .requiredOption(...REASON_OPTION)
     .action(({ reason, ...options }) => call(options, (sluice) => sluice.scan.resume(reason), renderScan));
-  apiCommand(
-    scan,
-    'close-gap',
-    'Continue without the blocks of an open gap; they are read once nodes return them',
+  ranged(
+    apiCommand(
+      scan,
+      'close-gap',
+      'Continue without the blocks of an open gap; they are read once nodes return them',
+    ),
   )
-    .requiredOption(...FROM_OPTION)
-    .requiredOption(...TO_OPTION)
-    .requiredOption(...REASON_OPTION)
     .option(...YES_OPTION)
     .action((options) =>
       call(

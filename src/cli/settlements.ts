@@ -5,9 +5,8 @@ import { SETTLEMENT_STATUSES } from '../domain/settlement.ts';
 import {
   apiCommand,
   type Columns,
-  CURSOR_OPTION,
-  LIMIT_OPTION,
   list,
+  paged,
   print,
   REASON_OPTION,
   show,
@@ -51,19 +50,18 @@ export function registerSettlements(program: Command): void {
 }
 
 function registerList(settlements: Command): void {
-  apiCommand(settlements, 'list', 'List settlements, newest first')
-    .option('--kind <kind>', 'Only settlements of this kind, such as nonce-create')
-    .option('--subject <subject>', 'Only settlements with this subject')
-    .addOption(
-      new Option('--status <status>', 'Only settlements in this status').choices(SETTLEMENT_STATUSES),
-    )
-    .option('--signature <signature>', 'Only the settlement with this transaction')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action(({ kind, subject, status, signature, ...options }) => {
-      const filter = { kind, subject, status, signature };
-      return list(options, 'settlements', COLUMNS, (sluice, page) => sluice.settlements.page(filter, page));
-    });
+  paged(
+    apiCommand(settlements, 'list', 'List settlements, newest first')
+      .option('--kind <kind>', 'Only settlements of this kind, such as nonce-create')
+      .option('--subject <subject>', 'Only settlements with this subject')
+      .addOption(
+        new Option('--status <status>', 'Only settlements in this status').choices(SETTLEMENT_STATUSES),
+      )
+      .option('--signature <signature>', 'Only the settlement with this transaction'),
+  ).action(({ kind, subject, status, signature, ...options }) => {
+    const filter = { kind, subject, status, signature };
+    return list(options, 'settlements', COLUMNS, (sluice, page) => sluice.settlements.page(filter, page));
+  });
 }
 
 function registerMarkPaid(settlements: Command): void {

@@ -4,16 +4,7 @@ import { describeAmount } from '../domain/amount.ts';
 import { isTerminal } from '../domain/settlement.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { toUnits } from './amounts.ts';
-import {
-  ASSET_OPTION,
-  apiCommand,
-  type Columns,
-  CURSOR_OPTION,
-  call,
-  LIMIT_OPTION,
-  list,
-  print,
-} from './command.ts';
+import { ASSET_OPTION, apiCommand, type Columns, call, list, paged, print } from './command.ts';
 import { type Connection, connect } from './connection.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { registerExplain } from './explain.ts';
@@ -112,16 +103,15 @@ const COLUMNS: Columns<WithdrawalSummary> = {
 };
 
 function registerList(withdrawals: Command): void {
-  apiCommand(withdrawals, 'list', 'List withdrawals, newest first')
-    .addOption(
-      new Option('--status <status>', 'Only withdrawals in this status').choices(WITHDRAWAL_STATUSES),
-    )
-    .option(...ASSET_OPTION)
-    .option('--to <wallet>', 'Only withdrawals to this wallet')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action(({ status, asset, to, ...options }) => {
-      const filter = { status, asset, destination: to };
-      return list(options, 'withdrawals', COLUMNS, (sluice, page) => sluice.page(filter, page));
-    });
+  paged(
+    apiCommand(withdrawals, 'list', 'List withdrawals, newest first')
+      .addOption(
+        new Option('--status <status>', 'Only withdrawals in this status').choices(WITHDRAWAL_STATUSES),
+      )
+      .option(...ASSET_OPTION)
+      .option('--to <wallet>', 'Only withdrawals to this wallet'),
+  ).action(({ status, asset, to, ...options }) => {
+    const filter = { status, asset, destination: to };
+    return list(options, 'withdrawals', COLUMNS, (sluice, page) => sluice.page(filter, page));
+  });
 }

@@ -1,7 +1,8 @@
-// `node --import tsx scripts/client-api.mjs` writes src/client/api.ts: the types of the schemas in our OpenAPI document, with their
-// descriptions. With `--check` it fails where that file is not up to date.
+// `node --import tsx scripts/client-api.mjs` writes src/client/api.ts: the types of the schemas in our OpenAPI document, and
+// the query parameters and body of each operation, with their descriptions. With `--check` it fails where that file is not up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { buildApp } from '../src/http/app.ts';
 
 const FILE = fileURLToPath(new URL('../src/client/api.ts', import.meta.url));
@@ -15,6 +16,9 @@ const UNSUPPORTED = ['allOf', 'not', 'prefixItems', 'patternProperties', '$defs'
  * @typedef {{ $ref?: string, type?: string | string[], const?: unknown, enum?: unknown[], anyOf?: Schema[], oneOf?: Schema[],
  *   items?: Schema, properties?: Record<string, Schema>, required?: string[], additionalProperties?: boolean | Schema,
  *   description?: string, default?: unknown }} Schema
+ * @typedef {{ in: string, name: string, required?: boolean, description?: string, schema: Schema }} Parameter
+ * @typedef {{ operationId: string, parameters?: Parameter[],
+ *   requestBody?: { content: { 'application/json': { schema: Schema } } } }} Operation
  */
 
 /** @param {Schema} schema @param {string} indent @returns {string} */
@@ -38,10 +42,10 @@ function typeOf(schema, indent) {
 /** @param {Schema} schema @param {string} indent */
 function objectOf({ properties = {}, required = [], additionalProperties = false }, indent) {
   const inner = `${indent}  `;
-  const fields = Object.entries(properties).flatMap(([name, field]) => [
-    ...comment(field, inner),
-    `${inner}readonly ${name}${required.includes(name) ? '' : '?'}: ${typeOf(field, inner)};`,
-  ]);
+  const fields = Object.entries(properties).flatMap(([name, field]) => {
+    const [mark, absent] = required.includes(name) ? ['', ''] : ['?', ' | undefined'];
+    return [...comment(field, inner), `${inner}readonly ${name}${mark}: ${typeOf(field, inner)}${absent};`];
+  });
   const others =
     typeof additionalProperties === 'object'
       ? [`${inner}readonly [field: string]: ${typeOf(additionalProperties, inner)};`]
@@ -59,11 +63,44 @@ function comment({ description, default: fallback }, indent) {
   return text === '' ? [] : [`${indent}/** ${text.replaceAll('*/', '*\\/')} */`];
 }
 
+/** Query parameters as fields of an object. A parameter of the texts true and false is a boolean. @param {Parameter[]} parameters @returns {Schema} */
+function queryOf(parameters) {
+  const fields = parameters.map(({ name, schema, description = schema.description }) => {
+    const isBoolean = isDeepStrictEqual(schema.enum, ['true', 'false']);
+    const typed = isBoolean ? { type: 'boolean' } : schema;
+    return [name, description === undefined ? typed : { ...typed, description }];
+  });
+  const required = parameters.filter(({ required }) => required).map(({ name }) => name);
+  return { type: 'object', properties: Object.fromEntries(fields), required };
+}
+
+/** @param {Operation} operation @returns {readonly (readonly [string, Schema])[]} */
+function queriesOf({ operationId, parameters = [] }) {
+  const query = parameters.filter((parameter) => parameter.in === 'query');
+  return query.length === 0 ? [] : [[operationId, queryOf(query)]];
+}
+
+/** @param {Operation} operation @returns {readonly (readonly [string, Schema])[]} */
+function bodiesOf({ operationId, requestBody }) {
+  const schema = requestBody?.content['application/json'].schema;
+  return schema === undefined ? [] : [[operationId, schema]];
+}
+
+/** @param {string} name @param {readonly (readonly [string, Schema])[]} entries @param {string} description */
+function tableOf(name, entries, description) {
+  const properties = Object.fromEntries(entries);
+  const required = Object.keys(properties);
+  return `/** ${description} */\nexport interface ${name} ${typeOf({ type: 'object', properties, required }, '')}`;
+}
+
 /** Every schema of the document, as an exported type. No route is called: nothing behind the routes is needed. */
 async function generated() {
   const explorer = { explorerUrl: 'http://localhost', cluster: 'devnet', rpcUrls: [] };
   const app = await buildApp(/** @type {never} */ ({ ledger: {}, temporal: {}, explorer }));
-  const { components } = /** @type {{ components: { schemas: Record<string, Schema> } }} */ (app.swagger());
+  const { components, paths } =
+    /** @type {{ components: { schemas: Record<string, Schema> }, paths: Record<string, Record<string, Operation>> }} */ (
+      app.swagger()
+    );
   await app.close();
   const types = Object.entries(components.schemas).map(([name, schema]) => {
     const type = typeOf(schema, '');
@@ -73,7 +110,12 @@ async function generated() {
         : `type ${name} = ${type};`;
     return [...comment(schema, ''), `export ${declared}`].join('\n');
   });
-  return `${HEAD}${types.join('\n\n')}\n`;
+  const operations = Object.values(paths).flatMap((path) => Object.values(path));
+  const tables = [
+    tableOf('Queries', operations.flatMap(queriesOf), 'Query parameters by operation id.'),
+    tableOf('Bodies', operations.flatMap(bodiesOf), 'Request bodies by operation id.'),
+  ];
+  return `${HEAD}${[...types, ...tables].join('\n\n')}\n`;
 }
 
 const text = await generated();

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import type { AddressImport, AddressManifest, DepositAddress, Warning } from '../client/client.ts';
-import { generate } from './addresses/generate.ts';
-import { apiCommand, call, defined, localCommand } from './command.ts';
-import { EXIT, UsageError } from './exit.ts';
+import { type Generated, generate } from './addresses/generate.ts';
+import { apiCommand, call, localCommand, print } from './command.ts';
+import { UsageError } from './exit.ts';
 import { notNegative, positive } from './numbers.ts';
-import { run } from './output.ts';
 
 /** The API counts free addresses up to this number. */
 const MOST_COUNTED = 10_000;
@@ -25,7 +24,7 @@ function registerImport(addresses: Command): void {
       call(
         options,
         async (sluice) =>
-          sluice.depositAddresses.import(await readManifest(file), defined({ since: since?.toString() })),
+          sluice.depositAddresses.import(await readManifest(file), { since: since?.toString() }),
         (imported) => renderImport(imported, since !== undefined),
       ),
     );
@@ -71,19 +70,14 @@ function registerGenerate(addresses: Command): void {
       '--mnemonic-file <file>',
       'English BIP-39 mnemonic (default: a new one, written beside the manifest)',
     )
-    .action((options) =>
-      run(options, async (output) => {
-        const made = await generate(options, output);
-        output.result(
-          made,
-          [
-            `${made.count} addresses in ${made.manifest}, the first is ${made.first}`,
-            `To let the API accept no other manifests, set SLUICE_ADDRESS_MANIFEST_KEY=${made.manifestKey}`,
-          ].join('\n'),
-        );
-        return EXIT.ok;
-      }),
-    );
+    .action((options) => print(options, (output) => generate(options, output), renderGenerated));
+}
+
+function renderGenerated({ count, manifest, first, manifestKey }: Generated): string {
+  return [
+    `${count} addresses in ${manifest}, the first is ${first}`,
+    `To let the API accept no other manifests, set SLUICE_ADDRESS_MANIFEST_KEY=${manifestKey}`,
+  ].join('\n');
 }
 
 /** Reads a manifest file. Checks only its shape; the API verifies it. */

@@ -4,11 +4,10 @@ import { CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../domain/alerts.ts
 import { KEEPS_FAILING } from '../domain/chain-failures.ts';
 import { PAID_BY_DEAD } from '../domain/settlement.ts';
 import type { AlertRow } from '../ledger/operations/alerts.ts';
-import { apiCommand, type Columns, REASON_OPTION, table, YES_OPTION } from './command.ts';
+import { apiCommand, type Columns, print, REASON_OPTION, table, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './database.ts';
 import { EXIT } from './exit.ts';
-import { run } from './output.ts';
 
 const SHOWN = 200;
 
@@ -23,10 +22,10 @@ function registerList(alerts: Command): void {
   apiCommand(alerts, 'list', `List open pauses, and the newest ${SHOWN} open alerts`)
     .option('--all', 'Include closed alerts')
     .option(...DATABASE_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const filter = options.all === true ? {} : { open: true };
-        const found = await byApiOrDatabase<{ alerts: readonly Alert[]; pauses: readonly Pause[] }>(options, {
+    .action((options) => {
+      const filter = options.all === true ? {} : { open: true };
+      const open = () =>
+        byApiOrDatabase<{ alerts: readonly Alert[]; pauses: readonly Pause[] }>(options, {
           api: async (sluice) => ({
             alerts: (await sluice.alerts.page(filter, { limit: SHOWN })).alerts,
             pauses: await sluice.pauses.open(),
@@ -36,10 +35,10 @@ function registerList(alerts: Command): void {
             pauses: await ledger.pauses.open(),
           }),
         });
-        output.result(found, [...found.pauses.map(renderPause), renderAlerts(found.alerts)].join('\n'));
-        return EXIT.ok;
-      }),
-    );
+      return print(options, open, ({ alerts: found, pauses }) =>
+        [...pauses.map(renderPause), renderAlerts(found)].join('\n'),
+      );
+    });
 }
 
 function registerAcknowledge(alerts: Command): void {
@@ -47,17 +46,21 @@ function registerAcknowledge(alerts: Command): void {
     .argument('<positions>', 'Positions from `sluice alerts list`, such as 17,18', positions)
     .requiredOption(...REASON_OPTION)
     .option(...DATABASE_OPTION)
-    .action((seen, options) =>
-      run(options, async (output) => {
-        const closed = await byApiOrDatabase<readonly Alert[]>(options, {
+    .action((seen, options) => {
+      const acknowledge = async () => ({
+        alerts: await byApiOrDatabase<readonly Alert[]>(options, {
           api: (sluice) => sluice.alerts.acknowledge(seen, options.reason),
           database: async (ledger) =>
             (await ledger.alerts.endSeen(seen.map(BigInt), operatorNote(options.reason))).map(withRunbook),
-        });
-        output.result({ alerts: closed }, renderAlerts(closed));
-        return closed.length === 0 ? EXIT.refused : EXIT.ok;
-      }),
-    );
+        }),
+      });
+      return print(
+        options,
+        acknowledge,
+        (closed) => renderAlerts(closed.alerts),
+        (closed) => (closed.alerts.length === 0 ? EXIT.refused : EXIT.ok),
+      );
+    });
 }
 
 function registerClose(alerts: Command): void {
@@ -69,9 +72,9 @@ function registerClose(alerts: Command): void {
     .requiredOption(...REASON_OPTION)
     .option(...YES_OPTION)
     .option(...DATABASE_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const { kind, subject, reason } = options;
+    .action((options) => {
+      const { kind, subject, reason } = options;
+      const close = async () => {
         await requireConsent(options, `This closes ${kind} of ${subject}: Sluice may then pay it`);
         const closed = await byApiOrDatabase<boolean>(options, {
           api: (sluice) => sluice.alerts.close(kind, subject, reason),
@@ -80,13 +83,15 @@ function registerClose(alerts: Command): void {
               ? ledger.settlements.continueUnpaid(subject, operatorNote(reason))
               : ledger.alerts.close(kind, subject, operatorNote(reason)),
         });
-        output.result(
-          { closed },
-          closed ? 'closed' : `no open alert of kind ${kind} has the subject ${subject}`,
-        );
-        return closed ? EXIT.ok : EXIT.refused;
-      }),
-    );
+        return { closed };
+      };
+      return print(
+        options,
+        close,
+        ({ closed }) => (closed ? 'closed' : `no open alert of kind ${kind} has the subject ${subject}`),
+        ({ closed }) => (closed ? EXIT.ok : EXIT.refused),
+      );
+    });
 }
 
 const COLUMNS: Columns<Alert> = {

@@ -8,11 +8,9 @@ const DECIMAL = /^(\d{1,20})(?:\.(\d+))?$/;
 /** Converts a decimal amount to base units, with the decimals from the API. Errors name `option`. */
 export async function toUnits(
   amount: string,
-  {
-    asset,
-    option,
-    connection,
-  }: { readonly asset: string; readonly option: string; readonly connection: Connection },
+  asset: string,
+  option: string,
+  connection: Connection,
 ): Promise<string> {
   const [, whole, fraction = ''] = DECIMAL.exec(amount) ?? [];
   if (whole === undefined)

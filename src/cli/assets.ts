@@ -2,7 +2,7 @@ import { type Command, Option } from '@commander-js/extra-typings';
 import type { Asset } from '../client/client.ts';
 import { formatUnits } from '../domain/amount.ts';
 import { toUnits } from './amounts.ts';
-import { apiCommand, type Columns, call, defined, table } from './command.ts';
+import { apiCommand, type Columns, call, table } from './command.ts';
 import { UsageError } from './exit.ts';
 
 const COLUMNS: Columns<Asset> = {
@@ -40,11 +40,9 @@ export function registerAssets(program: Command): void {
           if (minimum !== undefined && minimumUnits !== undefined)
             throw new UsageError('give either --minimum or --minimum-units, not both');
           const minimumDeposit =
-            minimum === undefined
-              ? minimumUnits
-              : await toUnits(minimum, { asset, option: '--minimum', connection: options });
+            minimum === undefined ? minimumUnits : await toUnits(minimum, asset, '--minimum', options);
           const depositsOn = deposits === undefined ? undefined : deposits === 'on';
-          return sluice.assets.put(asset, defined({ minimumDeposit, depositsOn, acceptTransferHook }));
+          return sluice.assets.put(asset, { minimumDeposit, depositsOn, acceptTransferHook });
         },
         (changed) => render([changed]),
       ),

@@ -1,22 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { AuditReport, Backfill } from '../client/client.ts';
+import type { AuditDifference, AuditReport, Backfill, SluiceClient } from '../client/client.ts';
 import { backfillWorkflowId, unreadText } from '../domain/backfill.ts';
-import { inColumns } from './columns.ts';
-import {
-  apiCommand,
-  type Columns,
-  CURSOR_OPTION,
-  call,
-  FROM_OPTION,
-  LIMIT_OPTION,
-  list,
-  REASON_OPTION,
-  TO_OPTION,
-} from './command.ts';
-import { connect } from './connection.ts';
+import { apiCommand, type Columns, call, list, paged, ranged, table } from './command.ts';
 import { EXIT } from './exit.ts';
 import { untilInterrupted } from './interruption.ts';
-import { run } from './output.ts';
 
 const COLUMNS: Columns<Backfill> = {
   id: ({ id }) => id,
@@ -34,46 +21,39 @@ const COLUMNS: Columns<Backfill> = {
 const SILENT_MS = 10_000;
 const STILL_WAITING =
   'sluice: the audit has not ended: the history is long, or no worker runs it; still waiting';
+const INCOMPLETE =
+  'not complete: no quorum of nodes returns all of the history, or the blocks of these slots; run it again';
 const CONTINUES = 'interrupted; the audit continues, and the same command finds it';
 
 export function registerBackfills(program: Command): void {
   const backfill = program
     .command('backfill')
     .description('Read earlier blocks, or the history of an address, again');
-  apiCommand(backfill, 'blocks', 'Read committed blocks again and add what was missed; removes nothing')
-    .requiredOption(...FROM_OPTION)
-    .requiredOption(...TO_OPTION)
-    .requiredOption(...REASON_OPTION)
-    .action(({ from, to, reason, ...options }) =>
-      call(options, (sluice) => sluice.backfills.start({ from, to, reason }), renderStarted),
-    );
-  apiCommand(
-    backfill,
-    'address',
-    "Compare an address's transactions on chain with its recorded deposits; exit code 6 if they differ",
+  ranged(
+    apiCommand(backfill, 'blocks', 'Read committed blocks again and add what was missed; removes nothing'),
+  ).action(({ from, to, reason, ...options }) =>
+    call(options, (sluice) => sluice.backfills.start({ from, to, reason }), renderStarted),
+  );
+  ranged(
+    apiCommand(
+      backfill,
+      'address',
+      "Compare an address's transactions on chain with its recorded deposits; exit code 6 if they differ",
+    ).argument('<address>', 'Deposit address'),
   )
-    .argument('<address>', 'Deposit address')
-    .requiredOption(...FROM_OPTION)
-    .requiredOption(...TO_OPTION)
-    .requiredOption(...REASON_OPTION)
     .option('--repair', 'Record the deposits that are missing; never removes one')
-    .action((address, { from, to, reason, repair = false, ...options }) =>
-      run(options, async (output) => {
-        const request = { address, from, to, reason, repair };
-        const audit = await untilInterrupted(CONTINUES, (signal) =>
-          reportingTheWait(connect(options).backfills.run(request, { signal })),
-        );
-        output.result(audit, renderAudit(audit));
-        return exitOf(audit);
-      }),
-    );
+    .action((address, { from, to, reason, repair = false, ...options }) => {
+      const request = { address, from, to, reason, repair };
+      const audit = (sluice: SluiceClient) =>
+        untilInterrupted(CONTINUES, (signal) => reportingTheWait(sluice.backfills.run(request, { signal })));
+      return call(options, audit, renderAudit, exitOf);
+    });
   apiCommand(backfill, 'get', 'Show one backfill; exit codes as those of `backfill address`')
     .argument('<id>', 'Number of the backfill')
     .action((id, options) => call(options, (sluice) => sluice.backfills.get(id), renderOne, exitOf));
-  apiCommand(backfill, 'list', 'List backfills and their results, newest first')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action((options) => list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page(page)));
+  paged(apiCommand(backfill, 'list', 'List backfills and their results, newest first')).action((options) =>
+    list(options, 'backfills', COLUMNS, (sluice, page) => sluice.backfills.page({}, page)),
+  );
 }
 
 /** The API may return an unfinished earlier backfill of the same slots. */
@@ -115,30 +95,31 @@ function exitOf({ state, report }: Backfill): number {
 
 function renderAudit({ report, trouble, from, to }: Backfill): string {
   if (report === null) return `the audit failed: ${trouble ?? 'no reason is known'}`;
-  const looked = `${report.transactions} ${report.transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
-  const hidden =
-    report.unread === 0
-      ? []
-      : [
-          'not complete: no quorum of nodes returns all of the history, or the blocks of these slots; run it again',
-        ];
-  if (report.found === 0 && report.unread === 0) return `${looked}: chain and database agree`;
-  if (report.found === 0)
-    return [`${looked}: no differences in the part that was read`, ...hidden].join('\n');
-  return [...table(report), `${looked}: ${report.found} differ, ${report.remaining} remain`, ...hidden].join(
-    '\n',
-  );
+  const { transactions, found, remaining, unread } = report;
+  const scope = `${transactions} ${transactions === 1 ? 'transaction' : 'transactions'} in slots ${from} to ${to}`;
+  const agreement = unread === 0 ? 'chain and database agree' : 'no differences in the part that was read';
+  return [
+    ...(found === 0
+      ? [`${scope}: ${agreement}`]
+      : [...renderDifferences(report), `${scope}: ${found} differ, ${remaining} remain`]),
+    ...(unread === 0 ? [] : [INCOMPLETE]),
+  ].join('\n');
 }
 
-function table({ differences, found }: AuditReport): readonly string[] {
-  const head = ['signature', 'slot', 'account', 'asset', 'on chain', 'recorded', ''];
-  const rows = differences.map(({ signature, slot, account, asset, chain, record, repaired }) => {
-    const end = repaired ? 'repaired' : 'remains';
-    return [signature, slot, account, asset, chain ?? '-', record ?? '-', end];
-  });
+const DIFFERENCES: Columns<AuditDifference> = {
+  signature: ({ signature }) => signature,
+  slot: ({ slot }) => slot,
+  account: ({ account }) => account,
+  asset: ({ asset }) => asset,
+  'on chain': ({ chain }) => chain ?? '-',
+  recorded: ({ record }) => record ?? '-',
+  '': ({ repaired }) => (repaired ? 'repaired' : 'remains'),
+};
+
+function renderDifferences({ differences, found }: AuditReport): readonly string[] {
   const more = found - differences.length;
   return [
-    ...inColumns([head, ...rows]),
+    table('differences', DIFFERENCES, differences),
     ...(more > 0 ? [`and ${more} more, see \`sluice alerts list\``] : []),
   ];
 }

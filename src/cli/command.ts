@@ -1,18 +1,14 @@
-import { type Command, Option } from '@commander-js/extra-typings';
-import type { SluiceClient } from '../client/client.ts';
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
+import type { ListPage, SluiceClient } from '../client/client.ts';
 import { inColumns } from './columns.ts';
 import { type Connection, connect } from './connection.ts';
 import { EXIT } from './exit.ts';
 import { positive } from './numbers.ts';
-import { type OutputOptions, run } from './output.ts';
+import { type Output, type OutputOptions, run } from './output.ts';
 
 export const REASON_OPTION = ['--reason <text>', 'Reason, stored with the order'] as const;
 export const YES_OPTION = ['--yes', 'Confirm without being asked'] as const;
 export const ASSET_OPTION = ['--asset <asset>', 'SOL, or the address of a mint'] as const;
-export const FROM_OPTION = ['--from <slot>', 'First slot'] as const;
-export const TO_OPTION = ['--to <slot>', 'Last slot'] as const;
-export const LIMIT_OPTION = ['--limit <count>', 'Maximum number of rows', positive, 50] as const;
-export const CURSOR_OPTION = ['--cursor <cursor>', 'Continue a list from its `nextCursor`'] as const;
 
 const LARGEST_PAGE = 200;
 
@@ -36,17 +32,28 @@ export function apiCommand(parent: Command, name: string, description: string) {
 
 export type ApiOptions = OutputOptions & Connection;
 
-export function call<Answer extends object>(
-  options: ApiOptions,
-  ask: (sluice: SluiceClient) => Promise<Answer>,
+/** Prints the answer of `work`, as JSON or rendered. */
+export function print<Answer extends object>(
+  options: OutputOptions,
+  work: (output: Output) => Promise<Answer>,
   render: (answer: Answer) => string,
   exitOf: (answer: Answer) => number = () => EXIT.ok,
 ): Promise<void> {
   return run(options, async (output) => {
-    const answer = await ask(connect(options));
+    const answer = await work(output);
     output.result(answer, render(answer));
     return exitOf(answer);
   });
+}
+
+/** Prints the answer of the API. */
+export function call<Answer extends object>(
+  options: ApiOptions,
+  ask: (sluice: SluiceClient) => Promise<Answer>,
+  render: (answer: Answer) => string,
+  exitOf?: (answer: Answer) => number,
+): Promise<void> {
+  return print(options, () => ask(connect(options)), render, exitOf);
 }
 
 export type Columns<Entry> = Readonly<Record<string, (entry: Entry) => string>>;
@@ -68,9 +75,22 @@ export function show<Entry extends object>(
   return call(options, ask, (entry) => table(name, columns, [entry]));
 }
 
-type Page<Name extends string, Entry> = Readonly<Record<Name, readonly Entry[]>> & {
-  readonly nextCursor: string | null;
-};
+/** Adds the options of an order for a range of slots. */
+export function ranged<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  return command
+    .requiredOption('--from <slot>', 'First slot')
+    .requiredOption('--to <slot>', 'Last slot')
+    .requiredOption(...REASON_OPTION);
+}
+
+/** Adds the options of {@link list}, after those of its filter. */
+export function paged<Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) {
+  return command
+    .option('--limit <count>', 'Maximum number of rows', positive, 50)
+    .option('--cursor <cursor>', 'Continue a list from its `nextCursor`');
+}
 
 /** Prints up to `limit` entries of a list, from as many pages as needed, and the cursor at which it continues. */
 export function list<Name extends string, Entry>(
@@ -80,10 +100,9 @@ export function list<Name extends string, Entry>(
   fetchPage: (
     sluice: SluiceClient,
     page: { readonly limit: number; readonly cursor: string | null },
-  ) => Promise<Page<Name, Entry>>,
+  ) => Promise<ListPage<Name, Entry>>,
 ): Promise<void> {
-  return run(options, async (output) => {
-    const sluice = connect(options);
+  const fetchRows = async (sluice: SluiceClient) => {
     const entries: Entry[] = [];
     let nextCursor = options.cursor ?? null;
     do {
@@ -92,13 +111,10 @@ export function list<Name extends string, Entry>(
       entries.push(...page[name]);
       nextCursor = page.nextCursor;
     } while (nextCursor !== null && entries.length < options.limit);
+    return { [name]: entries, nextCursor } as ListPage<Name, Entry>;
+  };
+  return call(options, fetchRows, ({ [name]: entries, nextCursor }) => {
     const more = nextCursor === null ? '' : `\nMore rows: add --cursor ${nextCursor}, or raise --limit`;
-    output.result({ [name]: entries, nextCursor }, `${table(name, columns, entries)}${more}`);
-    return EXIT.ok;
+    return `${table(name, columns, entries)}${more}`;
   });
-}
-
-export function defined<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
-  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
 }

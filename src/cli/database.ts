@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { type Connection, connect } from './connection.ts';
 import { notSet, readDevFile } from './dev-file.ts';
 import { UsageError } from './exit.ts';
-import { asJson } from './output.ts';
+import { jsonOf } from './output.ts';
 
 /** Runs `work` on the database, for commands that work without the API. Throws DomainError Unavailable. */
 export async function withDatabase<T>(work: (ledger: Ledger) => Promise<T>): Promise<T> {
@@ -45,7 +45,7 @@ export async function byApiOrDatabase<Answer>(
   },
 ): Promise<Answer> {
   if (options.database !== true) return calls.api(connect(options));
-  return asJson(await withDatabase(calls.database)) as Answer;
+  return JSON.parse(jsonOf(await withDatabase(calls.database)));
 }
 
 /** The note of an order that goes directly to the database: the reason, and the user of this machine as actor. */

@@ -1,15 +1,13 @@
 import { type Command, Option } from '@commander-js/extra-typings';
-import type { Deposit, DepositEvent, DepositFilter, FollowOptions } from '../client/client.ts';
+import type { Deposit, DepositEvent, FilterOf } from '../client/client.ts';
 import { DEPOSIT_STATES } from '../domain/deposit.ts';
 import {
   type ApiOptions,
   ASSET_OPTION,
   apiCommand,
   type Columns,
-  CURSOR_OPTION,
-  defined,
-  LIMIT_OPTION,
   list,
+  paged,
   REASON_OPTION,
   show,
 } from './command.ts';
@@ -32,18 +30,15 @@ const COLUMNS: Columns<Deposit> = {
 
 export function registerDeposits(program: Command): void {
   const deposits = program.command('deposits').description('List, show, follow and reject deposits');
-  filtered(deposits, 'list', 'List deposits, newest first')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action((options) =>
-      list(options, 'deposits', COLUMNS, (sluice, page) => sluice.deposits.page(filterOf(options), page)),
-    );
+  paged(filtered(deposits, 'list', 'List deposits, newest first')).action((options) =>
+    list(options, 'deposits', COLUMNS, (sluice, page) => sluice.deposits.page(filterOf(options), page)),
+  );
   apiCommand(deposits, 'get', 'Show a deposit in its current state')
     .argument('<id>', 'Deposit ID')
     .action((id, options) => show(options, 'deposits', COLUMNS, (sluice) => sluice.deposits.get(id)));
   filtered(deposits, 'follow', 'Print deposit events as they occur, one a line, until interrupted')
     .option('--after <sequence>', 'Only events after this one (default: all events)', notNegative)
-    .action((options) => follow(options, defined({ after: options.after?.toString() })));
+    .action((options) => follow(options, options.after?.toString()));
   apiCommand(deposits, 'reject', 'Drop a pending deposit that a quorum of nodes denies now')
     .argument('<id>', 'Deposit ID')
     .requiredOption(...REASON_OPTION)
@@ -60,24 +55,19 @@ function filtered(deposits: Command, name: string, description: string) {
     .option(...ASSET_OPTION);
 }
 
-interface FilterOptions {
-  readonly address?: string | undefined;
-  readonly user?: string | undefined;
-  readonly state?: NonNullable<DepositFilter['state']> | undefined;
-  readonly asset?: string | undefined;
+type FilterOptions = Omit<FilterOf<'listDeposits'>, 'userRef'> & { readonly user?: string | undefined };
+
+function filterOf({ address, user, state, asset }: FilterOptions): FilterOf<'listDeposits'> {
+  return { address, userRef: user, state, asset };
 }
 
-function filterOf({ address, user, state, asset }: FilterOptions): DepositFilter {
-  return defined({ address, userRef: user, state, asset });
-}
-
-function follow(options: ApiOptions & FilterOptions, start: Pick<FollowOptions, 'after'>): Promise<void> {
+function follow(options: ApiOptions & FilterOptions, after: string | undefined): Promise<void> {
   return run(options, (output) =>
     untilInterrupted('interrupted', async (signal) => {
       if (options.output !== 'json') output.progress(inFeed(['event', 'at', ...Object.keys(COLUMNS)]));
       const events = connect(options).deposits.events({
         ...filterOf(options),
-        ...start,
+        after,
         signal,
         onSilence: ({ message }) => process.stderr.write(`${message}; trying again\n`),
       });

@@ -6,7 +6,7 @@ export function renderEvidence(evidence: AttemptEvidence): readonly string[] {
   const shownBy = evidence.outcomeConfirmedBy;
   const heights = finalizedHeights.map(({ node, height }) => `${node} ${height}`);
   const nonces = finalizedNonces.map(({ node, nonce }) => `${node} ${nonce}`);
-  const said = statuses.map(
+  const statusTexts = statuses.map(
     ({ node, seen, slot }) => `${node} ${slot === null ? seen : `${seen} in ${slot}`}`,
   );
   return [
@@ -14,25 +14,25 @@ export function renderEvidence(evidence: AttemptEvidence): readonly string[] {
     ...(lastHeight === null ? [] : [heightsLine(lastHeight, heights)]),
     ...(nonces.length === 0 ? [] : [`finalized nonces: ${list(nonces)}`]),
     ...renderBlocks(evidence),
-    ...(said.length === 0 ? [] : [`statuses: ${list(said)}`]),
+    ...(statusTexts.length === 0 ? [] : [`statuses: ${list(statusTexts)}`]),
     ...(shownBy.length === 0 ? [] : [`outcome confirmed by: ${list(shownBy)}`]),
   ];
 }
 
 export function renderDeath(proof: AttemptEvidence): string {
   const { lastHeight, finalizedHeights, nonceUsedBy, linkedBlocks, displacedBy, statuses } = proof;
-  const silent = statuses.filter(({ seen }) => seen === 'absent').length;
-  const gone = `${silent} of ${statuses.length} nodes have no trace of it`;
-  if (nonceUsedBy !== null) return `${nonceUsedBy.signature} used up its nonce; ${gone}`;
+  const absent = statuses.filter(({ seen }) => seen === 'absent').length;
+  const absence = `${absent} of ${statuses.length} nodes have no trace of it`;
+  if (nonceUsedBy !== null) return `${nonceUsedBy.signature} used up its nonce; ${absence}`;
   const past = finalizedHeights.filter(({ height }) => BigInt(height) > BigInt(lastHeight ?? 0)).length;
   const over = `${past} of ${finalizedHeights.length} nodes are final above its last height ${lastHeight}`;
   const where = linkedBlocks ?? displacedBy;
-  if (where === null) return `${over}; ${gone}`;
+  if (where === null) return `${over}; ${absence}`;
   const blocks =
     'first' in where
       ? `no linked block from ${where.first.slot} to ${where.last.slot} holds it`
       : `the block of its blockhash was dropped by a fork in slot ${where.slot}`;
-  return `${over}; ${blocks}; ${gone}`;
+  return `${over}; ${blocks}; ${absence}`;
 }
 
 function renderBlocks({ linkedBlocks, displacedBy, nonceUsedBy }: AttemptEvidence): readonly string[] {

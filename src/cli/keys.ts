@@ -1,9 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { newApiKey } from '../ledger/operations/api-keys.ts';
-import { localCommand } from './command.ts';
+import { localCommand, print } from './command.ts';
 import { withDatabase } from './database.ts';
-import { EXIT, UsageError } from './exit.ts';
-import { run } from './output.ts';
+import { UsageError } from './exit.ts';
 
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -13,17 +12,17 @@ export function registerKeys(program: Command): void {
   localCommand(keys, 'create', 'Create an API key and print it once; replaces the key of the same name')
     .argument('<name>', 'Name of the key, stored with every order that it gives')
     .action((name, options) =>
-      run(options, async (output) => {
-        const key = await createKey(name);
-        output.result({ name, key }, key);
-        return EXIT.ok;
-      }),
+      print(
+        options,
+        () => createKey(name),
+        ({ key }) => key,
+      ),
     );
 }
 
-async function createKey(name: string): Promise<string> {
+async function createKey(name: string) {
   if (!NAME.test(name)) throw new UsageError('<name> must have 1 to 64 characters of A-Z a-z 0-9 . _ -');
   const key = newApiKey();
   await withDatabase((ledger) => ledger.apiKeys.add(name, key));
-  return key;
+  return { name, key };
 }

@@ -2,12 +2,10 @@ import type { Command } from '@commander-js/extra-typings';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { ClusterRow } from '../ledger/operations/cluster.ts';
 import type { NodeReport, PoolReport } from '../solana/rpc/report.ts';
-import { inColumns } from './columns.ts';
-import { localCommand } from './command.ts';
+import { type Columns, localCommand, print, table } from './command.ts';
 import { databaseUrl, withDatabase } from './database.ts';
 import { notSet, readDevFile, settings } from './dev-file.ts';
 import { EXIT } from './exit.ts';
-import { asJson, run } from './output.ts';
 
 /** `sluice nodes`: the current state of the Solana nodes, as a worker sees them. */
 export function registerNodes(program: Command): void {
@@ -16,17 +14,18 @@ export function registerNodes(program: Command): void {
     nodes,
     'list',
     'List the nodes with version, lag, history and faults; exit code 5 without a quorum',
-  ).action((options) =>
-    run(options, async (output) => {
-      const urls = nodeUrls();
-      // Imported here, so that other commands start without the Solana client.
-      const { surveyNodes } = await import('../solana/rpc/pool.ts');
-      const { cluster, neededSlot } = await stored();
-      const survey = { ...(await surveyNodes(urls, neededSlot)), record: cluster };
-      output.result(toJson(survey), renderNodes(survey));
-      return failureOf(survey) === null ? EXIT.ok : EXIT.unavailable;
-    }),
-  );
+  ).action((options) => print(options, survey, renderNodes, ({ ok }) => (ok ? EXIT.ok : EXIT.unavailable)));
+}
+
+/** The survey, with an error if no payment could be made through these nodes. */
+async function survey() {
+  const urls = nodeUrls();
+  // Imported here, so that other commands start without the Solana client.
+  const { surveyNodes } = await import('../solana/rpc/pool.ts');
+  const { cluster, neededSlot } = await stored();
+  const found = { ...(await surveyNodes(urls, neededSlot)), record: cluster };
+  const error = failureOf(found);
+  return { ok: error === null, ...(error === null ? {} : { error }), ...found };
 }
 
 /** Node states, and the cluster of the database. Null without a database, or before a worker has used it. */
@@ -54,12 +53,6 @@ function nodeUrls(): readonly string[] {
   return urls;
 }
 
-/** The survey as JSON, with an error if no payment could be made through these nodes. */
-function toJson(survey: Survey): object {
-  const error = failureOf(survey);
-  return asJson({ ok: error === null, ...(error === null ? {} : { error }), ...survey }) as object;
-}
-
 function failureOf(survey: Survey): { readonly code: ErrorCode; readonly message: string } | null {
   const { genesisHash, record } = survey;
   if (genesisHash === null) return { code: 'NoHealthyNode', message: summary(survey) };
@@ -76,7 +69,7 @@ function belonging({ genesisHash, record }: Survey): string {
 
 function renderNodes(report: Survey): string {
   return [
-    ...inColumns([HEADINGS, ...report.nodes.map(cells)]),
+    table('nodes', COLUMNS, report.nodes),
     ...report.warnings.map(({ message }) => `warning: ${message}`),
     summary(report),
     ...(report.genesisHash === null ? [] : [belonging(report)]),
@@ -89,19 +82,14 @@ function summary({ nodes, quorum, genesisHash }: PoolReport): string {
   return `${joined} of ${nodes.length} nodes serve, ${quorum} must agree; ${cluster}`;
 }
 
-const HEADINGS = ['node', 'state', 'version', 'lag', 'first block', 'history', 'latency', 'score', 'demoted'];
-
-function cells(report: NodeReport): string[] {
-  const { latencyMs, lagSlots, firstAvailableBlock } = report;
-  return [
-    report.node,
-    report.membership,
-    report.version ?? '?',
-    lagSlots === null ? '?' : String(lagSlots),
-    firstAvailableBlock === null ? '?' : String(firstAvailableBlock),
-    report.history === 'unknown' ? '?' : report.history,
-    latencyMs === null ? '?' : `${Math.round(latencyMs)} ms`,
-    String(report.score),
-    report.demoted?.reason ?? '',
-  ];
-}
+const COLUMNS: Columns<NodeReport> = {
+  node: ({ node }) => node,
+  state: ({ membership }) => membership,
+  version: ({ version }) => version ?? '?',
+  lag: ({ lagSlots }) => String(lagSlots ?? '?'),
+  'first block': ({ firstAvailableBlock }) => String(firstAvailableBlock ?? '?'),
+  history: ({ history }) => (history === 'unknown' ? '?' : history),
+  latency: ({ latencyMs }) => (latencyMs === null ? '?' : `${Math.round(latencyMs)} ms`),
+  score: ({ score }) => String(score),
+  demoted: ({ demoted }) => demoted?.reason ?? '',
+};

@@ -3,12 +3,12 @@ import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../dom
 import type { SettlementEnd } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
-import { type Columns, localCommand, table } from './command.ts';
+import { type Columns, localCommand, print, table } from './command.ts';
 import { withDatabase } from './database.ts';
 import { notSet, readDevFile, settings } from './dev-file.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { positive } from './numbers.ts';
-import { run } from './output.ts';
+import { type Output, run } from './output.ts';
 
 const MOST_AT_ONCE = 100;
 
@@ -21,11 +21,11 @@ export function registerNonces(program: Command): void {
     .command('nonces')
     .description('List, create and advance durable nonce accounts, for SLUICE_LIFETIME=nonce');
   localCommand(nonces, 'list', 'List durable nonce accounts').action((options) =>
-    run(options, async (output) => {
-      const accounts = await withDatabase((ledger) => ledger.nonces.list());
-      output.result({ nonceAccounts: accounts.map(toJson) }, table('nonce accounts', COLUMNS, accounts));
-      return EXIT.ok;
-    }),
+    print(
+      options,
+      async () => ({ nonceAccounts: (await withDatabase((ledger) => ledger.nonces.list())).map(present) }),
+      ({ nonceAccounts }) => table('nonce accounts', COLUMNS, nonceAccounts),
+    ),
   );
   localCommand(nonces, 'create', 'Create nonce accounts of the hot wallet, and wait until they are finalized')
     .requiredOption('--count <count>', `Number of accounts, 1 to ${MOST_AT_ONCE}`, howMany)
@@ -49,18 +49,19 @@ function registerAdvance(nonces: Command): void {
   )
     .argument('<withdrawal>', 'Withdrawal ID')
     .action((withdrawal, options) =>
-      run(options, async (output) => {
-        const used = await withDatabase((ledger) => useUp(ledger, withdrawal));
-        output.progress(`waiting until the nonce of ${used.address} is advanced`);
-        const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
-        const signature = end?.signature ?? null;
-        output.result(
-          { kind: 'advance', ...used, signature },
-          signature ?? "the withdrawal's own transaction has advanced the nonce",
-        );
-        return EXIT.ok;
-      }),
+      print(
+        options,
+        (output) => advance(withdrawal, output),
+        ({ signature }) => signature ?? "the withdrawal's own transaction has advanced the nonce",
+      ),
     );
+}
+
+async function advance(withdrawal: string, output: Output) {
+  const used = await withDatabase((ledger) => useUp(ledger, withdrawal));
+  output.progress(`waiting until the nonce of ${used.address} is advanced`);
+  const [end] = await settle(NONCE_ADVANCE, [advanceSubject(used)]);
+  return { kind: 'advance', ...used, signature: end?.signature ?? null };
 }
 
 function howMany(text: string): number {
@@ -113,13 +114,13 @@ function isDone({ status }: SettlementEnd): boolean {
   return status === 'finalized' || status === 'cancelled';
 }
 
-function toJson({ address, authority, state, settlementId, nonce }: NonceAccountRow): object {
+function present({ address, authority, state, settlementId, nonce }: NonceAccountRow) {
   return { address, authority, state, withdrawalId: settlementId, nonce };
 }
 
-const COLUMNS: Columns<NonceAccountRow> = {
+const COLUMNS: Columns<ReturnType<typeof present>> = {
   account: ({ address }) => address,
   state: ({ state }) => state,
-  withdrawal: ({ settlementId }) => settlementId ?? '',
+  withdrawal: ({ withdrawalId }) => withdrawalId ?? '',
   nonce: ({ nonce }) => nonce ?? '',
 };

@@ -12,7 +12,7 @@ export interface Output {
 export function createOutput(json: boolean): Output {
   return {
     progress: (line) => (json ? process.stderr : process.stdout).write(`${line}\n`),
-    result: (value, text) => process.stdout.write(`${json ? JSON.stringify(value) : text}\n`),
+    result: (value, text) => process.stdout.write(`${json ? jsonOf(value) : text}\n`),
   };
 }
 
@@ -28,10 +28,10 @@ export const JSON_AND_PROGRESS_OPTION = [
   'Print progress to stderr, and one JSON object as the last line of stdout',
 ] as const;
 
-/** Converts `value` to JSON types: integers to decimal strings, times to ISO-8601. */
-export function asJson(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? field.toString() : field)),
+/** `value` as JSON: bigints become decimal strings, times ISO-8601. */
+export function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_key, field: unknown) =>
+    typeof field === 'bigint' ? field.toString() : field,
   );
 }
 

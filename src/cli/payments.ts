@@ -1,7 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Payment } from '../client/client.ts';
 import { PAYMENT_STATES } from '../domain/payment.ts';
-import { apiCommand, type Columns, CURSOR_OPTION, defined, LIMIT_OPTION, list, show } from './command.ts';
+import { apiCommand, type Columns, list, paged, show } from './command.ts';
 
 const COLUMNS: Columns<Payment> = {
   created: ({ createdAt }) => createdAt,
@@ -15,13 +15,13 @@ const COLUMNS: Columns<Payment> = {
 
 export function registerPayments(program: Command): void {
   const payments = program.command('payments').description('List and show x402 payments');
-  apiCommand(payments, 'list', 'List x402 payments, newest first')
-    .addOption(new Option('--state <state>', 'Only payments in this state').choices(PAYMENT_STATES))
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action(({ state, ...options }) =>
-      list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page(defined({ state }), page)),
-    );
+  paged(
+    apiCommand(payments, 'list', 'List x402 payments, newest first').addOption(
+      new Option('--state <state>', 'Only payments in this state').choices(PAYMENT_STATES),
+    ),
+  ).action(({ state, ...options }) =>
+    list(options, 'payments', COLUMNS, (sluice, page) => sluice.payments.page({ state }, page)),
+  );
   apiCommand(payments, 'get', 'Show an x402 payment')
     .argument('<id>', 'Payment ID, message hash or signature')
     .action((id, options) => show(options, 'payments', COLUMNS, (sluice) => sluice.payments.get(id)));

@@ -45,9 +45,9 @@ function openLines({ open, watched }: Reconciliation): readonly string[] {
   ];
 }
 
-type Compared = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
+type Counts = Pick<OpenReconciliation, 'wallets' | 'accounts' | 'differences'>;
 
-function comparedLines({ wallets, accounts, differences }: Compared): readonly string[] {
+function comparedLines({ wallets, accounts, differences }: Counts): readonly string[] {
   const verdict =
     differences === 0 ? 'chain and database agree' : `${differences} differ: see \`sluice alerts list\``;
   return [
@@ -58,9 +58,9 @@ function comparedLines({ wallets, accounts, differences }: Compared): readonly s
 
 function unreadLines({ unread, longestUnread }: Reconciliation): readonly string[] {
   if (unread === 0) return ['no wallet failed its last comparison'];
-  const shown = longestUnread.slice(0, SHOWN).map(({ wallet, since, reason }) => [wallet, since, reason]);
-  const more = unread > shown.length ? [`  and ${unread - shown.length} more`] : [];
-  const rows = inColumns([['wallet', 'since', 'reason'], ...shown]).map((line) => `  ${line}`);
+  const listed = longestUnread.slice(0, SHOWN).map(({ wallet, since, reason }) => [wallet, since, reason]);
+  const more = unread > listed.length ? [`  and ${unread - listed.length} more`] : [];
+  const rows = inColumns([['wallet', 'since', 'reason'], ...listed]).map((line) => `  ${line}`);
   return [
     `${counted(unread, 'wallet')} could not be compared, and are retried every hour:`,
     ...rows,

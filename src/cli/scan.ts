@@ -1,25 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
-import type { ScanGap, ScanOverview, SluiceClient } from '../client/client.ts';
+import type { ScanGap, ScanOverview } from '../client/client.ts';
 import { IN_PROGRESS, type ScanStatus } from '../domain/scan.ts';
 import { renderProgress } from './backfills.ts';
-import { apiCommand, call, FROM_OPTION, REASON_OPTION, TO_OPTION, YES_OPTION } from './command.ts';
+import { apiCommand, call, REASON_OPTION, ranged, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT } from './exit.ts';
-
-type Scan = SluiceClient['scan'];
-
-const ORDERS: readonly (readonly [
-  name: string,
-  description: string,
-  send: (scan: Scan, reason: string) => Promise<ScanOverview>,
-])[] = [
-  [
-    'pause',
-    'Read no more blocks until resumed; an earlier pause stays as it is',
-    (scan, reason) => scan.pause(reason),
-  ],
-  ['resume', 'End a pause of the scan', (scan, reason) => scan.resume(reason)],
-];
 
 const isInProgress = ({ state }: ScanStatus): boolean => IN_PROGRESS.some((one) => one === state);
 
@@ -34,18 +19,19 @@ export function registerScan(program: Command): void {
         (status) => (isInProgress(status) ? EXIT.ok : EXIT.unavailable),
       ),
   );
-  for (const [name, description, send] of ORDERS)
-    apiCommand(scan, name, description)
-      .requiredOption(...REASON_OPTION)
-      .action(({ reason, ...options }) => call(options, (sluice) => send(sluice.scan, reason), renderScan));
-  apiCommand(
-    scan,
-    'close-gap',
-    'Continue without the blocks of an open gap; they are read once nodes return them',
-  )
-    .requiredOption(...FROM_OPTION)
-    .requiredOption(...TO_OPTION)
+  apiCommand(scan, 'pause', 'Read no more blocks until resumed; an earlier pause stays as it is')
     .requiredOption(...REASON_OPTION)
+    .action(({ reason, ...options }) => call(options, (sluice) => sluice.scan.pause(reason), renderScan));
+  apiCommand(scan, 'resume', 'End a pause of the scan')
+    .requiredOption(...REASON_OPTION)
+    .action(({ reason, ...options }) => call(options, (sluice) => sluice.scan.resume(reason), renderScan));
+  ranged(
+    apiCommand(
+      scan,
+      'close-gap',
+      'Continue without the blocks of an open gap; they are read once nodes return them',
+    ),
+  )
     .option(...YES_OPTION)
     .action((options) =>
       call(

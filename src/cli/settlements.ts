@@ -4,10 +4,9 @@ import { isPauseScope, type PauseScope, SETTLEMENT_STATUSES } from '../domain/se
 import {
   apiCommand,
   type Columns,
-  CURSOR_OPTION,
-  defined,
-  LIMIT_OPTION,
   list,
+  paged,
+  print,
   REASON_OPTION,
   show,
   table,
@@ -15,9 +14,7 @@ import {
 } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { byApiOrDatabase, DATABASE_OPTION, operatorNote, positions } from './database.ts';
-import { EXIT } from './exit.ts';
 import { registerExplain } from './explain.ts';
-import { type Output, run } from './output.ts';
 import { renderStatus } from './render.ts';
 
 const SCOPE_OPTION = [
@@ -52,19 +49,18 @@ export function registerSettlements(program: Command): void {
 }
 
 function registerList(settlements: Command): void {
-  apiCommand(settlements, 'list', 'List settlements, newest first')
-    .option('--kind <kind>', 'Only settlements of this kind, such as nonce-create')
-    .option('--subject <subject>', 'Only settlements with this subject')
-    .addOption(
-      new Option('--status <status>', 'Only settlements in this status').choices(SETTLEMENT_STATUSES),
-    )
-    .option('--signature <signature>', 'Only the settlement with this transaction')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action(({ kind, subject, status, signature, ...options }) => {
-      const filter = defined({ kind, subject, status, signature });
-      return list(options, 'settlements', COLUMNS, (sluice, page) => sluice.settlements.page(filter, page));
-    });
+  paged(
+    apiCommand(settlements, 'list', 'List settlements, newest first')
+      .option('--kind <kind>', 'Only settlements of this kind, such as nonce-create')
+      .option('--subject <subject>', 'Only settlements with this subject')
+      .addOption(
+        new Option('--status <status>', 'Only settlements in this status').choices(SETTLEMENT_STATUSES),
+      )
+      .option('--signature <signature>', 'Only the settlement with this transaction'),
+  ).action(({ kind, subject, status, signature, ...options }) => {
+    const filter = { kind, subject, status, signature };
+    return list(options, 'settlements', COLUMNS, (sluice, page) => sluice.settlements.page(filter, page));
+  });
 }
 
 function registerMarkPaid(settlements: Command): void {
@@ -85,16 +81,16 @@ function registerPause(settlements: Command): void {
     .requiredOption(...REASON_OPTION)
     .option(...SCOPE_OPTION)
     .option(...DATABASE_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const { scope, reason } = options;
-        const pauses = await byApiOrDatabase<readonly Pause[]>(options, {
+    .action((options) => {
+      const { scope, reason } = options;
+      const pause = async () => ({
+        pauses: await byApiOrDatabase<readonly Pause[]>(options, {
           api: (sluice) => sluice.pauses.begin(reason, { scope }),
           database: (ledger) => ledger.pauses.begin({ ...operatorNote(reason), scope }),
-        });
-        return print('paused', pauses, output);
-      }),
-    );
+        }),
+      });
+      return print(options, pause, ({ pauses }) => renderPauses('paused', pauses));
+    });
 }
 
 function registerResume(settlements: Command): void {
@@ -104,17 +100,20 @@ function registerResume(settlements: Command): void {
     .option(...SCOPE_OPTION)
     .option(...YES_OPTION)
     .option(...DATABASE_OPTION)
-    .action((options) =>
-      run(options, async (output) => {
-        const { scope, reason, seen } = options;
+    .action((options) => {
+      const { scope, reason, seen } = options;
+      const resume = async () => {
         await requireConsent(options, `This resumes payments (scope ${scope ?? 'all'})`);
         const pauses = await byApiOrDatabase<readonly Pause[]>(options, {
           api: (sluice) => sluice.pauses.end(reason, { scope, seen }),
           database: (ledger) => ledger.pauses.end({ ...operatorNote(reason), seen: seen.map(BigInt), scope }),
         });
-        return print(pauses.length === 0 ? 'nothing was paused' : 'ended', pauses, output);
-      }),
-    );
+        return { pauses };
+      };
+      return print(options, resume, ({ pauses }) =>
+        pauses.length === 0 ? 'nothing was paused' : renderPauses('ended', pauses),
+      );
+    });
 }
 
 const PAUSE_COLUMNS: Columns<Pause> = {
@@ -125,8 +124,6 @@ const PAUSE_COLUMNS: Columns<Pause> = {
   reason: ({ reason }) => reason,
 };
 
-function print(heading: string, pauses: readonly Pause[], output: Output): number {
-  const rows = pauses.length === 0 ? [] : [table('pauses', PAUSE_COLUMNS, pauses)];
-  output.result({ pauses }, [heading, ...rows].join('\n'));
-  return EXIT.ok;
+function renderPauses(heading: string, pauses: readonly Pause[]): string {
+  return [heading, table('pauses', PAUSE_COLUMNS, pauses)].join('\n');
 }

@@ -1,17 +1,7 @@
 import { Argument, type Command, Option } from '@commander-js/extra-typings';
 import type { WebhookDelivery, WebhookWithBacklog, WebhookWithSecret } from '../client/client.ts';
 import { DELIVERY_STATES, WEBHOOK_TOPICS } from '../domain/webhook.ts';
-import {
-  apiCommand,
-  type Columns,
-  CURSOR_OPTION,
-  call,
-  defined,
-  LIMIT_OPTION,
-  list,
-  table,
-  YES_OPTION,
-} from './command.ts';
+import { apiCommand, type Columns, call, list, paged, table, YES_OPTION } from './command.ts';
 import { requireConsent } from './consent.ts';
 import { EXIT, UsageError } from './exit.ts';
 
@@ -113,20 +103,19 @@ const DELIVERY_COLUMNS: Columns<WebhookDelivery> = {
 };
 
 function registerDeliveries(webhooks: Command): void {
-  apiCommand(webhooks, 'deliveries', 'List deliveries to an endpoint, newest first')
-    .argument('<id>', 'Webhook ID')
-    .addOption(
-      new Option('--state <state>', 'State of the deliveries')
-        .choices(DELIVERY_STATES)
-        .default('waiting' as const),
-    )
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action((id, { state, ...options }) =>
-      list(options, 'deliveries', DELIVERY_COLUMNS, (sluice, { limit, cursor }) =>
-        sluice.webhooks.deliveries(id, { state, limit, ...defined({ cursor: cursor ?? undefined }) }),
+  paged(
+    apiCommand(webhooks, 'deliveries', 'List deliveries to an endpoint, newest first')
+      .argument('<id>', 'Webhook ID')
+      .addOption(
+        new Option('--state <state>', 'State of the deliveries')
+          .choices(DELIVERY_STATES)
+          .default('waiting' as const),
       ),
-    );
+  ).action((id, { state, ...options }) =>
+    list(options, 'deliveries', DELIVERY_COLUMNS, (sluice, { limit, cursor }) =>
+      sluice.webhooks.deliveries(id, { state, limit, cursor: cursor ?? undefined }),
+    ),
+  );
 }
 
 function registerReplay(webhooks: Command): void {

@@ -4,21 +4,12 @@ import { describeAmount } from '../domain/amount.ts';
 import { isTerminal } from '../domain/settlement.ts';
 import { WITHDRAWAL_STATUSES } from '../domain/withdrawal.ts';
 import { toUnits } from './amounts.ts';
-import {
-  ASSET_OPTION,
-  apiCommand,
-  type Columns,
-  CURSOR_OPTION,
-  call,
-  defined,
-  LIMIT_OPTION,
-  list,
-} from './command.ts';
+import { ASSET_OPTION, apiCommand, type Columns, call, list, paged, print } from './command.ts';
 import { type Connection, connect } from './connection.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { registerExplain } from './explain.ts';
 import { untilInterrupted } from './interruption.ts';
-import { type Output, run } from './output.ts';
+import type { Output } from './output.ts';
 import { nextStep, renderStatus, renderStep, renderWithdrawal } from './render.ts';
 
 const CALLS: readonly (readonly [
@@ -54,25 +45,22 @@ function registerCreate(withdrawals: Command): void {
     .option('--accept-empty-wallet', 'Pay a wallet that does not exist on chain yet without confirmation')
     .option('--memo <text>', 'Memo, written to the chain')
     .option('--wait', 'Wait until the withdrawal is finalized, rejected, cancelled or failed')
-    .action((options) =>
-      run(options, async (output) => {
+    .action((options) => {
+      const create = async (output: Output) => {
         const terms = await termsOf(options);
         const sluice = connect(options);
         const created = await sluice.withdraw(terms);
-        return options.wait ? follow(sluice, created, output) : end(created, output);
-      }),
-    );
+        return options.wait ? follow(sluice, created, output) : created;
+      };
+      return print(options, create, renderWithdrawal, ({ status }) =>
+        isTerminal(status) && status !== 'finalized' ? EXIT.unpaid : EXIT.ok,
+      );
+    });
 }
 
-interface CreateOptions extends Connection {
-  readonly id?: string | undefined;
-  readonly asset?: string | undefined;
-  readonly amount?: string | undefined;
-  readonly units?: string | undefined;
-  readonly to?: string | undefined;
-  readonly acceptEmptyWallet?: true | undefined;
-  readonly memo?: string | undefined;
-}
+type TextOption = 'id' | 'asset' | 'amount' | 'units' | 'to' | 'memo';
+type CreateOptions = Connection &
+  Pick<WithdrawalTerms, 'acceptEmptyWallet'> & { readonly [Option in TextOption]?: string | undefined };
 
 /** Checked here, because Commander names only the first missing option. */
 async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
@@ -88,27 +76,22 @@ async function termsOf(options: CreateOptions): Promise<WithdrawalTerms> {
   return {
     id,
     asset,
-    amount: units ?? (await toUnits(chosen, { asset, option: '--amount', connection: options })),
+    amount: units ?? (await toUnits(chosen, asset, '--amount', options)),
     destination: to,
-    ...defined({ acceptEmptyWallet, memo }),
+    acceptEmptyWallet,
+    memo,
   };
 }
 
-async function follow(sluice: SluiceClient, created: Withdrawal, output: Output): Promise<number> {
-  const sentence = `interrupted; the withdrawal continues, see: sluice withdrawals get ${created.id}`;
-  const final = await untilInterrupted(sentence, (signal) =>
-    sluice.waitForFinal(created.id, {
+function follow(sluice: SluiceClient, { id }: Withdrawal, output: Output): Promise<Withdrawal> {
+  const sentence = `interrupted; the withdrawal continues, see: sluice withdrawals get ${id}`;
+  return untilInterrupted(sentence, (signal) =>
+    sluice.waitForFinal(id, {
       signal,
       onChange: (withdrawal) => output.progress(renderStep(withdrawal)),
       onSilence: ({ message }) => output.progress(`${message}; trying again`),
     }),
   );
-  return end(final, output);
-}
-
-function end(withdrawal: Withdrawal, output: Output): number {
-  output.result(withdrawal, renderWithdrawal(withdrawal));
-  return isTerminal(withdrawal.status) && withdrawal.status !== 'finalized' ? EXIT.unpaid : EXIT.ok;
 }
 
 const COLUMNS: Columns<WithdrawalSummary> = {
@@ -120,16 +103,15 @@ const COLUMNS: Columns<WithdrawalSummary> = {
 };
 
 function registerList(withdrawals: Command): void {
-  apiCommand(withdrawals, 'list', 'List withdrawals, newest first')
-    .addOption(
-      new Option('--status <status>', 'Only withdrawals in this status').choices(WITHDRAWAL_STATUSES),
-    )
-    .option(...ASSET_OPTION)
-    .option('--to <wallet>', 'Only withdrawals to this wallet')
-    .option(...LIMIT_OPTION)
-    .option(...CURSOR_OPTION)
-    .action(({ status, asset, to, ...options }) => {
-      const filter = defined({ status, asset, destination: to });
-      return list(options, 'withdrawals', COLUMNS, (sluice, page) => sluice.page(filter, page));
-    });
+  paged(
+    apiCommand(withdrawals, 'list', 'List withdrawals, newest first')
+      .addOption(
+        new Option('--status <status>', 'Only withdrawals in this status').choices(WITHDRAWAL_STATUSES),
+      )
+      .option(...ASSET_OPTION)
+      .option('--to <wallet>', 'Only withdrawals to this wallet'),
+  ).action(({ status, asset, to, ...options }) => {
+    const filter = { status, asset, destination: to };
+    return list(options, 'withdrawals', COLUMNS, (sluice, page) => sluice.page(filter, page));
+  });
 }

@@ -1,27 +1,10 @@
-import type { CLOSED_BY_ORDER } from '../domain/alerts.ts';
-import type { Alert, AlertPage, ClosedAlert, ClosedAlerts } from './api.ts';
-import { Calls } from './calls.ts';
-import { itemsOf, type PageOptions } from './pages.ts';
+import type { Alert, Bodies, ClosedAlert, ClosedAlerts } from './api.ts';
+import { ListCalls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';
 
-export interface AlertFilter {
-  /** True: open alerts only. False: closed alerts only. */
-  readonly open?: boolean;
-}
-
-export class AlertCalls extends Calls {
-  /** All matching alerts, newest first. Fetches pages as they are read. */
-  list(filter: AlertFilter = {}, options?: CallOptions): AsyncGenerator<Alert, void, undefined> {
-    return itemsOf(
-      (cursor) => this.page(filter, { cursor, ...options }),
-      ({ alerts }) => alerts,
-    );
-  }
-
-  /** One page of at most `limit` (1-200) alerts. */
-  page(filter: AlertFilter = {}, options?: PageOptions): Promise<AlertPage> {
-    return this.readPage('/v1/alerts', { ...filter }, options);
-  }
+export class AlertCalls extends ListCalls<'listAlerts', 'alerts', Alert> {
+  protected readonly path = '/v1/alerts';
+  protected readonly items = 'alerts';
 
   /**
    * Closes alerts that do not close by themselves, after an operator investigated them. Returns the closed alerts.
@@ -39,7 +22,7 @@ export class AlertCalls extends Calls {
 
   /** Closes an alert that stops a settlement. Sluice may then pay the settlement. False if no such alert was open. */
   async close(
-    kind: (typeof CLOSED_BY_ORDER)[number],
+    kind: Bodies['closeAlert']['kind'],
     subject: string,
     reason: string,
     options?: CallOptions,

@@ -83,11 +83,11 @@ export interface Asset {
 
 export interface AssetChange {
   /** Minimum in base units. Default for a new asset: 1 for a token; for SOL the rent-exempt minimum */
-  readonly minimumDeposit?: string;
+  readonly minimumDeposit?: string | undefined;
   /** Whether deposits are credited. Default for a new asset: true */
-  readonly depositsOn?: boolean;
+  readonly depositsOn?: boolean | undefined;
   /** Accept deposits of a token with a transfer hook, although SLUICE_TOKEN_POLICY refuses its withdrawals. Applies to this request only */
-  readonly acceptTransferHook?: true;
+  readonly acceptTransferHook?: true | undefined;
 }
 
 export interface Assets {
@@ -288,9 +288,9 @@ export interface BackfillRequest {
   /** Reason for this action; stored for audits */
   readonly reason: string;
   /** Address of a watched wallet, to read its history; null: all wallets, by the blocks @default null */
-  readonly address?: string | null;
+  readonly address?: string | null | undefined;
   /** With an address: whether missing deposits are recorded; default false. Blocks: always true */
-  readonly repair?: boolean;
+  readonly repair?: boolean | undefined;
 }
 
 export interface ClosedAlert {
@@ -1135,7 +1135,167 @@ export interface WithdrawalTerms {
   /** Wallet of the receiver, 32 bytes in base58; never a token account */
   readonly destination: string;
   /** Pay a wallet without funds without waiting for a confirmation @default false */
-  readonly acceptEmptyWallet?: boolean;
+  readonly acceptEmptyWallet?: boolean | undefined;
   /** Memo of the transaction, 1 to 200 bytes of UTF-8; public on chain */
-  readonly memo?: string;
+  readonly memo?: string | undefined;
+}
+
+/** Query parameters by operation id. */
+export interface Queries {
+  readonly listWithdrawals: {
+    readonly status?: "requested" | "awaiting_confirmation" | "awaiting_funds" | "preparing" | "sending" | "confirmed" | "finalized" | "rejected" | "cancelled" | "failed" | "held" | undefined;
+    readonly asset?: string | undefined;
+    readonly destination?: string | undefined;
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
+  readonly listSettlements: {
+    readonly kind?: string | undefined;
+    readonly subject?: string | undefined;
+    readonly status?: "requested" | "awaiting_confirmation" | "awaiting_funds" | "preparing" | "sending" | "confirmed" | "finalized" | "rejected" | "cancelled" | "failed" | "dead" | "held" | undefined;
+    /** base58 signature of any of its attempts */
+    readonly signature?: string | undefined;
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
+  readonly endSettlementAsPaid: {
+    /** Id of the settlement, percent-encoded */
+    readonly id: string;
+  };
+  readonly listPayments: {
+    readonly state?: "settling" | "owed" | "served" | "refundable" | "unmatched" | "void" | undefined;
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
+  readonly explainSettlement: {
+    /** Id of the settlement, percent-encoded */
+    readonly id: string;
+  };
+  readonly listAlerts: {
+    /** `true`: only open alerts. `false`: only closed alerts */
+    readonly open?: boolean | undefined;
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
+  readonly findDepositAddress: {
+    /** Your id of the user. It is permanent: the same id always has the same deposit address */
+    readonly userRef: string;
+  };
+  readonly listDeposits: {
+    /** `next` of the previous response, or the sequence of the last event that you have; 0 for all events */
+    readonly after?: string | undefined;
+    /** Deposit address */
+    readonly address?: string | undefined;
+    /** Your id of the user. It is permanent: the same id always has the same deposit address */
+    readonly userRef?: string | undefined;
+    readonly state?: DepositState | undefined;
+    /** `SOL` or the address of a mint */
+    readonly asset?: string | undefined;
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
+  readonly listBackfills: {
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
+  readonly listWebhookDeliveries: {
+    readonly state?: "waiting" | "delivered" | "dead" | undefined;
+    /** `nextCursor` of the previous page */
+    readonly cursor?: string | undefined;
+    /** Maximum number of items in the page @default 50 */
+    readonly limit?: number | undefined;
+  };
+}
+
+/** Request bodies by operation id. */
+export interface Bodies {
+  readonly createWithdrawal: WithdrawalTerms;
+  readonly endWithdrawalAsPaid: {
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly endSettlementAsPaid: {
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly closeSeenAlerts: {
+    /** Positions of the alerts to close */
+    readonly seen: readonly string[];
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly closeAlert: {
+    /** Kind of the alert */
+    readonly kind: "maybe_paid" | "dead_attempt_landed" | "payment_keeps_failing";
+    /** Id of the settlement; for a withdrawal, its own id */
+    readonly subject: string;
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly pausePayments: {
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+    /** `all` (default); `kind/<kind>`: settlements of this kind; `wallet/<address>`: attempts that this wallet signs */
+    readonly scope?: string | undefined;
+  };
+  readonly resumePayments: {
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+    /** `all` (default); `kind/<kind>`: settlements of this kind; `wallet/<address>`: attempts that this wallet signs */
+    readonly scope?: string | undefined;
+    /** Positions of the open alerts that you have reviewed. Every open alert that began a pause must be among them */
+    readonly seen?: readonly string[] | undefined;
+  };
+  readonly assignDepositAddress: {
+    /** Your id of the user. It is permanent: the same id always has the same deposit address */
+    readonly userRef: string;
+  };
+  readonly importDepositAddresses: {
+    readonly manifest: AddressManifest;
+    /** First slot in which the addresses may have received a payment; not in the future */
+    readonly since?: string | undefined;
+  };
+  readonly rejectDeposit: {
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly putAsset: AssetChange;
+  readonly startBackfill: BackfillRequest;
+  readonly pauseScan: {
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly resumeScan: {
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly closeScanGap: {
+    /** First slot */
+    readonly from: string;
+    /** Last slot; the scan must have passed it */
+    readonly to: string;
+    /** Reason for this action; stored for audits */
+    readonly reason: string;
+  };
+  readonly createWebhook: NewWebhook;
+  readonly rotateWebhookSecret: {
+    /** Hours in which the previous secret also signs; 0 if it leaked @default 24 */
+    readonly keepPreviousHours?: number | undefined;
+  };
+  readonly replayWebhookDeliveries: {
+    /** Id of one event; default: every delivery in state `dead` */
+    readonly event?: string | undefined;
+  };
 }

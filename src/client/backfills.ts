@@ -1,13 +1,13 @@
-import type { Backfill, BackfillPage, BackfillRequest } from './api.ts';
-import { Calls } from './calls.ts';
-import { itemsOf, type PageOptions } from './pages.ts';
+import type { Backfill, BackfillRequest } from './api.ts';
+import { ListCalls } from './calls.ts';
 import { pathPart } from './transport.ts';
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
-const ROOT = '/v1/backfills';
-
 /** Calls that read committed blocks, or the history of an address, again. Missing deposits are added, none is removed. */
-export class BackfillCalls extends Calls {
+export class BackfillCalls extends ListCalls<'listBackfills', 'backfills', Backfill> {
+  protected readonly path = '/v1/backfills';
+  protected readonly items = 'backfills';
+
   /**
    * Starts a backfill, or joins an equal one that is running.
    *
@@ -15,12 +15,12 @@ export class BackfillCalls extends Calls {
    * are not scanned yet, or below the first stored header.
    */
   start(request: BackfillRequest, options?: CallOptions): Promise<Backfill> {
-    return this.send('POST', ROOT, request, options);
+    return this.send('POST', this.path, request, options);
   }
 
   /** @throws SluiceError `NotFound` (404). */
   async get(id: string, options?: CallOptions): Promise<Backfill> {
-    return this.read(`${ROOT}/${pathPart(id)}`, options);
+    return this.read(`${this.path}/${pathPart(id)}`, options);
   }
 
   /** {@link start}, then waits for the end, also across API restarts. Only `signal` ends the wait early. */
@@ -32,18 +32,5 @@ export class BackfillCalls extends Calls {
       const { id } = backfill;
       backfill = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
     }
-  }
-
-  /** All backfills with progress and result, newest first. Fetches pages as they are read. */
-  list(options?: CallOptions): AsyncGenerator<Backfill, void, undefined> {
-    return itemsOf(
-      (cursor) => this.page({ cursor, ...options }),
-      ({ backfills }) => backfills,
-    );
-  }
-
-  /** One page of at most `limit` (1-200) backfills. */
-  page(options?: PageOptions): Promise<BackfillPage> {
-    return this.readPage(ROOT, {}, options);
   }
 }

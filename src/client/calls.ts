@@ -1,4 +1,4 @@
-import type { PageOptions } from './pages.ts';
+import type { Queries } from './api.ts';
 import { type Call, queryOf, type Transport } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
@@ -12,16 +12,12 @@ export class Calls {
     this.#transport = transport;
   }
 
-  protected read<Result>(path: string, options?: CallOptions): Promise<Result> {
-    return this.#transport.call({ method: 'GET', path }, options);
+  protected part<Part>(PartCalls: new (transport: Transport) => Part): Part {
+    return new PartCalls(this.#transport);
   }
 
-  protected readPage<Page>(
-    path: string,
-    filter: Readonly<Record<string, string | boolean | undefined>>,
-    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
-  ): Promise<Page> {
-    return this.read(`${path}${queryOf({ limit, ...filter, cursor })}`, { signal });
+  protected read<Result>(path: string, options?: CallOptions): Promise<Result> {
+    return this.#transport.call({ method: 'GET', path }, options);
   }
 
   protected send<Result>(
@@ -31,5 +27,53 @@ export class Calls {
     options?: CallOptions,
   ): Promise<Result> {
     return this.#transport.call({ method, path, body }, options);
+  }
+}
+
+export interface PageOptions extends CallOptions {
+  /** 1 to 200. */
+  readonly limit?: number;
+  /** `nextCursor` of the previous page; null or absent for the first one. */
+  readonly cursor?: string | null;
+}
+
+/** The filter of a list: all conditions must match. */
+export type FilterOf<Operation extends keyof Queries> = Omit<
+  Queries[Operation],
+  'after' | 'cursor' | 'limit'
+>;
+
+/** Options are not part of the filter, which precedes them. */
+type NoOptions = { readonly [Option in keyof PageOptions]?: never };
+
+/** A page of a list: the items in the field `Name`. */
+export type ListPage<Name extends string, Item> = Readonly<Record<Name, readonly Item[]>> & {
+  readonly nextCursor: string | null;
+};
+
+/** The calls of a part of the API with a list, newest first. `Name`: the field of a page with its items. */
+export abstract class ListCalls<Operation extends keyof Queries, Name extends string, Item> extends Calls {
+  protected abstract readonly path: string;
+  protected abstract readonly items: Name;
+
+  /** All matching items, newest first. Fetches pages as they are read. */
+  async *list(
+    filter?: FilterOf<Operation> & NoOptions,
+    options?: CallOptions,
+  ): AsyncGenerator<Item, void, undefined> {
+    let cursor: string | null = null;
+    do {
+      const page: ListPage<Name, Item> = await this.page(filter, { cursor, ...options });
+      yield* page[this.items];
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+  }
+
+  /** One page of at most `limit` (1-200) matching items, newest first. */
+  page(
+    filter?: FilterOf<Operation> & NoOptions,
+    { limit = PAGE_SIZE, cursor, signal }: PageOptions = {},
+  ): Promise<ListPage<Name, Item>> {
+    return this.read(`${this.path}${queryOf({ limit, ...filter, cursor })}`, { signal });
   }
 }

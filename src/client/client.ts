@@ -6,17 +6,14 @@ import type {
   HotWallets,
   Reconciliation,
   Withdrawal,
-  WithdrawalPage,
-  WithdrawalStatus,
   WithdrawalSummary,
   WithdrawalTerms,
 } from './api.ts';
 import { AssetCalls } from './assets.ts';
 import { BackfillCalls } from './backfills.ts';
-import { Calls } from './calls.ts';
+import { ListCalls } from './calls.ts';
 import { DepositAddressCalls } from './deposit-addresses.ts';
 import { DepositCalls } from './deposits.ts';
-import { itemsOf, type PageOptions } from './pages.ts';
 import { PauseCalls } from './pauses.ts';
 import { PaymentCalls } from './payments.ts';
 import { ScanCalls } from './scan.ts';
@@ -28,18 +25,18 @@ import { WebhookCalls } from './webhooks.ts';
 export type { DepositAddressState, NotCreditedReason } from '../domain/deposit.ts';
 export type { PaymentState } from '../domain/payment.ts';
 export type { DeliveryState, WebhookEventType, WebhookTopic } from '../domain/webhook.ts';
-export type { AlertCalls, AlertFilter } from './alerts.ts';
+export type { AlertCalls } from './alerts.ts';
 export type * from './api.ts';
 export type { AssetCalls } from './assets.ts';
 export type { BackfillCalls } from './backfills.ts';
-export type { DepositAddressCalls, ImportOptions } from './deposit-addresses.ts';
-export type { DepositCalls, DepositFilter, FollowOptions } from './deposits.ts';
+export type { FilterOf, ListPage, PageOptions } from './calls.ts';
+export type { DepositAddressCalls } from './deposit-addresses.ts';
+export type { DepositCalls, FollowOptions } from './deposits.ts';
 export { SluiceError, type SluiceErrorCode } from './errors.ts';
-export type { PageOptions } from './pages.ts';
 export type { PauseCalls, PauseOptions, ResumeOptions } from './pauses.ts';
-export type { PaymentCalls, PaymentFilter } from './payments.ts';
+export type { PaymentCalls } from './payments.ts';
 export type { ScanCalls, ScanGap, ScanOverview, ScanRange, ScanStatus } from './scan.ts';
-export type { SettlementCalls, SettlementFilter } from './settlements.ts';
+export type { SettlementCalls } from './settlements.ts';
 export type { SluiceClientOptions } from './transport.ts';
 export { type ReceivedWebhook, verifyWebhook } from './verify-webhook.ts';
 export type { CallOptions, PollOptions } from './waiting.ts';
@@ -50,13 +47,6 @@ export type {
   WithdrawalEventData,
 } from './webhook-events.ts';
 export type { WebhookCalls } from './webhooks.ts';
-
-/** All conditions must match. */
-export interface ListFilter {
-  readonly status?: WithdrawalStatus;
-  readonly asset?: string;
-  readonly destination?: string;
-}
 
 export interface WaitOptions extends PollOptions {
   /** Called with the first state, and with each later one that differs in status, reason or attempts. */
@@ -72,32 +62,23 @@ export interface WaitOptions extends PollOptions {
  * await sluice.withdraw({ id: 'order-17', asset: 'SOL', amount: '1500000000', destination });
  * const paid = await sluice.waitForFinal('order-17');
  */
-export class SluiceClient extends Calls {
+export class SluiceClient extends ListCalls<'listWithdrawals', 'withdrawals', WithdrawalSummary> {
+  protected readonly path = '/v1/withdrawals';
+  protected readonly items = 'withdrawals';
   /** Settlements of every kind, withdrawals included. */
-  readonly settlements: SettlementCalls;
-  readonly payments: PaymentCalls;
-  readonly depositAddresses: DepositAddressCalls;
-  readonly deposits: DepositCalls;
-  readonly assets: AssetCalls;
-  readonly scan: ScanCalls;
-  readonly backfills: BackfillCalls;
-  readonly webhooks: WebhookCalls;
-  readonly alerts: AlertCalls;
-  readonly pauses: PauseCalls;
+  readonly settlements = this.part(SettlementCalls);
+  readonly payments = this.part(PaymentCalls);
+  readonly depositAddresses = this.part(DepositAddressCalls);
+  readonly deposits = this.part(DepositCalls);
+  readonly assets = this.part(AssetCalls);
+  readonly scan = this.part(ScanCalls);
+  readonly backfills = this.part(BackfillCalls);
+  readonly webhooks = this.part(WebhookCalls);
+  readonly alerts = this.part(AlertCalls);
+  readonly pauses = this.part(PauseCalls);
 
   constructor(options: SluiceClientOptions) {
-    const transport = new Transport(options);
-    super(transport);
-    this.settlements = new SettlementCalls(transport);
-    this.payments = new PaymentCalls(transport);
-    this.depositAddresses = new DepositAddressCalls(transport);
-    this.deposits = new DepositCalls(transport);
-    this.assets = new AssetCalls(transport);
-    this.scan = new ScanCalls(transport);
-    this.backfills = new BackfillCalls(transport);
-    this.webhooks = new WebhookCalls(transport);
-    this.alerts = new AlertCalls(transport);
-    this.pauses = new PauseCalls(transport);
+    super(new Transport(options));
   }
 
   /**
@@ -131,19 +112,6 @@ export class SluiceClient extends Calls {
   /** Progress and result of the comparison of wallet balances with the database. */
   reconciliation(options?: CallOptions): Promise<Reconciliation> {
     return this.read('/v1/reconciliation', options);
-  }
-
-  /** All matching withdrawals, newest first. Fetches pages as they are read. */
-  list(filter: ListFilter = {}, options?: CallOptions): AsyncGenerator<WithdrawalSummary, void, undefined> {
-    return itemsOf(
-      (cursor) => this.page(filter, { cursor, ...options }),
-      ({ withdrawals }) => withdrawals,
-    );
-  }
-
-  /** One page of at most `limit` (1-200) withdrawals. */
-  page(filter: ListFilter = {}, options?: PageOptions): Promise<WithdrawalPage> {
-    return this.readPage('/v1/withdrawals', { ...filter }, options);
   }
 
   /**
@@ -182,12 +150,12 @@ export class SluiceClient extends Calls {
    */
   async waitForFinal(id: string, options: WaitOptions = {}): Promise<Withdrawal> {
     const { onChange, signal, onSilence, pollMs = 500 } = options;
-    for (let shown = ''; ; ) {
-      const seen = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
-      const face = JSON.stringify([seen.status, seen.reason, seen.attempts]);
-      if (face !== shown) onChange?.(seen);
-      shown = face;
-      if (isTerminal(seen.status)) return seen;
+    for (let last = ''; ; ) {
+      const withdrawal = await untilAnswered(() => this.get(id, { signal }), { signal, onSilence, pollMs });
+      const progress = JSON.stringify([withdrawal.status, withdrawal.reason, withdrawal.attempts]);
+      if (progress !== last) onChange?.(withdrawal);
+      last = progress;
+      if (isTerminal(withdrawal.status)) return withdrawal;
       await delay(pollMs, signal);
     }
   }

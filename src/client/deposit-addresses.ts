@@ -1,12 +1,7 @@
-import type { AddressImport, AddressManifest, DepositAddress, TokenAccount } from './api.ts';
+import type { AddressImport, AddressManifest, Bodies, DepositAddress, TokenAccount } from './api.ts';
 import { Calls } from './calls.ts';
 import { pathPart, queryOf } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
-
-export interface ImportOptions extends CallOptions {
-  /** First slot (decimal string) of possible deposits. Addresses are audited from it before they are assignable. */
-  readonly since?: string;
-}
 
 const ROOT = '/v1/deposit-addresses';
 
@@ -37,9 +32,11 @@ export class DepositAddressCalls extends Calls {
    *
    * @throws SluiceError `ManifestRejected` (409), which names the field.
    */
-  import(manifest: AddressManifest, { signal, ...how }: ImportOptions = {}): Promise<AddressImport> {
-    const body = { manifest, ...how };
-    return this.send('POST', `${ROOT}/import`, body, { signal });
+  import(
+    manifest: AddressManifest,
+    { signal, since }: CallOptions & Pick<Bodies['importDepositAddresses'], 'since'> = {},
+  ): Promise<AddressImport> {
+    return this.send('POST', `${ROOT}/import`, { manifest, since }, { signal });
   }
 
   /** @throws SluiceError `NotFound` (404), `AssetRejected` (409) if `mint` is not a mint. */

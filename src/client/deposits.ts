@@ -1,28 +1,21 @@
-import type { Deposit, DepositEvent, DepositFeed, DepositPage, DepositState } from './api.ts';
-import { Calls } from './calls.ts';
-import { itemsOf, type PageOptions } from './pages.ts';
+import type { Deposit, DepositEvent, DepositFeed } from './api.ts';
+import { type FilterOf, ListCalls } from './calls.ts';
 import { pathPart, queryOf } from './transport.ts';
 import { type CallOptions, delay, type PollOptions, untilAnswered } from './waiting.ts';
 
-/** All conditions must match. */
-export interface DepositFilter {
-  readonly address?: string;
-  readonly userRef?: string;
-  readonly state?: DepositState;
-  /** `SOL` or the address of a mint. */
-  readonly asset?: string;
-}
-
-export interface FollowOptions extends DepositFilter, PollOptions {
+export interface FollowOptions extends FilterOf<'listDeposits'>, PollOptions {
   /** Sequence of the last event that was handled. @default '0', from the first event */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** False: ends after the last current event. @default true */
   readonly follow?: boolean;
 }
 
-const PAGE_SIZE = 200;
+const FEED_SIZE = 200;
 
-export class DepositCalls extends Calls {
+export class DepositCalls extends ListCalls<'listDeposits', 'deposits', Deposit> {
+  protected readonly path = '/v1/deposits';
+  protected readonly items = 'deposits';
+
   /**
    * All events after `after`, each once and in order, across API restarts. Only `signal` ends it, unless `follow`
    * is false. Store the sequence of the last event in the transaction that books it, and continue from it.
@@ -42,7 +35,8 @@ export class DepositCalls extends Calls {
   async *events(options: FollowOptions = {}): AsyncGenerator<DepositEvent, void, undefined> {
     const { after = '0', follow = true, signal, onSilence, pollMs = 1_000, ...filter } = options;
     for (let next = after; ; ) {
-      const ask = () => this.#feed({ ...filter, after: next }, signal);
+      const path = `${this.path}${queryOf({ limit: FEED_SIZE, ...filter, after: next })}`;
+      const ask = () => this.read<DepositFeed>(path, { signal });
       const feed = await (follow ? untilAnswered(ask, { signal, onSilence, pollMs }) : ask());
       yield* feed.events;
       const isAtEnd = feed.next === next;
@@ -59,20 +53,7 @@ export class DepositCalls extends Calls {
    * @throws SluiceError `NotFound` (404).
    */
   get(id: string, options?: CallOptions): Promise<Deposit> {
-    return this.read(`/v1/deposits/${pathPart(id)}`, options);
-  }
-
-  /** All matching deposits in their current state, newest first. Fetches pages as they are read. */
-  list(filter: DepositFilter = {}, options?: CallOptions): AsyncGenerator<Deposit, void, undefined> {
-    return itemsOf(
-      (cursor) => this.page(filter, { cursor, ...options }),
-      ({ deposits }) => deposits,
-    );
-  }
-
-  /** One page of at most `limit` (1-200) deposits. */
-  page(filter: DepositFilter = {}, options?: PageOptions): Promise<DepositPage> {
-    return this.readPage('/v1/deposits', { ...filter }, { limit: PAGE_SIZE, ...options });
+    return this.read(`${this.path}/${pathPart(id)}`, options);
   }
 
   /**
@@ -82,10 +63,6 @@ export class DepositCalls extends Calls {
    * denies it.
    */
   async reject(id: string, reason: string, options?: CallOptions): Promise<Deposit> {
-    return this.send('POST', `/v1/deposits/${pathPart(id)}/reject`, { reason }, options);
-  }
-
-  #feed(query: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<DepositFeed> {
-    return this.read(`/v1/deposits${queryOf({ limit: PAGE_SIZE, ...query })}`, { signal });
+    return this.send('POST', `${this.path}/${pathPart(id)}/reject`, { reason }, options);
   }
 }

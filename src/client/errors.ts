@@ -51,20 +51,9 @@ export async function errorOf(response: Response): Promise<SluiceError> {
 
 function parseProblem(text: string): Problem | null {
   try {
-    const value: unknown = JSON.parse(text);
-    return isProblem(value) ? value : null;
+    const value: Partial<Problem> | null = JSON.parse(text);
+    return typeof value?.code === 'string' && typeof value.detail === 'string' ? (value as Problem) : null;
   } catch {
     return null;
   }
-}
-
-function isProblem(value: unknown): value is Problem {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'code' in value &&
-    typeof value.code === 'string' &&
-    'detail' in value &&
-    typeof value.detail === 'string'
-  );
 }

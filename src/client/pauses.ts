@@ -1,17 +1,9 @@
-import type { PauseScope } from '../domain/settlement.ts';
-import type { Pause, Pauses } from './api.ts';
+import type { Bodies, Pause, Pauses } from './api.ts';
 import { Calls } from './calls.ts';
 import type { CallOptions } from './waiting.ts';
 
-export interface PauseOptions extends CallOptions {
-  /** @default 'all' */
-  readonly scope?: PauseScope | undefined;
-}
-
-export interface ResumeOptions extends PauseOptions {
-  /** Positions of the open alerts that caused the pause. The operator must have read all of them. */
-  readonly seen?: readonly string[];
-}
+export type PauseOptions = CallOptions & Omit<Bodies['pausePayments'], 'reason'>;
+export type ResumeOptions = CallOptions & Omit<Bodies['resumePayments'], 'reason'>;
 
 export class PauseCalls extends Calls {
   /** The open pauses, oldest first. */

@@ -1,35 +1,12 @@
-import type { SettlementExplanation, SettlementPage, SettlementStatus, SettlementView } from './api.ts';
-import { Calls } from './calls.ts';
-import { itemsOf, type PageOptions } from './pages.ts';
+import type { SettlementExplanation, SettlementView } from './api.ts';
+import { ListCalls } from './calls.ts';
 import { queryOf } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
 
-/** All conditions must match. */
-export interface SettlementFilter {
-  readonly kind?: string;
-  readonly subject?: string;
-  readonly status?: SettlementStatus;
-  /** base58 signature of any of its attempts. */
-  readonly signature?: string;
-}
-
 /** Settlements of every kind: withdrawals, x402 payments, and Sluice's own transactions. */
-export class SettlementCalls extends Calls {
-  /** All matching settlements, newest first. Fetches pages as they are read. */
-  list(
-    filter: SettlementFilter = {},
-    options?: CallOptions,
-  ): AsyncGenerator<SettlementView, void, undefined> {
-    return itemsOf(
-      (cursor) => this.page(filter, { cursor, ...options }),
-      ({ settlements }) => settlements,
-    );
-  }
-
-  /** One page of at most `limit` (1-200) settlements. */
-  page(filter: SettlementFilter = {}, options?: PageOptions): Promise<SettlementPage> {
-    return this.readPage('/v1/settlements', { ...filter }, options);
-  }
+export class SettlementCalls extends ListCalls<'listSettlements', 'settlements', SettlementView> {
+  protected readonly path = '/v1/settlements';
+  protected readonly items = 'settlements';
 
   /**
    * Explains the progress of a settlement: current node answers, missing evidence, next step. Read-only.

@@ -101,9 +101,7 @@ export function pathPart(text: string): string {
 }
 
 /** `?name=value&…` of the values that are set; empty without any. */
-export function queryOf(
-  values: Readonly<Record<string, string | number | boolean | null | undefined>>,
-): string {
+export function queryOf(values: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && value !== null) query.set(name, String(value));

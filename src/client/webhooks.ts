@@ -1,5 +1,12 @@
-import type { DeliveryState, WebhookTopic } from '../domain/webhook.ts';
-import type { Webhook, WebhookDeliveryPage, Webhooks, WebhookWithBacklog, WebhookWithSecret } from './api.ts';
+import type { WebhookTopic } from '../domain/webhook.ts';
+import type {
+  Queries,
+  Webhook,
+  WebhookDeliveryPage,
+  Webhooks,
+  WebhookWithBacklog,
+  WebhookWithSecret,
+} from './api.ts';
 import { Calls } from './calls.ts';
 import { pathPart, queryOf } from './transport.ts';
 import type { CallOptions } from './waiting.ts';
@@ -33,10 +40,10 @@ export class WebhookCalls extends Calls {
   /** One page, newest first. Dead letters have state `dead`. */
   async deliveries(
     id: string,
-    filter: { readonly state?: DeliveryState; readonly cursor?: string; readonly limit?: number } = {},
+    query: Queries['listWebhookDeliveries'] = {},
     options?: CallOptions,
   ): Promise<WebhookDeliveryPage> {
-    const path = `${pathOf(id)}/deliveries${queryOf(filter)}`;
+    const path = `${pathOf(id)}/deliveries${queryOf(query)}`;
     return this.read(path, options);
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -37,14 +38,8 @@ function describe(temporal: Client): Promise<unknown> {
   return temporal.workflowService.describeNamespace({ namespace: temporal.options.namespace });
 }
 
-async function answers(probe: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PROBE_DEADLINE_MS);
-  });
-  try {
-    return await Promise.race([probe.then(() => true).catch(() => false), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** False after {@link PROBE_DEADLINE_MS}. */
+function answers(probe: Promise<unknown>): Promise<boolean> {
+  const success = probe.then(() => true).catch(() => false);
+  return Promise.race([success, delay(PROBE_DEADLINE_MS, false, { ref: false })]);
 }

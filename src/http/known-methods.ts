@@ -9,8 +9,8 @@ export function knownMethods(app: FastifyInstance): (path: string) => readonly s
     for (const each of [method].flat()) methods.add(each);
     routes.set(url, { pattern, methods });
   });
-  return (asked) => {
-    const path = withoutSlash(asked);
+  return (requested) => {
+    const path = withoutSlash(requested);
     // `/v1/deposit-addresses/import` is not a deposit address, although the pattern matches it.
     const exact = routes.get(path);
     const found =

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Page, PageRequest } from '../ledger/page.ts';
 import { nextCursor, pageQuery, problems } from './schemas.ts';
 
-type Given<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
 interface Description {
   readonly operationId: string;
@@ -12,7 +12,7 @@ interface Description {
   readonly description?: string;
 }
 
-interface Route<Result, Params, Query, Body> extends Description {
+interface RouteDefinition<Result, Params, Query, Body> extends Description {
   readonly params?: Params;
   readonly querystring?: Query;
   readonly body?: Body;
@@ -20,9 +20,9 @@ interface Route<Result, Params, Query, Body> extends Description {
   readonly response: Result;
   /** `caller` is the name of the API key. */
   readonly handler: (request: {
-    readonly params: Given<Params>;
-    readonly query: Given<Query>;
-    readonly body: Given<Body>;
+    readonly params: OutputOf<Params>;
+    readonly query: OutputOf<Query>;
+    readonly body: OutputOf<Body>;
     readonly caller: string;
   }) => Promise<z.input<Result>> | z.input<Result>;
 }
@@ -40,21 +40,23 @@ export function route<
   app: FastifyInstance,
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   url: string,
-  { response, bodyLimit, handler, ...schema }: Route<Result, Params, Query, Body>,
+  { response, bodyLimit, handler, ...schema }: RouteDefinition<Result, Params, Query, Body>,
 ): void {
   app.route({
     method,
     url,
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     schema: { ...schema, response: { 200: response, ...problems } },
-    handler: async ({ params, query, body, caller }) =>
-      handler({
-        params: params as Given<Params>,
-        query: query as Given<Query>,
-        body: body as Given<Body>,
-        caller,
-      }),
+    handler: async (request) => handler(request as unknown as Parameters<typeof handler>[0]),
   });
+}
+
+/** A page with its rows in the form of the API. */
+export function mapRows<Row, Entry>(
+  { rows, nextCursor: next }: Page<Row>,
+  present: (row: Row) => Entry,
+): Page<Entry> {
+  return { rows: rows.map(present), nextCursor: next };
 }
 
 /** The schema of a page, with its items in the field `name`. */

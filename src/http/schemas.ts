@@ -9,6 +9,10 @@ export const time = z
   .transform((at) => (typeof at === 'string' ? at : at.toISOString()))
   .pipe(z.string().meta({ format: 'date-time' }));
 
+/** A text in a response. */
+export const text = (description: string) => z.string().describe(description);
+export const textOrNull = (description: string) => z.string().nullable().describe(description);
+
 /** A number in a response, sent as a decimal string. */
 export const decimal = (text: z.ZodString) => z.union([z.bigint(), z.string()]).transform(String).pipe(text);
 
@@ -32,11 +36,11 @@ export const amountPattern = `^${numbersTo(U64_MAX)}$`;
 /** RFC 9457 problem document: the body of every response with status 400 or above. Further fields depend on `code`. */
 export const ProblemBody = z
   .looseObject({
-    type: z.string().describe('A URN that ends in `code`'),
-    title: z.string().describe('Summary of this kind of error, for display'),
+    type: text('A URN that ends in `code`'),
+    title: text('Summary of this kind of error, for display'),
     status: z.int().describe('HTTP status'),
-    detail: z.string().describe('Explanation of this occurrence, for display'),
-    code: z.string().describe('Stable identifier of the error, for programs'),
+    detail: text('Explanation of this occurrence, for display'),
+    code: text('Stable identifier of the error, for programs'),
   })
   .meta({ id: 'Problem' });
 
@@ -69,6 +73,9 @@ export const reason = z
   .meta({ pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' })
   .describe('Reason for this action; stored for audits');
 
+/** The body of an action that needs only a reason. */
+export const ReasonBody = z.strictObject({ reason });
+
 /** base58 text of about 32 bytes. The route checks whether the address is known. */
 export const addressParam = z.string().regex(ADDRESS_TEXT, 'must be a base58 address');
 
@@ -92,8 +99,8 @@ export const userRef = idParam.describe(
 
 export const WarningBody = z
   .object({
-    code: z.string().describe('Stable identifier of the warning, for programs'),
-    message: z.string().describe('Explanation, for display'),
+    code: text('Stable identifier of the warning, for programs'),
+    message: text('Explanation, for display'),
   })
   .meta({ id: 'Warning' });
 
@@ -111,10 +118,7 @@ export const problems = {
   '5xx': problem('The request may have taken effect: repeat it after `Retry-After` seconds.'),
 };
 
-export const nextCursor = z
-  .string()
-  .nullable()
-  .describe('Pass it as `cursor` to get the next page; null on the last page');
+export const nextCursor = textOrNull('Pass it as `cursor` to get the next page; null on the last page');
 
 export const pageQuery = {
   cursor: z

@@ -21,11 +21,11 @@ const SOONEST_MS = 500;
 const LATEST_MS = 300_000;
 
 /**
- * True if an endpoint with `held` tries in flight may start another. One slow endpoint takes at most a third of the
+ * True if an endpoint with that many tries in flight may start another. One slow endpoint takes at most a third of the
  * capacity, two take a quarter each, n take 1/(n + 2) each. So an endpoint without tries always finds capacity.
  */
-export function mayTake(held: number, free: number): boolean {
-  return 2 * (held + 1) <= free;
+export function mayTake(inFlight: number, free: number): boolean {
+  return 2 * (inFlight + 1) <= free;
 }
 
 /**

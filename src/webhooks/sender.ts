@@ -148,10 +148,10 @@ function resolveBySystem(hostname: string): Promise<readonly LookupAddress[]> {
  * then no other endpoint or Solana node could be resolved.
  */
 function oneAtATime(resolve: Resolve): Resolve {
-  const asked = new Map<string, ReturnType<Resolve>>();
+  const pending = new Map<string, ReturnType<Resolve>>();
   return (hostname) => {
-    const answer = asked.get(hostname) ?? resolve(hostname).finally(() => asked.delete(hostname));
-    asked.set(hostname, answer);
+    const answer = pending.get(hostname) ?? resolve(hostname).finally(() => pending.delete(hostname));
+    pending.set(hostname, answer);
     return answer;
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { Calls, ListCalls } from '../../src/client/calls.ts';
 import type { CallOptions, SluiceClient } from '../../src/client/client.ts';
 import { SluiceError } from '../../src/client/client.ts';
 import { clientOf, type Step, unavailable } from './scripted-server.ts';
@@ -117,12 +118,12 @@ test('the client waits for an audit while the API is silent, and reports each si
   expect(server.seen.map(({ method }) => method)).toEqual(['POST', ...Array<string>(9).fill('GET')]);
 });
 
-type Calls = Readonly<Record<string, (sluice: SluiceClient, how: CallOptions) => Promise<unknown>>>;
+type Part = Readonly<Record<string, (sluice: SluiceClient, how: CallOptions) => Promise<unknown>>>;
 
 const range = { from: '1', to: '2' };
 const manifest = { version: 1, publicKey: 'k', entries: [], signature: 's' } as const;
 /** Each call of the client by its name, with a signal that can end it. */
-const CALLS: Readonly<Record<string, Calls>> = {
+const CALLS: Readonly<Record<string, Part>> = {
   sluice: {
     withdraw: (sluice, how) =>
       sluice.withdraw({ id: 'a', asset: 'SOL', amount: '1', destination: 'wallet' }, how),
@@ -177,8 +178,8 @@ const CALLS: Readonly<Record<string, Calls>> = {
     start: ({ backfills }, how) => backfills.start({ ...range, reason: 'a test' }, how),
     get: ({ backfills }, how) => backfills.get('7', how),
     run: ({ backfills }, how) => backfills.run({ address: 'wallet', ...range, reason: 'a test' }, how),
-    list: ({ backfills }, how) => backfills.list(how).next(),
-    page: ({ backfills }, how) => backfills.page(how),
+    list: ({ backfills }, how) => backfills.list({}, how).next(),
+    page: ({ backfills }, how) => backfills.page({}, how),
   },
   webhooks: {
     put: ({ webhooks }, how) => webhooks.put('https://exchange.example', ['*'], how),
@@ -205,15 +206,20 @@ const everyCall = Object.entries(CALLS).flatMap(([room, calls]) =>
   Object.entries(calls).map(([name, call]) => [`${room}.${name}`, call] as const),
 );
 
+/** The public methods of a part of the client; none for any other value. */
+function methodsOf(part: unknown): readonly string[] {
+  if (!(part instanceof Calls)) return [];
+  const list = part instanceof ListCalls ? ListCalls.prototype : {};
+  return [Object.getPrototypeOf(part), list]
+    .flatMap((prototype) => Object.getOwnPropertyNames(prototype))
+    .filter((name) => name !== 'constructor');
+}
+
 describe('the abort signal of a call', () => {
   it('is tested for every call of the client', async () => {
     const { sluice } = await clientOf([]);
-    const rooms: readonly (readonly [string, object])[] = [['sluice', sluice], ...Object.entries(sluice)];
-    const there = rooms.flatMap(([room, { constructor }]) =>
-      Object.getOwnPropertyNames(constructor.prototype)
-        .filter((name) => name !== 'constructor')
-        .map((name) => `${room}.${name}`),
-    );
+    const rooms = [['sluice', sluice] as const, ...Object.entries(sluice)];
+    const there = rooms.flatMap(([room, part]) => methodsOf(part).map((name) => `${room}.${name}`));
     expect(everyCall.map(([name]) => name).toSorted()).toEqual(there.toSorted());
   });
 

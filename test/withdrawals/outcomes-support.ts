@@ -17,8 +17,9 @@ import { type ChainPayment, paymentsOnChain } from '../../devkit/localstack/chai
 import type { ManagedProcess } from '../../devkit/localstack/process.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
-import type { SluiceClient, Withdrawal, WithdrawalStatus, WithdrawalTerms } from '../../src/client/client.ts';
+import type { SluiceClient, Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { BLOCKHASH_SHARED_MS } from '../../src/solana/chain.ts';
 import { newWallet } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';

@@ -15,7 +15,7 @@ import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
 import { issuerPowers, refusedExtension } from '../../solana/tokens/token-policy.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
 import { route } from '../route.ts';
-import { amountPattern, assetParam, u64, WarningBody } from '../schemas.ts';
+import { amountPattern, assetParam, text, textOrNull, u64, WarningBody } from '../schemas.ts';
 
 export interface AssetDeps extends ChainDeps {
   readonly tokenPolicy?: TokenPolicy;
@@ -25,22 +25,16 @@ const tags = ['deposits'];
 
 const AssetBody = z
   .object({
-    asset: z.string().describe('`SOL` or the address of a mint'),
-    program: z.string().nullable().describe('Token program of the mint; null for SOL'),
+    asset: text('`SOL` or the address of a mint'),
+    program: textOrNull('Token program of the mint; null for SOL'),
     decimals: z.int().describe('Number of decimals'),
     extensions: z.array(z.string()).readonly().describe('Names of the Token-2022 extensions of the mint'),
-    freezeAuthority: z
-      .string()
-      .nullable()
-      .describe(
-        'Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none',
-      ),
-    permanentDelegate: z
-      .string()
-      .nullable()
-      .describe(
-        'Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none',
-      ),
+    freezeAuthority: textOrNull(
+      'Address that can freeze every token account of the mint, including deposit accounts; null if the mint has none',
+    ),
+    permanentDelegate: textOrNull(
+      'Address that can transfer or burn the tokens of every holder, including deposit accounts; null if the mint has none',
+    ),
     minimumDeposit: u64.describe(
       'Minimum in base units. A smaller deposit is recorded as `below_minimum` and not credited',
     ),
@@ -137,7 +131,7 @@ async function put(
     leastDeposit: fresh.minimumDeposit,
     immovable: refusedExtension(fresh, deps.tokenPolicy)?.message ?? unpaid,
   };
-  return deps.ledger.assets.put(fresh, (known) => changeTerms(known, change, limits));
+  return deps.ledger.assets.put(fresh, (current) => changeTerms(current, change, limits));
 }
 
 async function untouched(deps: AssetDeps, asset: string): Promise<NewAsset> {

@@ -8,8 +8,8 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type BackfillRow, type BackfillSubject, orderOf } from '../../ledger/scan/backfills.ts';
 import { startBackfill } from '../../platform/temporal/starts.ts';
-import { listRoute, route } from '../route.ts';
-import { addressParam, inOrder, position, reason, time, u64 } from '../schemas.ts';
+import { listRoute, mapRows, route } from '../route.ts';
+import { addressParam, inOrder, position, reason, text, textOrNull, time, u64 } from '../schemas.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 
 interface BackfillDeps {
@@ -20,10 +20,10 @@ interface BackfillDeps {
 const count = z.int().nonnegative();
 const DifferenceBody = z
   .object({
-    signature: z.string().describe('Signature of the transaction in base58'),
+    signature: text('Signature of the transaction in base58'),
     slot: u64.describe('Slot of the block'),
-    account: z.string().describe('The wallet for SOL, else a token account'),
-    asset: z.string().describe('`SOL` or the address of a mint'),
+    account: text('The wallet for SOL, else a token account'),
+    asset: text('`SOL` or the address of a mint'),
     chain: u64.nullable().describe('Base units that arrived on chain; null if none did'),
     record: u64.nullable().describe('Base units in the database; null if it had no such deposit'),
     repaired: z.boolean().describe('Whether the audit corrected the database'),
@@ -43,18 +43,18 @@ const ReportBody = z
   })
   .meta({ id: 'AuditReport' }) satisfies z.ZodType<AuditReport>;
 
-const asked = {
+const rangeFields = {
   from: position.describe('First slot'),
   to: position.describe('Last slot; the scan must have passed it'),
   reason,
 };
 
 /** A range of slots, both ends inclusive, and a reason. */
-export const RangeBody = z.strictObject(asked).transform(inOrder);
+export const RangeBody = z.strictObject(rangeFields).transform(inOrder);
 
 const OrderBody = z
   .strictObject({
-    ...asked,
+    ...rangeFields,
     address: addressParam
       .nullable()
       .default(null)
@@ -74,15 +74,12 @@ const OrderBody = z
 export const BackfillBody = z
   .object({
     id: u64.describe('Number of the backfill'),
-    address: z
-      .string()
-      .nullable()
-      .describe('Address whose history is read; null: all wallets, by the blocks'),
+    address: textOrNull('Address whose history is read; null: all wallets, by the blocks'),
     from: u64.describe('First slot'),
     to: u64.describe('Last slot'),
     repair: z.boolean().describe('Whether missing deposits are recorded'),
-    actor: z.string().describe('Name of the API key or operator that requested the backfill'),
-    reason: z.string().describe('Reason for the backfill'),
+    actor: text('Name of the API key or operator that requested the backfill'),
+    reason: text('Reason for the backfill'),
     state: z
       .enum(BACKFILL_STATES)
       .describe(
@@ -98,7 +95,7 @@ export const BackfillBody = z
       .readonly()
       .describe('Slots of closed gaps whose blocks no node returned; empty until they were tried'),
     report: ReportBody.nullable().describe('Result for an address; null until the backfill has ended'),
-    trouble: z.string().nullable().describe('Why the last try failed; null if it did not'),
+    trouble: textOrNull('Why the last try failed; null if it did not'),
     begunAt: time.describe('Time of the request'),
     endedAt: time.nullable().describe('Time at which the backfill ended; null until then'),
   })
@@ -127,10 +124,7 @@ export function backfillRoutes(app: FastifyInstance, deps: BackfillDeps): void {
     name: 'backfills',
     item: BackfillBody,
     filter: {},
-    find: async (request) => {
-      const { rows, nextCursor } = await backfills.list(request);
-      return { rows: rows.map(presentBackfill), nextCursor };
-    },
+    find: async (request) => mapRows(await backfills.list(request), presentBackfill),
   });
   route(app, 'GET', '/v1/backfills/:id', {
     operationId: 'getBackfill',

@@ -14,7 +14,7 @@ import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import { confirmedTip, finalizedTip } from '../../solana/scan/frontier.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
 import { route } from '../route.ts';
-import { addressParam, position, time, u64, userRef, WarningBody } from '../schemas.ts';
+import { addressParam, position, text, textOrNull, time, u64, userRef, WarningBody } from '../schemas.ts';
 import { balanceWarnings } from './address-balance.ts';
 
 export interface AddressRules extends Pick<ManifestTrust, 'manifestKey'> {
@@ -36,12 +36,12 @@ const ENTRY_BYTES = 160;
 
 const AddressBody = z
   .object({
-    address: z.string().describe('Address of the wallet in base58'),
-    path: z.string().describe('Derivation path of its key, for the system that holds the keys'),
+    address: text('Address of the wallet in base58'),
+    path: text('Derivation path of its key, for the system that holds the keys'),
     state: z
       .enum(DEPOSIT_ADDRESS_STATES)
       .describe('State of the address; only a `free` address can be assigned'),
-    userRef: z.string().nullable().describe('Your id of its user; null until it is assigned'),
+    userRef: textOrNull('Your id of its user; null until it is assigned'),
     since: u64
       .nullable()
       .describe(
@@ -87,34 +87,23 @@ const ImportedBody = z
   .meta({ id: 'AddressImport' });
 
 export function depositAddressRoutes(app: FastifyInstance, deps: DepositAddressDeps): void {
-  const { ledger, addresses = { lowWater: LOW_WATER }, explorer } = deps;
-  const { lowWater, manifestKey } = addresses;
-  const pool = new AddressPool(ledger, lowWater);
+  const pool = new AddressPool(deps.ledger, deps.addresses?.lowWater ?? LOW_WATER);
   assignRoute(app, pool, finalTipOf(deps));
-  importRoute(app, {
-    pool,
-    confirmed: confirmedTipOf(deps),
-    trust: { manifestKey, cluster: explorer.cluster },
-  });
+  importRoute(app, pool, deps);
   readRoutes(app, deps);
 }
 
-/** Returns the newest slot that a quorum of nodes has reached. */
-type Tip = () => Promise<bigint>;
+/** Returns the newest slot that a quorum of nodes has finalized. */
+type FinalTip = () => Promise<bigint>;
 
-/** The finalized slot, cached for a second because many users may register at once. Null if the API has no nodes. */
-function finalTipOf({ chain }: ChainDeps): Tip | null {
+/** The slot is cached for a second because many users may register at once. Null if the API has no nodes. */
+function finalTipOf({ chain }: ChainDeps): FinalTip | null {
   if (chain === undefined) return null;
   const cache = new TtlCache<bigint>(TIP_SHARED_MS);
   return () => cache.get('', async () => finalizedTip((await chain()).pool));
 }
 
-/** The confirmed slot. Throws Unavailable without nodes: the database has no slots after the last scan. */
-function confirmedTipOf({ chain = noChain }: ChainDeps): Tip {
-  return async () => confirmedTip((await chain()).pool);
-}
-
-function assignRoute(app: FastifyInstance, pool: AddressPool, tip: Tip | null): void {
+function assignRoute(app: FastifyInstance, pool: AddressPool, tip: FinalTip | null): void {
   route(app, 'POST', '/v1/deposit-addresses', {
     operationId: 'assignDepositAddress',
     tags,
@@ -127,14 +116,9 @@ function assignRoute(app: FastifyInstance, pool: AddressPool, tip: Tip | null): 
   });
 }
 
-interface ImportDeps {
-  readonly pool: AddressPool;
-  /** Confirmed, not finalized: payments in not yet finalized blocks also precede the import. */
-  readonly confirmed: Tip;
-  readonly trust: ManifestTrust;
-}
-
-function importRoute(app: FastifyInstance, { pool, confirmed, trust }: ImportDeps): void {
+function importRoute(app: FastifyInstance, pool: AddressPool, deps: DepositAddressDeps): void {
+  const { chain = noChain, addresses, explorer } = deps;
+  const trust = { manifestKey: addresses?.manifestKey, cluster: explorer.cluster };
   route(app, 'POST', '/v1/deposit-addresses/import', {
     bodyLimit: MANIFEST_ENTRIES * ENTRY_BYTES,
     operationId: 'importDepositAddresses',
@@ -151,7 +135,8 @@ function importRoute(app: FastifyInstance, { pool, confirmed, trust }: ImportDep
     response: ImportedBody,
     handler: async ({ body: { manifest, since = null } }) => {
       await checkManifest(manifest, trust);
-      const tip = since === null ? null : assertPast(since, await confirmed());
+      // Confirmed, not finalized: payments in blocks that are not finalized yet also precede the import.
+      const tip = since === null ? null : assertPast(since, await confirmedTip((await chain()).pool));
       const { low, ...counts } = await pool.import(manifest.entries, since, { tip });
       return { ...counts, warnings: low === null ? [] : [{ code: low.kind, message: low.message }] };
     },
@@ -189,6 +174,6 @@ function readRoutes(app: FastifyInstance, deps: DepositAddressDeps): void {
 }
 
 async function show(deps: DepositAddressDeps, row: DepositAddressRow | undefined) {
-  const known = knownAddress(row);
-  return { ...known, warnings: await balanceWarnings(deps, known.address) };
+  const address = knownAddress(row);
+  return { ...address, warnings: await balanceWarnings(deps, address.address) };
 }

@@ -7,7 +7,18 @@ import type { DepositRow } from '../../ledger/deposits/deposit-row.ts';
 import { publicDeposit } from '../../ledger/webhooks/events.ts';
 import type { ChainDeps } from '../no-chain.ts';
 import { pageOf, route } from '../route.ts';
-import { addressParam, assetParam, pageQuery, position, reason, time, u64, userRef } from '../schemas.ts';
+import {
+  addressParam,
+  assetParam,
+  pageQuery,
+  position,
+  ReasonBody,
+  text,
+  textOrNull,
+  time,
+  u64,
+  userRef,
+} from '../schemas.ts';
 import { rejectDeposit } from './deposit-rejection.ts';
 
 export interface DepositDeps extends ChainDeps {
@@ -20,23 +31,19 @@ const State = z.enum(DEPOSIT_STATES).meta({ id: 'DepositState' });
 
 const DepositBody = z
   .object({
-    id: z.string().describe('Permanent id of the deposit. Use it as the idempotency key of your booking'),
-    signature: z.string().describe('Signature of the transaction in base58'),
+    id: text('Permanent id of the deposit. Use it as the idempotency key of your booking'),
+    signature: text('Signature of the transaction in base58'),
     slot: u64.describe('Slot of the block'),
-    blockhash: z
-      .string()
-      .nullable()
-      .describe('Hash of the block; null if no node has the block and only the transaction is known'),
+    blockhash: textOrNull(
+      'Hash of the block; null if no node has the block and only the transaction is known',
+    ),
     blockTime: time.nullable().describe('Time of the block as the nodes report it; null if unknown'),
-    account: z
-      .string()
-      .describe('Account that received the deposit: the wallet for SOL, else its token account'),
-    wallet: z.string().describe('Deposit address'),
-    userRef: z
-      .string()
-      .nullable()
-      .describe('Your id of the user who had the address when the deposit arrived; null if it had no user'),
-    asset: z.string().describe('`SOL` or the address of a mint'),
+    account: text('Account that received the deposit: the wallet for SOL, else its token account'),
+    wallet: text('Deposit address'),
+    userRef: textOrNull(
+      'Your id of the user who had the address when the deposit arrived; null if it had no user',
+    ),
+    asset: text('`SOL` or the address of a mint'),
     amount: u64.describe('Base units received'),
     state: State.describe('State of the deposit. Book a deposit only when it is `final`'),
     reason: z
@@ -45,7 +52,7 @@ const DepositBody = z
       .describe(
         'Why the deposit is not credited. For a pending deposit: why it will not be credited, as reported by one node. Else null',
       ),
-    explorerUrl: z.string().describe('URL of the transaction in a block explorer'),
+    explorerUrl: text('URL of the transaction in a block explorer'),
   })
   .readonly()
   .meta({ id: 'Deposit' });
@@ -131,7 +138,7 @@ function depositRoute(app: FastifyInstance, deps: DepositDeps): void {
     description:
       'For a pending deposit that only one node reports as finalized. Sluice asks the nodes again; if no quorum denies the deposit, the response is 409 `NotRejectable`. A repeated request returns the same deposit.',
     params: z.object({ id: depositIdParam }),
-    body: z.strictObject({ reason }),
+    body: ReasonBody,
     response: DepositBody,
     handler: async ({ caller: actor, params: { id }, body }) =>
       present(await rejectDeposit(deps, id, { actor, reason: body.reason })),

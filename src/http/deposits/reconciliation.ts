@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
-import { time } from '../schemas.ts';
+import { text, textOrNull, time } from '../schemas.ts';
 
 const UNREAD_SHOWN = 100;
 
@@ -19,8 +19,8 @@ const compared = {
 
 const UnreadBody = z
   .object({
-    wallet: z.string().describe('Address of the wallet'),
-    reason: z.string().describe('Why it could not be compared'),
+    wallet: text('Address of the wallet'),
+    reason: text('Why it could not be compared'),
     since: time.describe('Time since which the wallet could not be compared'),
     askedAt: time.describe('Time of the last try'),
   })
@@ -36,13 +36,10 @@ const ReconciliationBody = z
     open: z
       .object({
         ...compared,
-        after: z
-          .string()
-          .nullable()
-          .describe(
-            'Last wallet of the previous round; the next round starts after it. Null before the first round',
-          ),
-        haltedBecause: z.string().nullable().describe('Why the last round stopped early; null if it did not'),
+        after: textOrNull(
+          'Last wallet of the previous round; the next round starts after it. Null before the first round',
+        ),
+        haltedBecause: textOrNull('Why the last round stopped early; null if it did not'),
       })
       .meta({ id: 'OpenReconciliation' })
       .nullable()

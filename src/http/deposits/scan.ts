@@ -4,7 +4,7 @@ import type { OperatorNote } from '../../domain/operator-note.ts';
 import { GAP_STATES, HALTED, IN_PROGRESS, type ScanGap, WITHOUT_REPORT } from '../../domain/scan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
-import { reason, time, u64 } from '../schemas.ts';
+import { ReasonBody, text, textOrNull, time, u64 } from '../schemas.ts';
 import { BackfillBody, presentBackfill, RangeBody } from './backfills.ts';
 
 const tags = ['operations'];
@@ -20,11 +20,8 @@ const GapBody = range.extend({
     ),
   openedAt: time.describe('Time at which the gap was found'),
   endedAt: time.nullable().describe('Time at which the gap was closed or filled; null until then'),
-  actor: z
-    .string()
-    .nullable()
-    .describe('Name of the API key or operator that closed the gap; null if it was not closed'),
-  reason: z.string().nullable().describe('Reason for closing it; null if it was not closed'),
+  actor: textOrNull('Name of the API key or operator that closed the gap; null if it was not closed'),
+  reason: textOrNull('Reason for closing it; null if it was not closed'),
   readAt: time
     .nullable()
     .describe('Time at which a rescan had read all its blocks from a quorum of nodes; null until then'),
@@ -34,7 +31,7 @@ const position = z.object({
   cursor: z
     .object({
       slot: u64.describe('Slot'),
-      blockhash: z.string().describe('Blockhash'),
+      blockhash: text('Blockhash'),
       height: u64.describe('Block height'),
     })
     .nullable()
@@ -54,7 +51,7 @@ const position = z.object({
   backfills: z.array(BackfillBody).readonly().describe('Backfills that have not ended'),
 });
 const standstill = position.extend({
-  reason: z.string().describe('Why the scan is stopped, for display'),
+  reason: text('Why the scan is stopped, for display'),
   since: time.describe('Time since which the scan is stopped'),
 });
 const ScanBody = z
@@ -65,7 +62,7 @@ const ScanBody = z
     }),
     standstill.extend({
       state: z.literal('paused').describe('An operator paused the scan'),
-      actor: z.string().describe('Name of the API key or operator that paused the scan'),
+      actor: text('Name of the API key or operator that paused the scan'),
     }),
     standstill.extend({
       state: z
@@ -78,8 +75,6 @@ const ScanBody = z
     }),
   ])
   .meta({ id: 'Scan' });
-
-const ReasonBody = z.strictObject({ reason });
 
 /** Routes of `/v1/scan`: status and operator actions. The name of the API key is stored with each action. */
 export function scanRoutes(app: FastifyInstance, { ledger }: { readonly ledger: Ledger }): void {

@@ -6,19 +6,16 @@ import { agreedMint } from '../../solana/tokens/agreed-mint.ts';
 import { deriveAta } from '../../solana/tokens/ata.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
 import { route } from '../route.ts';
-import { addressParam, assetParam } from '../schemas.ts';
+import { addressParam, assetParam, text, textOrNull } from '../schemas.ts';
 
 const TokenAccountBody = z
   .object({
-    address: z.string().describe('Deposit address'),
-    mint: z.string().describe('`SOL` or the address of the mint'),
-    program: z.string().nullable().describe('Token program of the mint; null for SOL'),
-    tokenAccount: z
-      .string()
-      .nullable()
-      .describe(
-        'Associated token account that receives the token; null for SOL, which the address itself receives',
-      ),
+    address: text('Deposit address'),
+    mint: text('`SOL` or the address of the mint'),
+    program: textOrNull('Token program of the mint; null for SOL'),
+    tokenAccount: textOrNull(
+      'Associated token account that receives the token; null for SOL, which the address itself receives',
+    ),
     depositsOn: z.boolean().describe('Whether deposits of the asset are credited'),
   })
   .meta({ id: 'TokenAccount' });

@@ -4,8 +4,8 @@ import { ALERT_KINDS, CLOSED_BY_ORDER, ENDED_BY_A_LOOK, runbookOf } from '../../
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { AlertRow } from '../../ledger/operations/alerts.ts';
-import { listRoute, route } from '../route.ts';
-import { POSITIONS_BODY_LIMIT, positions, reason, settlementId, time, u64 } from '../schemas.ts';
+import { listRoute, mapRows, route } from '../route.ts';
+import { POSITIONS_BODY_LIMIT, positions, reason, settlementId, text, time, u64 } from '../schemas.ts';
 
 const tags = ['operations'];
 
@@ -13,13 +13,11 @@ export const AlertBody = z
   .object({
     position: u64.describe('Position of the alert, for `POST /v1/resume` and `POST /v1/alerts/seen`'),
     kind: z.enum(ALERT_KINDS).describe('Kind of alert'),
-    subject: z
-      .string()
-      .describe(
-        'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
-      ),
-    message: z.string().describe('Explanation, for display'),
-    runbook: z.string().describe('Path in the repository of the page that says what to do'),
+    subject: text(
+      'Subject of the alert: a settlement (a withdrawal by its own id), signature, wallet, node or webhook, or `sluice` for the whole service',
+    ),
+    message: text('Explanation, for display'),
+    runbook: text('Path in the repository of the page that says what to do'),
     details: z.record(z.string(), z.unknown()).describe('Further fields, depending on `kind`'),
     raisedAt: time.describe('Time at which the alert was raised'),
     lastSeenAt: time.describe('Time at which the condition was last observed'),
@@ -63,10 +61,7 @@ export function alertRoutes(app: FastifyInstance, { ledger }: { readonly ledger:
     name: 'alerts',
     item: AlertBody,
     filter: { open },
-    find: async (query) => {
-      const { rows, nextCursor } = await ledger.alerts.list(query);
-      return { rows: rows.map(withRunbook), nextCursor };
-    },
+    find: async (query) => mapRows(await ledger.alerts.list(query), withRunbook),
   });
   route(app, 'POST', '/v1/alerts/seen', {
     operationId: 'closeSeenAlerts',

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isPauseScope, PAUSE_SCOPE } from '../../domain/settlement.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
-import { POSITIONS_BODY_LIMIT, positions, reason, time } from '../schemas.ts';
+import { POSITIONS_BODY_LIMIT, positions, reason, text, time } from '../schemas.ts';
 
 const tags = ['operations'];
 
@@ -34,10 +34,10 @@ const PausesBody = z
       .array(
         z
           .object({
-            cause: z.string().describe('`operator`, or the kind of the alert that began the pause'),
-            scope: z.string().describe('Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>`'),
-            reason: z.string().describe('Reason for the pause'),
-            actor: z.string().describe('Name of the API key, operator or process that paused'),
+            cause: text('`operator`, or the kind of the alert that began the pause'),
+            scope: text('Scope of the pause: `all`, `kind/<kind>` or `wallet/<address>`'),
+            reason: text('Reason for the pause'),
+            actor: text('Name of the API key, operator or process that paused'),
             since: time.describe('Start of the pause'),
           })
           .meta({ id: 'Pause' }),

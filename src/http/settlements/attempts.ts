@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ExplorerSettings, explorerLink } from '../../domain/explorer.ts';
 import type { AttemptRow } from '../../ledger/settlements/attempts.ts';
-import { decimal, time, u64 } from '../schemas.ts';
+import { decimal, text, textOrNull, time, u64 } from '../schemas.ts';
 import { EvidenceBody, proofsOf } from './evidence-schemas.ts';
 
 export const AttemptBody = z
@@ -15,20 +15,14 @@ export const AttemptBody = z
     state: z
       .enum(['prepared', 'signed', 'landed', 'failed', 'dead'])
       .describe('An attempt that is `prepared` or `signed` may still land'),
-    signature: z
-      .string()
-      .nullable()
-      .describe('Transaction signature in base58; null until the attempt is signed'),
-    blockhash: z.string().describe('Blockhash of the transaction, or the value of `nonceAccount`'),
+    signature: textOrNull('Transaction signature in base58; null until the attempt is signed'),
+    blockhash: text('Blockhash of the transaction, or the value of `nonceAccount`'),
     lastValidBlockHeight: decimal(z.string())
       .nullable()
       .describe(
         'Last block height at which the transaction can land; null for a durable nonce, which has no such height',
       ),
-    nonceAccount: z
-      .string()
-      .nullable()
-      .describe('Durable nonce account of the transaction; null if it uses a recent blockhash'),
+    nonceAccount: textOrNull('Durable nonce account of the transaction; null if it uses a recent blockhash'),
     feeLamports: decimal(z.string()).describe(
       'Maximum fee until the attempt has landed, then the fee that was charged',
     ),
@@ -38,11 +32,8 @@ export const AttemptBody = z
     slot: decimal(z.string())
       .nullable()
       .describe('Slot of the finalized block with the transaction; null until then'),
-    error: z.string().nullable().describe('Decoded program error of a failed transaction, else null'),
-    explorer: z
-      .string()
-      .nullable()
-      .describe('URL of the transaction in a block explorer; null until the attempt is signed'),
+    error: textOrNull('Decoded program error of a failed transaction, else null'),
+    explorer: textOrNull('URL of the transaction in a block explorer; null until the attempt is signed'),
     proof: EvidenceBody.nullable().describe('Evidence for the verdict; null until there is a verdict'),
     messageProof: EvidenceBody.nullable().describe(
       'For a dead attempt after the database was restored from a backup: evidence that its message has not landed with any other signature',
@@ -59,20 +50,17 @@ export const ExplainedBody = z
     n: z.int().positive().describe('Number of the attempt, from 1'),
     state,
     signature,
-    blockhash: z.string().describe('Blockhash of the transaction, or the value of its durable nonce'),
+    blockhash: text('Blockhash of the transaction, or the value of its durable nonce'),
     slot: u64.nullable().describe('Slot of the block with the transaction; null until a block is stored'),
     verdict: z
       .enum(['landed', 'failed', 'alive', 'dead', 'unknown'])
       .describe('Current verdict. Only `dead` and some `failed` attempts are followed by another'),
-    reason: z
-      .string()
-      .nullable()
-      .describe('Why the verdict is `unknown`, or the error of a `failed` transaction; else null'),
+    reason: textOrNull('Why the verdict is `unknown`, or the error of a `failed` transaction; else null'),
     missing: z
       .array(
         z.object({
-          node: z.string().nullable().describe('Name of the node; null if it does not depend on one node'),
-          what: z.string().describe('Missing evidence, for display'),
+          node: textOrNull('Name of the node; null if it does not depend on one node'),
+          what: text('Missing evidence, for display'),
         }),
       )
       .readonly()

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { time, u64 } from '../schemas.ts';
+import { text, textOrNull, time, u64 } from '../schemas.ts';
 
 const nodeNames = z.array(z.string()).readonly();
 const order = z.int().describe('Order of the question: a later question has a greater number');
-const answered = { node: z.string().describe('Name of the node'), order };
+const answered = { node: text('Name of the node'), order };
 const shownBlock = z
   .object({
     slot: u64.describe('Slot'),
-    blockhash: z.string().describe('Blockhash'),
+    blockhash: text('Blockhash'),
     height: u64.describe('Block height'),
     nodes: nodeNames.describe('Names of the nodes that return this block'),
   })
@@ -56,12 +56,12 @@ export const EvidenceBody = z
         'Finalized blocks, each linked to its parent by slot, hash and height; null if they were not read',
       ),
     finalizedNonces: z
-      .array(z.object({ ...answered, nonce: z.string().describe('Value of the nonce') }))
+      .array(z.object({ ...answered, nonce: text('Value of the nonce') }))
       .readonly()
       .describe('Value of the durable nonce account in the finalized bank of each node'),
     nonceUsedBy: z
       .object({
-        signature: z.string().describe('Signature of the transaction in base58'),
+        signature: text('Signature of the transaction in base58'),
         slot: u64.describe('Slot of the block'),
         carriedNonce: z
           .boolean()
@@ -80,10 +80,7 @@ export const EvidenceBody = z
               .enum(['absent', 'processed', 'confirmed', 'finalized', 'unreadable'])
               .describe('Status of the signature on the node'),
             slot: u64.nullable().describe('Slot of the block with the transaction; null if there is none'),
-            error: z
-              .string()
-              .nullable()
-              .describe('Error of the transaction, or why the answer cannot be read; else null'),
+            error: textOrNull('Error of the transaction, or why the answer cannot be read; else null'),
             atSlot: u64.nullable().describe('Slot of the node when it answered; null if unknown'),
             historyFrom: u64
               .nullable()

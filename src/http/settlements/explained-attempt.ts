@@ -28,33 +28,21 @@ export function attemptExplainer(chain: () => Promise<Chain>): ExplainAttempt {
   const examined = new TtlCache<ExplainedAttempt>(SHARED_MS);
   const blocks = blockCache();
   return async (attempts) => {
-    const live = attempts.find(isLive);
-    if (live === undefined) {
-      const ended = attempts.findLast(isEnded);
-      return ended === undefined ? null : explainEnded(ended);
-    }
-    return examined.get(`${live.messageHash} ${live.state}`, () => explainLive(live, chain, blocks));
+    const row = attempts.find(({ state }) => isLive(state)) ?? attempts.at(-1);
+    if (row === undefined) return null;
+    const { state } = row;
+    if (isLive(state))
+      return examined.get(`${row.messageHash} ${state}`, () => explainLive(row, chain, blocks));
+    return { ...row, verdict: state, reason: row.error, missing: [], evidence: proofsOf(row).proof };
   };
 }
 
-type LiveRow = AttemptRow & { readonly state: 'prepared' | 'signed' };
-
-type EndedRow = AttemptRow & { readonly state: Exclude<AttemptRow['state'], LiveRow['state']> };
-
-function isLive(row: AttemptRow): row is LiveRow {
-  return row.state === 'prepared' || row.state === 'signed';
-}
-
-function isEnded(row: AttemptRow): row is EndedRow {
-  return !isLive(row);
-}
-
-function explainEnded(row: EndedRow): ExplainedAttempt {
-  return { ...row, verdict: row.state, reason: row.error, missing: [], evidence: proofsOf(row).proof };
+function isLive(state: AttemptRow['state']): state is 'prepared' | 'signed' {
+  return state === 'prepared' || state === 'signed';
 }
 
 async function explainLive(
-  row: LiveRow,
+  row: AttemptRow,
   chain: () => Promise<Chain>,
   blocks: BlockCache,
 ): Promise<ExplainedAttempt> {
@@ -66,8 +54,8 @@ async function explainLive(
     const nodes = opened.pool.nodes.map(({ name }) => name);
     const missing =
       verdict.kind === 'unknown' || verdict.kind === 'alive' ? lacks(attempt, finding, nodes) : [];
-    const shown = attemptEvidence(attempt, evidence, times);
-    return { ...row, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: shown };
+    const answers = attemptEvidence(attempt, evidence, times);
+    return { ...row, verdict: verdict.kind, reason: reasonOf(finding), missing, evidence: answers };
   } catch (error) {
     const reason = messageOf(error);
     return { ...row, verdict: 'unknown', reason, missing: [], evidence: null };

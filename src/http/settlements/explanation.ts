@@ -7,6 +7,7 @@ import { WITHDRAWAL } from '../../domain/settlement.ts';
 import { type ChainDeps, noChain } from '../no-chain.ts';
 import { AlertBody } from '../operations/alerts.ts';
 import { route } from '../route.ts';
+import { text } from '../schemas.ts';
 import { IdParams, Reason, Status, termsFields } from '../withdrawals/withdrawal-schemas.ts';
 import { AttemptBody, ExplainedBody, presentAttempt } from './attempts.ts';
 import { attemptExplainer, type ExplainAttempt } from './explained-attempt.ts';
@@ -17,8 +18,8 @@ const AlertOfSettlement = AlertBody.pick({ position: true, message: true, raised
 });
 
 const facts = {
-  waitsFor: z.string().describe('What the settlement waits for, for display'),
-  nextStep: z.string().describe('Next step, for display'),
+  waitsFor: text('What the settlement waits for, for display'),
+  nextStep: text('Next step, for display'),
   attempt: ExplainedBody.nullable().describe(
     'Attempt that may still land, else the last attempt; null if there is none',
   ),
@@ -26,7 +27,7 @@ const facts = {
 
 const ExplanationBody = z
   .object({
-    id: z.string().describe('Your id of the withdrawal'),
+    id: text('Your id of the withdrawal'),
     status: Status.describe('Current status'),
     reason: Reason,
     ...facts,

@@ -2,20 +2,20 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { route } from '../route.ts';
-import { time, u64 } from '../schemas.ts';
+import { text, time, u64 } from '../schemas.ts';
 
 /** Includes former hot wallets; an exchange has a few. */
 const MOST_SHOWN = 1_000;
 
 const BalanceBody = z.object({
-  account: z.string().describe('The wallet for SOL, else a token account'),
-  asset: z.string().describe('`SOL` or the address of a mint'),
+  account: text('The wallet for SOL, else a token account'),
+  asset: text('`SOL` or the address of a mint'),
   amount: u64.describe('Base units'),
 });
 
 const HotWalletBody = z
   .object({
-    address: z.string().describe('Address of the wallet in base58'),
+    address: text('Address of the wallet in base58'),
     baseline: z
       .object({
         slot: u64.describe('Finalized slot of these balances'),
@@ -40,11 +40,11 @@ export function hotWalletRoute(app: FastifyInstance, { ledger }: { readonly ledg
     response: HotWalletsBody,
     handler: async () => {
       const addresses = await ledger.watched.page(null, MOST_SHOWN, 'hot');
-      const shown = addresses.map(async (address) => ({
+      const baselineOf = async (address: string) => ({
         address,
         baseline: await ledger.baselines.of(address),
-      }));
-      return { hotWallets: await Promise.all(shown) };
+      });
+      return { hotWallets: await Promise.all(addresses.map(baselineOf)) };
     },
   });
 }

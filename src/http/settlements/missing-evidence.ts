@@ -58,12 +58,15 @@ export function missingOfNonce(
       : [];
   });
   const isGone = nodes.length - unadvanced.length >= quorum;
-  const shown = new Set((use ?? bypass)?.shownBy).size >= quorum;
-  const lacksLinks = isGone && shown && use === null && coverage === null;
+  const isUseAgreed = new Set((use ?? bypass)?.shownBy).size >= quorum;
+  const lacksLinks = isGone && isUseAgreed && use === null && coverage === null;
   return [
     ...unsigned(attempt),
     ...unadvanced,
-    ...missingFact(isGone && !shown, `the transaction that used up its nonce, returned by ${quorum} nodes`),
+    ...missingFact(
+      isGone && !isUseAgreed,
+      `the transaction that used up its nonce, returned by ${quorum} nodes`,
+    ),
     ...missingFact(lacksLinks, `linked finalized blocks from ${attempt.nonceSlot} to ${bypass?.slot}`),
     ...ofStatuses(evidence, nodes),
   ];

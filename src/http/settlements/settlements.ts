@@ -3,24 +3,21 @@ import { z } from 'zod';
 import { settlementWorkflowId } from '../../domain/ids.ts';
 import { SETTLEMENT_STATUSES } from '../../domain/settlement.ts';
 import type { SettlementViewRow } from '../../ledger/settlements/settlement-views.ts';
-import { listRoute, route } from '../route.ts';
-import { reason, settlementId, time } from '../schemas.ts';
+import { listRoute, mapRows, route } from '../route.ts';
+import { ReasonBody, settlementId, text, textOrNull, time } from '../schemas.ts';
 import { type CustomerOrderDeps, endAsPaid } from '../withdrawals/confirm-cancel.ts';
 import { Reason } from '../withdrawals/withdrawal-schemas.ts';
 
 const SettlementStatusBody = z.enum(SETTLEMENT_STATUSES).meta({ id: 'SettlementStatus' });
 
 export const settlementFields = {
-  id: z.string().describe('Id of the withdrawal; for every other kind `<kind>/<subject>`'),
-  kind: z.string().describe('Kind of settlement, such as `withdrawal` or `nonce-create`'),
-  subject: z.string().describe('Subject of the settlement; unique within its kind'),
+  id: text('Id of the withdrawal; for every other kind `<kind>/<subject>`'),
+  kind: text('Kind of settlement, such as `withdrawal` or `nonce-create`'),
+  subject: text('Subject of the settlement; unique within its kind'),
   status: SettlementStatusBody.describe('Current status'),
   reason: Reason,
-  signature: z
-    .string()
-    .nullable()
-    .describe('Signature of the newest signed attempt in base58; null until one is signed'),
-  workflowId: z.string().describe('Id of the Temporal workflow of the settlement'),
+  signature: textOrNull('Signature of the newest signed attempt in base58; null until one is signed'),
+  workflowId: text('Id of the Temporal workflow of the settlement'),
   createdAt: time.describe('Time of creation'),
   updatedAt: time.describe('Time of the last change'),
 };
@@ -49,10 +46,7 @@ export function settlementRoutes(app: FastifyInstance, deps: CustomerOrderDeps):
     name: 'settlements',
     item: SettlementViewBody,
     filter: settlementFilter,
-    find: async (query) => {
-      const { rows, nextCursor } = await settlementViews.list(query);
-      return { rows: rows.map(presentSettlement), nextCursor };
-    },
+    find: async (query) => mapRows(await settlementViews.list(query), presentSettlement),
   });
   route(app, 'POST', '/v1/settlements/paid', {
     operationId: 'endSettlementAsPaid',
@@ -61,7 +55,7 @@ export function settlementRoutes(app: FastifyInstance, deps: CustomerOrderDeps):
     description:
       'For a settlement that another transaction has paid: one unknown to this database, or an attempt that was judged dead. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The settlement becomes `cancelled` with the reason `paid_already`.',
     querystring: SettlementIdQuery,
-    body: z.strictObject({ reason }),
+    body: ReasonBody,
     response: SettlementViewBody,
     handler: async ({ caller: actor, body, query: { id } }) => {
       await endAsPaid(deps, id, { actor, reason: body.reason });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DELIVERY_STATES, WEBHOOK_EVENTS, WEBHOOK_TOPICS } from '../../domain/webhook.ts';
 import { pageOf } from '../route.ts';
-import { idParam, numbersTo, pageQuery, time } from '../schemas.ts';
+import { idParam, numbersTo, pageQuery, text, textOrNull, time } from '../schemas.ts';
 
 const topics = z
   .array(z.enum(WEBHOOK_TOPICS))
@@ -33,13 +33,13 @@ export const NewWebhookBody = z
   .meta({ id: 'NewWebhook' });
 
 const webhookFields = {
-  id: z.string().describe('Id of the endpoint, `wh_…`'),
-  url: z.string().describe('URL that receives the events'),
+  id: text('Id of the endpoint, `wh_…`'),
+  url: text('URL that receives the events'),
   events: z
     .array(z.enum(WEBHOOK_TOPICS))
     .readonly()
     .describe('Event types, groups such as `withdrawal.*`, or `*` for all'),
-  disabledBecause: z.string().nullable().describe('Why the endpoint is disabled; null if it is enabled'),
+  disabledBecause: textOrNull('Why the endpoint is disabled; null if it is enabled'),
   previousSecretUntil: time
     .nullable()
     .describe('Time until which the previous secret also signs; null if it does not'),
@@ -51,10 +51,7 @@ export const WebhookBody = z.object(webhookFields).meta({ id: 'Webhook' });
 export const WebhookWithSecretBody = z
   .object({
     ...webhookFields,
-    secret: z
-      .string()
-      .nullable()
-      .describe('Signing secret, only in this response; null if no new secret was created'),
+    secret: textOrNull('Signing secret, only in this response; null if no new secret was created'),
   })
   .meta({ id: 'WebhookWithSecret' });
 
@@ -63,10 +60,7 @@ const WebhookStandingBody = z
     ...webhookFields,
     waiting: z.int().describe('Number of undelivered events; counted up to 100,000'),
     dead: z.int().describe('Number of deliveries in state `dead`'),
-    lastError: z
-      .string()
-      .nullable()
-      .describe('Error of the newest failed try of an undelivered event; null if there is none'),
+    lastError: textOrNull('Error of the newest failed try of an undelivered event; null if there is none'),
   })
   .meta({ id: 'WebhookWithBacklog' });
 
@@ -87,14 +81,14 @@ export const DeliveriesQuery = z.strictObject({ state: z.enum(DELIVERY_STATES).o
 
 const DeliveryBody = z
   .object({
-    event: z.string().describe('Id of the event, sent as `webhook-id` with each try'),
+    event: text('Id of the event, sent as `webhook-id` with each try'),
     type: z.enum(WEBHOOK_EVENTS).describe('Event type'),
-    entity: z.string().describe('Subject of the event; events of one subject are delivered in order'),
+    entity: text('Subject of the event; events of one subject are delivered in order'),
     state: z
       .enum(DELIVERY_STATES)
       .describe('State of the delivery; a `dead` delivery is tried again only after a replay'),
     attempts: z.int().describe('Number of tries'),
-    lastError: z.string().nullable().describe('Error of the last failed try; null if there is none'),
+    lastError: textOrNull('Error of the last failed try; null if there is none'),
     createdAt: time.describe('Time of the event'),
     settledAt: time
       .nullable()

@@ -24,11 +24,11 @@ const UPDATE_DEADLINE_MS = 15_000;
  * @throws DomainError NotFound, NotAwaitingConfirmation, Unavailable
  */
 export async function confirm(deps: CustomerOrderDeps, id: string): Promise<void> {
-  if (await runTook(deps, id, confirmDestination)) return;
+  if (await updateUnfinished(deps, id, confirmDestination)) return;
   const row = await deps.ledger.withdrawals.confirmDestination(id);
   if (isTerminal(row.status)) return;
   await startWithdrawal(deps.temporal, termsOf(row));
-  await tellRun(deps, id, confirmDestination);
+  await sendUpdate(deps, id, confirmDestination);
 }
 
 /**
@@ -38,9 +38,9 @@ export async function confirm(deps: CustomerOrderDeps, id: string): Promise<void
  * @throws DomainError NotFound, NotCancellable (also if it ended as paid), RecordInDoubt, Unavailable
  */
 export async function cancel(deps: CustomerOrderDeps, id: string): Promise<void> {
-  if (!(await runTook(deps, id, cancelWithdrawal))) {
+  if (!(await updateUnfinished(deps, id, cancelWithdrawal))) {
     await deps.ledger.settlements.cancel(id, CANCELLED);
-    await tellRun(deps, id, cancelWithdrawal);
+    await sendUpdate(deps, id, cancelWithdrawal);
   }
   const { reason } = await deps.ledger.withdrawals.get(id);
   if (reason?.code !== PAID_ALREADY) return;
@@ -55,24 +55,24 @@ export async function cancel(deps: CustomerOrderDeps, id: string): Promise<void>
  */
 export async function endAsPaid(deps: CustomerOrderDeps, id: string, note: OperatorNote): Promise<void> {
   const { kind } = await deps.ledger.settlements.endAsPaid(id, note);
-  if (kind === WITHDRAWAL) await tellRun(deps, id, cancelWithdrawal);
+  if (kind === WITHDRAWAL) await sendUpdate(deps, id, cancelWithdrawal);
 }
 
 /** True if the withdrawal is unfinished and its workflow accepted the update. Otherwise the ledger must decide. */
-async function runTook(
+async function updateUnfinished(
   deps: CustomerOrderDeps,
   id: string,
   update: UpdateDefinition<SettlementView>,
 ): Promise<boolean> {
   const { status } = await deps.ledger.withdrawals.get(id);
-  return isTerminal(status) ? false : tellRun(deps, id, update);
+  return isTerminal(status) ? false : sendUpdate(deps, id, update);
 }
 
 /**
  * True if a running workflow accepted the update. A workflow that started during the database write may have read
  * the old row and be waiting: so the update is sent again after the write. A repeated update changes nothing.
  */
-async function tellRun(
+async function sendUpdate(
   deps: CustomerOrderDeps,
   id: string,
   update: UpdateDefinition<SettlementView>,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MEMO_MAX_BYTES, WITHDRAWAL_ID, WITHDRAWAL_STATUSES } from '../../domain/withdrawal.ts';
-import { addressParam, amountPattern, assetParam, decimal, time } from '../schemas.ts';
+import { addressParam, amountPattern, assetParam, decimal, text, textOrNull, time } from '../schemas.ts';
 import { AttemptBody } from '../settlements/attempts.ts';
 
 const baseUnits = z.string().meta({
@@ -42,21 +42,21 @@ export const Status = z.enum(WITHDRAWAL_STATUSES).meta({ id: 'WithdrawalStatus' 
 
 export const Reason = z
   .object({
-    code: z.string().describe('Stable identifier of the reason, for programs'),
-    message: z.string().describe('Explanation, for display'),
+    code: text('Stable identifier of the reason, for programs'),
+    message: text('Explanation, for display'),
   })
   .meta({ id: 'StatusReason' })
   .nullable()
   .describe('Reason for the current status; null if the status needs none');
 
 export const termsFields = {
-  asset: z.string().describe('`SOL` or the address of a mint'),
+  asset: text('`SOL` or the address of a mint'),
   amount: decimal(baseUnits).describe('Base units that the hot wallet sends'),
-  destination: z.string().describe('Wallet of the receiver'),
+  destination: text('Wallet of the receiver'),
 };
 
 const summaryFields = {
-  id: z.string().describe('Your id of the withdrawal'),
+  id: text('Your id of the withdrawal'),
   status: Status.describe('Current status'),
   reason: Reason,
   ...termsFields,
@@ -66,16 +66,16 @@ const summaryFields = {
       'Base units that the receiver got: less than `amount` for a token with a transfer fee. Null until finalized',
     ),
   acceptEmptyWallet: z.boolean().describe('Whether a wallet without funds is paid without a confirmation'),
-  memo: z.string().nullable().describe('Memo of the transaction; null if there is none'),
+  memo: textOrNull('Memo of the transaction; null if there is none'),
   confirmedByCustomer: z.boolean().describe('Whether the customer has confirmed the destination'),
-  workflowId: z.string().describe('Id of the Temporal workflow that pays the withdrawal'),
+  workflowId: text('Id of the Temporal workflow that pays the withdrawal'),
   createdAt: time.describe('Time of creation'),
   updatedAt: time.describe('Time of the last change'),
   links: z
     .object({
-      self: z.string().describe('The withdrawal'),
-      confirm: z.string().describe('POST: confirm the destination'),
-      cancel: z.string().describe('POST: cancel the withdrawal'),
+      self: text('The withdrawal'),
+      confirm: text('POST: confirm the destination'),
+      cancel: text('POST: cancel the withdrawal'),
     })
     .describe('Paths on this API'),
 };

@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { z } from 'zod';
 import type { ExplorerSettings } from '../../domain/explorer.ts';
 import { withdrawalWorkflowId } from '../../domain/ids.ts';
 import { isTerminal } from '../../domain/settlement.ts';
 import { checkTerms } from '../../domain/withdrawal.ts';
 import { termsOf, type WithdrawalRow } from '../../ledger/withdrawals/withdrawals.ts';
 import { startWithdrawal } from '../../platform/temporal/starts.ts';
-import { listRoute, route } from '../route.ts';
-import { problems, reason } from '../schemas.ts';
+import { listRoute, mapRows, route } from '../route.ts';
+import { problems, ReasonBody } from '../schemas.ts';
 import { presentAttempt } from '../settlements/attempts.ts';
 import { refuseAsRecorded } from '../temporal-errors.ts';
 import { type CustomerOrderDeps, cancel, confirm, endAsPaid } from './confirm-cancel.ts';
@@ -50,10 +49,7 @@ export function withdrawalRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps
     name: 'withdrawals',
     item: SummaryBody,
     filter: listFilter,
-    find: async (query) => {
-      const { rows, nextCursor } = await deps.ledger.withdrawals.list(query);
-      return { rows: rows.map(presentSummary), nextCursor };
-    },
+    find: async (query) => mapRows(await deps.ledger.withdrawals.list(query), presentSummary),
   });
   route(app, 'GET', '/v1/withdrawals/:id', {
     operationId: 'getWithdrawal',
@@ -98,7 +94,7 @@ function orderRoutes(app: FastifyInstance, deps: WithdrawalRouteDeps): void {
     description:
       'For a withdrawal that a payment unknown to this database has paid. Allowed only while an open alert, or a restore of the database from a backup, suggests such a payment. The withdrawal becomes `cancelled` with the reason `paid_already`: do not refund the customer.',
     params: IdParams,
-    body: z.strictObject({ reason }),
+    body: ReasonBody,
     response: WithdrawalBody,
     handler: async ({ caller: actor, body, params: { id } }) => {
       await deps.ledger.withdrawals.get(id);

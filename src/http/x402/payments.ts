@@ -4,44 +4,37 @@ import { DomainError } from '../../domain/errors.ts';
 import { PAYMENT_STATES } from '../../domain/payment.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PaymentRow } from '../../ledger/x402/payments.ts';
-import { listRoute, route } from '../route.ts';
-import { decimal, time } from '../schemas.ts';
+import { listRoute, mapRows, route } from '../route.ts';
+import { decimal, text, textOrNull, time } from '../schemas.ts';
 
 const tags = ['payments'];
 const units = decimal(z.string());
 
 const PaymentBody = z
   .object({
-    id: z
-      .string()
-      .describe('`x402/<network>/<SHA-256 of the message>`; also the id of the Temporal workflow'),
+    id: text('`x402/<network>/<SHA-256 of the message>`; also the id of the Temporal workflow'),
     state: z
       .enum(PAYMENT_STATES)
       .describe('State of the sale: whether the payment has settled and the resource was served'),
-    reason: z
-      .string()
-      .nullable()
-      .describe('Why the payment is `refundable` or `unmatched`; null in every other state'),
-    signature: z.string().nullable().describe('Transaction signature in base58; null until signed'),
+    reason: textOrNull('Why the payment is `refundable` or `unmatched`; null in every other state'),
+    signature: textOrNull('Transaction signature in base58; null until signed'),
     seller: z.enum(['gateway', 'facilitator']).describe('The part of Sluice that settled the payment'),
     dialect: z
       .enum(['v2', 'v1', 'example', 'submitted'])
       .describe(
         'Protocol of the payment: x402 version 2 or 1, or one of the two forms of the exchange interface',
       ),
-    payer: z.string().describe('Wallet of the buyer'),
-    network: z.string().describe('Network as a CAIP-2 id'),
-    asset: z.string().describe('Address of the mint'),
+    payer: text('Wallet of the buyer'),
+    network: text('Network as a CAIP-2 id'),
+    asset: text('Address of the mint'),
     amount: units.describe('Price in base units'),
     received: units
       .nullable()
       .describe('Base units that the landed transaction transferred; null until it has landed'),
-    payTo: z.string().describe('Wallet of the seller'),
-    route: z
-      .string()
-      .describe(
-        'Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled',
-      ),
+    payTo: text('Wallet of the seller'),
+    route: text(
+      'Id of the route, such as `GET /reports/:id`; `facilitator/<payTo>` for a payment that the facilitator settled',
+    ),
     answerStatus: z
       .number()
       .nullable()
@@ -71,9 +64,9 @@ export function paymentRoutes(app: FastifyInstance, { ledger }: { readonly ledge
     item: PaymentBody,
     filter: { state: z.enum(PAYMENT_STATES).optional() },
     find: async (query) => {
-      const { rows, nextCursor } = await ledger.payments.list(query);
-      const signatures = await ledger.attempts.newestSignatures(rows.map((row) => row.id));
-      return { rows: rows.map((row) => present(row, signatures)), nextCursor };
+      const page = await ledger.payments.list(query);
+      const signatures = await ledger.attempts.newestSignatures(page.rows.map((row) => row.id));
+      return mapRows(page, (row) => present(row, signatures));
     },
   });
   route(app, 'GET', '/v1/payments/:id', {

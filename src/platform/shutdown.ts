@@ -9,6 +9,19 @@ export class Closers {
     this.#open.push({ name, close });
   }
 
+  /** Runs `work` now and every `everyMs` until it is closed. `onFailure` receives errors; the next round retries. */
+  keepDoing(
+    name: string,
+    everyMs: number,
+    work: () => Promise<void>,
+    onFailure: (error: unknown) => void,
+  ): void {
+    const round = () => void work().catch(onFailure);
+    round();
+    const timer = setInterval(round, everyMs);
+    this.add(name, () => clearInterval(timer));
+  }
+
   /** Closes everything once. Logs failures and continues. */
   async close(logger?: Pick<Logger, 'error'>): Promise<void> {
     for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {

@@ -44,7 +44,7 @@ export async function prepareNext(
 ): Promise<Preparation> {
   const { id, status, reason } = settlement;
   if (isTerminal(status)) return { kind: 'ended', status, reason };
-  const turn = new Turn(preparing, settlement);
+  const turn = new NextAttempt(preparing, settlement);
   try {
     const preparation = await turn.next().catch((error: unknown) => turn.whatIsThere(error));
     if (!isSeen(preparation, shown)) return preparation;
@@ -57,7 +57,7 @@ export async function prepareNext(
   throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
 }
 
-class Turn {
+class NextAttempt {
   readonly #ledger: Ledger;
   readonly #kind: Kind;
   readonly #sign: SignHere | undefined;

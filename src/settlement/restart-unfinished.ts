@@ -10,12 +10,13 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kinds } from './kind.ts';
 
 /** Workflow runs of settlements and backfills, by workflow id. The composition root provides them. */
-export interface Runs {
+export interface WorkflowRuns {
   running(): Promise<ReadonlySet<string>>;
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
   start(terms: WithdrawalTerms): Promise<void>;
   /** `answersAt`: the commitment that callers of its kind wait for. */
   startSettlement(settlement: SettlementRow, answersAt: AwaitedCommitment): Promise<void>;
+  /** Joins a running backfill of the same order. */
   startBackfill(order: BackfillOrder): Promise<void>;
   /** Running backfills by workflow id, with their start times. */
   runningBackfills(): Promise<ReadonlyMap<string, Date>>;
@@ -23,7 +24,7 @@ export interface Runs {
 
 export interface OrphansDeps {
   readonly ledger: Ledger;
-  readonly runs: Runs;
+  readonly runs: WorkflowRuns;
   readonly kinds: Kinds;
 }
 

@@ -5,7 +5,7 @@ import { fetchTransaction } from '../../solana/history/transaction.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { Agreement } from '../../solana/rpc/quorum.ts';
-import type { Judge } from '../scan/matcher.ts';
+import type { MatchTransaction } from '../scan/matcher.ts';
 
 /** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
 export interface JudgedTransaction {
@@ -18,7 +18,7 @@ export interface JudgedTransaction {
 export async function shownBy(
   node: SolanaNode,
   signature: string,
-  judge: Judge,
+  judge: MatchTransaction,
 ): Promise<JudgedTransaction | null> {
   const shown = await fetchTransaction(node, signature);
   if (shown === null) return null;
@@ -33,7 +33,7 @@ export async function shownBy(
 export async function agreedTransaction(
   pool: NodePool,
   signature: string,
-  judge: Judge,
+  judge: MatchTransaction,
 ): Promise<Agreement<JudgedTransaction> | null> {
   let answered = 0;
   const ask = async (node: SolanaNode) => {

@@ -3,7 +3,6 @@ import { isSignature } from '../../solana/rpc/node-text.ts';
 import { answersIn } from '../../solana/rpc/quorum.ts';
 import { storeFindings } from '../backfill/audit-one-address.ts';
 import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
-import { withNested } from '../scan/matcher.ts';
 import type { LookDeps } from './compare-wallets.ts';
 import type { Look } from './expected-balances.ts';
 
@@ -19,7 +18,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
   if (nested.length === 0) return;
   const { ledger, pool, matcher } = deps;
   const known = await ledger.movements.arrivalsOf(wallet, 0n, slot);
-  const judge = withNested(await matcher.judge(), [wallet]);
+  const match = await matcher.judge();
   const found: JudgedTransaction[] = [];
   for (const { account } of nested) {
     const before = new Set(known.filter((one) => one.account === account).map(({ signature }) => signature));
@@ -29,7 +28,7 @@ export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Loo
     );
     const unread = [...new Set(listed)].filter((one) => isSignature(one) && !before.has(one));
     for (const signature of unread.slice(0, MOST_READ)) {
-      const agreed = await agreedTransaction(pool, signature, judge);
+      const agreed = await agreedTransaction(pool, signature, (one) => match(one, [wallet]));
       if (agreed !== null) found.push(onlyNested(agreed.answer));
     }
   }

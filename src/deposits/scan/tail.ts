@@ -67,7 +67,7 @@ async function follow(scanning: Scanning): Promise<void> {
   const { deps, beside, turnEnd, abandoned } = scanning;
   const { slowMs = STALLED_MS, pollMs = POLL_MS, waitMs = WAIT_MS } = deps;
   const scanner = new DepositScanner(deps, abandoned);
-  const reporter = new Reporter(deps, beside);
+  const reporter = new StatusReporter(deps, beside);
   while (!turnEnd.aborted) {
     const step = attempt(scanning, scanner);
     const reached = await meanwhile(step, Math.min(slowMs, REPORT_EVERY_MS), (waitedMs) =>
@@ -96,7 +96,7 @@ async function attempt(
 }
 
 /** Stores the reports of one turn: a change of state at once, else one at intervals. Keeps the alerts too. */
-class Reporter {
+class StatusReporter {
   readonly #deps: DepositScanDeps;
   readonly #beside: BesideScan;
   readonly #alarms: ScanAlarms;

@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import type { Logger } from './logging.ts';
 
 /** Resources of a process, closed in reverse order of opening, each even if another one fails. */
@@ -50,6 +50,5 @@ export function shutdownSignal(): AbortSignal {
 }
 
 export async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  if (!signal.aborted) await once(signal, 'abort');
 }

@@ -42,15 +42,17 @@ export async function listedFor(
   const { pool, matcher } = deps;
   const [listed, unread, credit] = [new Map<string, JudgedTransaction>(), new Set<string>(), new Credit()];
   const match = await matcher.judge();
-  const look = async ({ listedBy, ...said }: ListedSignature): Promise<void> => {
-    const { signature, slot } = said;
+  const look = async ({ listedBy, ...entry }: ListedSignature): Promise<void> => {
+    const { signature, slot } = entry;
     if (listed.get(signature)?.slot === slot || !credit.isLeftTo(listedBy)) return;
-    const shown = (await agreedTransaction(pool, signature, (one) => match(one, nestedOf)))?.answer ?? null;
+    const transaction =
+      (await agreedTransaction(pool, signature, (one) => match(one, nestedOf)))?.answer ?? null;
     // A real transaction listed under a wrong slot may be outside the range.
-    if (shown !== null && from <= shown.slot && shown.slot <= to) listed.set(signature, shown);
-    const isDenied = shown === null ? await isAbsent(pool, said) : shown.slot !== slot;
+    if (transaction !== null && from <= transaction.slot && transaction.slot <= to)
+      listed.set(signature, transaction);
+    const isDenied = transaction === null ? await isAbsent(pool, entry) : transaction.slot !== slot;
     if (isDenied) credit.take(listedBy);
-    else if (shown === null) unread.add(signature);
+    else if (transaction === null) unread.add(signature);
   };
   const histories: AccountHistory[] = [];
   for (const account of accounts) {

@@ -8,7 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type Answer, agree, answersIn } from '../../solana/rpc/quorum.ts';
 import type { DepositMatcher, MatchTransaction } from '../scan/matcher.ts';
-import { agreedTransaction, arrivalIn, type JudgedTransaction, shownBy } from './agreed-transaction.ts';
+import { agreedTransaction, arrivalIn, type JudgedTransaction, judgedBy } from './agreed-transaction.ts';
 import { addHiddenArrivals } from './hidden-arrivals.ts';
 
 export interface ConfirmDeps {
@@ -115,7 +115,7 @@ export class DepositConfirmer {
       await addHiddenArrivals(this.#deps, rows, agreed.answer);
       return agreed.nodes.map((node) => ({ node, answer: agreed.answer }));
     }
-    const answers = answersIn(await pool.all((node) => shownBy(node, signature, judge)));
+    const answers = answersIn(await pool.all((node) => judgedBy(node, signature, judge)));
     return answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
   }
 }

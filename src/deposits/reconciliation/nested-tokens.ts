@@ -17,11 +17,13 @@ const MOST_READ = 100;
 export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Look): Promise<void> {
   if (nested.length === 0) return;
   const { ledger, pool, matcher } = deps;
-  const known = await ledger.movements.arrivalsOf(wallet, 0n, slot);
+  const recorded = await ledger.movements.arrivalsOf(wallet, 0n, slot);
   const match = await matcher.judge();
   const found: JudgedTransaction[] = [];
   for (const { account } of nested) {
-    const before = new Set(known.filter((one) => one.account === account).map(({ signature }) => signature));
+    const before = new Set(
+      recorded.filter((one) => one.account === account).map(({ signature }) => signature),
+    );
     const answers = await pool.all((node) => historyPage(node, account, null, LISTED));
     const listed = answersIn(answers).flatMap(({ answer }) =>
       (answer?.entries ?? []).map(({ signature }) => signature),

@@ -33,7 +33,7 @@ import type { Config } from '../config.ts';
 import type { Closers } from '../shutdown.ts';
 import { registerSearchAttributes } from '../temporal/client.ts';
 import { dataConverter } from '../temporal/codec.ts';
-import { TemporalRuns } from '../temporal/runs.ts';
+import { temporalRuns } from '../temporal/runs.ts';
 import { ENSURED_EVERY_MS, ensureEndlessRuns } from '../temporal/schedules.ts';
 import { NodeMetrics } from './node-metrics.ts';
 import { NODES_REPORTED_EVERY_MS, openNodes, watchNodes } from './nodes.ts';
@@ -115,7 +115,7 @@ function chainActivities(
     ...createWithdrawalActivities({ ledger, watcher, chain, kinds }),
     ...createSettlementActivities({ ledger, kinds }),
     ...createDeliverySteps(ledger),
-    ...createWatchActivities({ ledger, chain, walletWatch, runs: new TemporalRuns(client), kinds }),
+    ...createWatchActivities({ ledger, chain, walletWatch, runs: temporalRuns(client), kinds }),
     ...depositActivities(config, { ledger, chain }, stop),
   };
 }

@@ -49,17 +49,6 @@ export function backfillWorkflowId(order: BackfillOrder): string {
   return `backfill/address/${order.address}/${slots}${order.repair ? '' : '/look'}`;
 }
 
-/** Options of a run of the workflow `backfill`. */
-export function backfillRun(order: BackfillOrder) {
-  const slots = `slots ${order.from} to ${order.to}`;
-  return {
-    workflowId: backfillWorkflowId(order),
-    args: [order],
-    staticSummary: 'address' in order ? `audit ${order.address} over ${slots}` : `read ${slots} again`,
-    staticDetails: isOfImport(order) ? 'imported with a past' : `by ${order.actor}: ${order.reason}`,
-  };
-}
-
 /** Why the rescan of a closed gap is not done. */
 export const GAP_UNREAD = 'no quorum of nodes returns all blocks of this gap: add nodes that have them';
 

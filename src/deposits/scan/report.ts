@@ -5,11 +5,6 @@ import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { describeVersions } from '../../solana/scan/header-quorum.ts';
 import type { ScanStep } from './scanner.ts';
 
-export interface SlowRead {
-  /** Milliseconds after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
-  readonly slowMs?: number;
-}
-
 /** Milliseconds between two reports of the same state. */
 export const REPORT_EVERY_MS = 2_000;
 

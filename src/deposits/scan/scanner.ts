@@ -21,6 +21,8 @@ export interface ScannerDeps {
   readonly startSlot?: bigint | undefined;
   /** Bytes of answers in memory per reader. Default 64 MiB for the tail, 16 MiB for a range. */
   readonly budgetBytes?: number;
+  /** Milliseconds after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
+  readonly slowMs?: number;
 }
 
 export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;

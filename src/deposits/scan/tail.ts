@@ -4,11 +4,11 @@ import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
-import { REPORT_EVERY_MS, reportOf, type SlowRead, slowReport, tipOrNull, withDefects } from './report.ts';
+import { REPORT_EVERY_MS, reportOf, slowReport, tipOrNull, withDefects } from './report.ts';
 import { DepositScanner, type ScannerDeps } from './scanner.ts';
 import { type Defects, meanwhile, rest, SideTasks } from './side-loop.ts';
 
-export interface DepositScanDeps extends ScannerDeps, SlowRead {
+export interface DepositScanDeps extends ScannerDeps {
   /** Milliseconds between two checks for a new block. Default 400. */
   readonly pollMs?: number;
   /** Milliseconds between two tries while the scan is blocked. Default 2,000. */

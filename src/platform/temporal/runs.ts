@@ -1,13 +1,15 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { WorkflowRuns } from '../../settlement/restart-unfinished.ts';
-import { startBackfill, startSettlement, startWithdrawal } from './starts.ts';
+import type { BackfillOrder } from '../../domain/backfill.ts';
+import type { AwaitedCommitment } from '../../domain/settlement.ts';
+import type { WithdrawalTerms } from '../../domain/withdrawal.ts';
+import { type NamedSettlement, startBackfill, startSettlement, startWithdrawal } from './starts.ts';
 
 const BACKFILLING = 'WorkflowType = "backfill" AND ExecutionStatus = "Running"';
 const RUNNING =
   'WorkflowType IN ("withdrawal", "settlement", "x402Settlement", "backfill") AND ExecutionStatus = "Running"';
 
-/** Running workflows are those of the visibility store, which may lag a moment. */
-export function temporalRuns(client: Client): WorkflowRuns {
+/** The `WorkflowRuns` of the room settlement. Running workflows are those of the visibility store, which may lag a moment. */
+export function temporalRuns(client: Client) {
   return {
     async running() {
       const ids = new Set<string>();
@@ -22,7 +24,7 @@ export function temporalRuns(client: Client): WorkflowRuns {
       return starts;
     },
 
-    async lastEnd(workflowId) {
+    async lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'> {
       try {
         const { status } = await client.workflow.getHandle(workflowId).describe();
         if (status.name === 'COMPLETED') return 'completed';
@@ -33,9 +35,9 @@ export function temporalRuns(client: Client): WorkflowRuns {
       }
     },
 
-    start: (terms) => startWithdrawal(client, terms, 'ALLOW_DUPLICATE'),
-    startSettlement: async (settlement, answersAt) =>
+    start: (terms: WithdrawalTerms) => startWithdrawal(client, terms, 'ALLOW_DUPLICATE'),
+    startSettlement: async (settlement: NamedSettlement, answersAt: AwaitedCommitment) =>
       void (await startSettlement(client, settlement, answersAt)),
-    startBackfill: (order) => startBackfill(client, order),
+    startBackfill: (order: BackfillOrder) => startBackfill(client, order),
   };
 }

@@ -4,7 +4,7 @@ import {
   type WorkflowHandleWithStartDetails,
 } from '@temporalio/client';
 import { describeAmount } from '../../domain/amount.ts';
-import { type BackfillOrder, backfillRun } from '../../domain/backfill.ts';
+import { type BackfillOrder, backfillWorkflowId, isOfImport } from '../../domain/backfill.ts';
 import {
   QUICK_TASK_QUEUE,
   settlementWorkflowId,
@@ -81,7 +81,13 @@ export async function runSettlement(client: Client, named: NamedSettlement): Pro
 
 /** Starts a backfill, or joins a running one of the same order. */
 export async function startBackfill(client: Client, order: BackfillOrder): Promise<void> {
-  await startJoined(client, 'backfill', backfillRun(order));
+  const slots = `slots ${order.from} to ${order.to}`;
+  await startJoined(client, 'backfill', {
+    workflowId: backfillWorkflowId(order),
+    args: [order],
+    staticSummary: 'address' in order ? `audit ${order.address} over ${slots}` : `read ${slots} again`,
+    staticDetails: isOfImport(order) ? 'imported with a past' : `by ${order.actor}: ${order.reason}`,
+  });
 }
 
 /**

@@ -12,6 +12,7 @@ import {
 import { tokenAccountsAt } from '../../solana/history/token-accounts.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import { answersIn } from '../../solana/rpc/quorum.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
 import { depositLooks, type ExpectationDeps, hotLooks, type Look } from './expected-balances.ts';
@@ -57,19 +58,16 @@ export async function lookAt(deps: LookDeps, wallets: readonly string[], pass: b
   const kinds = await ledger.watched.among(wallets);
   const oneNode = nodeInTurn(pool, pass);
   const { named, unread } = await accountsOf(deps, wallets, oneNode);
-  const hot = named.filter(({ wallet }) => kinds.get(wallet) === 'hot');
-  const others = named.filter(({ wallet }) => kinds.get(wallet) !== 'hot');
+  const isHot = ({ wallet }: Pick<WalletAccounts, 'wallet'>) => kinds.get(wallet) === 'hot';
+  const isOther = (one: Pick<WalletAccounts, 'wallet'>) => !isHot(one);
+  const [hot, others] = [named.filter(isHot), named.filter(isOther)];
   const answers = [...(await holdingsBy(allNodes(pool), hot)), ...(await holdingsBy(oneNode, others))];
   const newest = scans ? (await finalizedTip(pool)) + APART_SLOTS : null;
   const usable = newest === null ? answers : answers.filter(({ slot }) => slot <= newest);
   if (scans) await waitUntilScanned(deps, usable);
-  const holdingsAt = (named: readonly WalletAccounts[]) => {
-    const wallets = new Set(named.map(({ wallet }) => wallet));
-    return usable.filter(({ wallet }) => wallets.has(wallet));
-  };
   const looks = [
-    ...(await depositLooks(deps, holdingsAt(others))),
-    ...(await hotLooks({ ...deps, scannedTo }, holdingsAt(hot))),
+    ...(await depositLooks(deps, usable.filter(isOther))),
+    ...(await hotLooks({ ...deps, scannedTo }, usable.filter(isHot))),
   ];
   const compared = new Set(looks.map(({ wallet }) => wallet));
   const missing = (of: readonly WalletAccounts[], reason: string) =>
@@ -85,8 +83,7 @@ export async function lookAt(deps: LookDeps, wallets: readonly string[], pass: b
 }
 
 function allNodes(pool: NodePool): AskNodes {
-  return async (ask) =>
-    (await pool.all(ask)).flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  return async (ask) => answersIn(await pool.all(ask)).map(({ answer }) => answer);
 }
 
 /** Asks the node of this pass, and the next ones if it fails. A node that failed is asked last. */
@@ -96,8 +93,8 @@ function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
   const order = [...names.slice(first), ...names.slice(0, first)];
   return async (ask) => {
     for (const name of order.slice()) {
-      const [answer] = await pool.all(ask, (node) => node.name === name);
-      if (answer?.result.status === 'fulfilled') return [answer.result.value];
+      const [answered] = answersIn(await pool.all(ask, (node) => node.name === name));
+      if (answered !== undefined) return [answered.answer];
       order.push(...order.splice(order.indexOf(name), 1));
     }
     return [];

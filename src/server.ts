@@ -1,22 +1,25 @@
 import type { Registry } from 'prom-client';
 import { keepSilenceAlarm } from './deposits/scan/failure-alerts.ts';
-import { checkClusterName } from './domain/cluster.ts';
 import { DomainError } from './domain/errors.ts';
 import { buildApp } from './http/app.ts';
 import { AddressPool } from './ledger/deposits/address-pool.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { type Config, readConfigOrExit } from './platform/config.ts';
 import { sealOf } from './platform/encryption.ts';
-import { keepDoing } from './platform/interval.ts';
 import { createLogger, type Logger } from './platform/logging.ts';
-import { createRegistry, meterAlerts, meterSettlements, serveMetrics } from './platform/metrics.ts';
+import {
+  createRegistry,
+  meterAlerts,
+  meterScan,
+  meterSettlements,
+  serveMetrics,
+} from './platform/metrics.ts';
+import { openNodes } from './platform/roles/nodes.ts';
 import { serveGateway } from './platform/roles/x402-gateway.ts';
-import { meterScan } from './platform/scan-metrics.ts';
 import { aborted, Closers, shutdownSignal } from './platform/shutdown.ts';
 import { connectTemporal, registerSearchAttributes } from './platform/temporal/client.ts';
 import { dataConverter } from './platform/temporal/codec.ts';
 import { Chain } from './solana/chain.ts';
-import { openNodePool } from './solana/rpc/pool.ts';
 import { TtlCache } from './solana/rpc/ttl-cache.ts';
 
 const METERED_EVERY_MS = 15_000;
@@ -88,10 +91,8 @@ function keepLooking({ addressLowWater }: Config<'api'>, ledger: Ledger, log: Lo
     'late webhooks': () => ledger.deliveries.raiseLateAlerts(),
     'silence of the scan': () => keepSilenceAlarm(ledger),
   };
-  for (const [what, look] of Object.entries(looks)) {
-    const unlooked = (err: unknown) => log.warn({ err }, `${what}: cannot be checked now`);
-    open.add(what, keepDoing(LOOKED_EVERY_MS, look, unlooked));
-  }
+  for (const [name, look] of Object.entries(looks))
+    open.keepDoing(name, LOOKED_EVERY_MS, look, (err) => log.warn({ err }, `${name}: cannot be checked now`));
 }
 
 /** Updates the gauges that are read from the database. */
@@ -101,28 +102,23 @@ function keepMetering(metrics: Registry, ledger: Ledger, log: Logger, open: Clos
     'unfinished settlements': meterSettlements(metrics, () => ledger.settlementViews.countUnfinished()),
     'position of the scan': meterScan(metrics, () => ledger.scanStatus.read()),
   };
-  for (const [what, show] of Object.entries(gauges)) {
-    const warn = (err: unknown) => log.warn({ err }, `${what}: cannot be read now`);
-    open.add(`gauges of ${what}`, keepDoing(METERED_EVERY_MS, show, warn));
-  }
+  for (const [name, update] of Object.entries(gauges))
+    open.keepDoing(name, METERED_EVERY_MS, update, (err) => log.warn({ err }, `${name}: cannot be read now`));
 }
 
 /** Opens the nodes at the first request: the API also works without them. Null if none are configured. */
 function chainWhenAsked(
-  { rpcUrls, rpcRequestsPerSecond, maxTransactionVersion, cluster }: Config<'api'>,
+  { rpcUrls, ...settings }: Config<'api'>,
   ledger: Ledger,
   open: Closers,
 ): (() => Promise<Chain>) | null {
   if (rpcUrls === undefined) return null;
-  const rate = rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond };
   const opened = new TtlCache<Chain>(Number.POSITIVE_INFINITY, 1);
   return () =>
     opened.get('', async () => {
-      const admit = async (genesisHash: string) => {
-        checkClusterName(cluster, genesisHash);
-        await ledger.cluster.check(genesisHash);
-      };
-      const pool = await openNodePool(rpcUrls, { maxTransactionVersion, admit, ...rate });
+      const pool = await openNodes({ ...settings, rpcUrls }, (genesisHash) =>
+        ledger.cluster.check(genesisHash),
+      );
       open.add('nodes', () => pool.close());
       return new Chain(pool);
     });

@@ -4,7 +4,6 @@ import { createDepositRescan } from '../deposits/backfill/rescan.ts';
 import { createDepositRanges, type RangeDeps } from '../deposits/scan/catch-up.ts';
 import { createDepositScan, type DepositScanDeps } from '../deposits/scan/tail.ts';
 import type { BackfillOrder, BackfillResult, StoredOrder } from '../domain/backfill.ts';
-import type { OperatorNote } from '../domain/operator-note.ts';
 import { type CatchUpRange, slotsOf, type TailOrder } from '../domain/scan.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { withHeartbeat } from './heartbeat.ts';
@@ -17,7 +16,7 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
   const rescans = createDepositRescan(deps);
   const audits = createAddressAudit(deps);
   return {
-    ...createScanOrders(deps),
+    ...createBackfillEnd(deps),
     ...createReconciliation(deps),
     ...ranges,
     scanTail: (order: TailOrder) => withHeartbeat(() => tail.scanTail(order)),
@@ -28,14 +27,8 @@ export function createDepositActivities(deps: DepositScanDeps & RangeDeps & Audi
   };
 }
 
-/** Stores orders to the scan. The database decides, for this run and all later ones. */
-export function createScanOrders({ ledger }: { readonly ledger: Ledger }) {
+export function createBackfillEnd({ ledger }: { readonly ledger: Ledger }) {
   return {
-    /** After this nothing is committed. */
-    recordPause: (order: OperatorNote) => ledger.scanPauses.begin(order),
-
-    recordResume: (order: OperatorNote) => ledger.scanPauses.end(order),
-
     /** Ends the backfill, so that headers may be pruned. */
     recordBackfillGivenUp: (order: StoredOrder, trouble: string) =>
       ledger.backfills.giveUp({ ...order, ...slotsOf(order) }, trouble),

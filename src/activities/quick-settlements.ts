@@ -1,5 +1,5 @@
 import { isDomainError } from '../domain/errors.ts';
-import type { DisplayedStatus, SettlementState } from '../domain/steps.ts';
+import type { SettlementState } from '../domain/steps.ts';
 import { createAnswering } from '../settlement/land.ts';
 import type { JudgeDeps } from '../settlement/record-verdict.ts';
 import { setAside } from '../settlement/state.ts';
@@ -24,15 +24,10 @@ export function createQuickActivities(deps: QuickDeps) {
      * seconds. Returns earlier if keys on other workers must sign. A repeated call continues with the stored attempt.
      * @throws NotFound, SigningRefused
      */
-    async settleQuickly({
-      id,
-      shown,
-    }: {
-      readonly id: string;
-      readonly shown: DisplayedStatus;
-    }): Promise<SettlementState> {
+    async settleQuickly(input: Parameters<typeof steps.prepareSettlement>[0]): Promise<SettlementState> {
+      const { id } = input;
       try {
-        const preparation = await steps.prepareSettlement({ id, shown });
+        const preparation = await steps.prepareSettlement(input);
         if (preparation.kind === 'prepared') {
           const { n, signature, tasks = [] } = preparation.attempt;
           if (signature !== null && tasks.length === 0) await answerSoon(id, n, signature, answerWithinMs);

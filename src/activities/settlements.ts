@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { isPaidByDead, type StatusReason } from '../domain/settlement.ts';
-import type { DisplayedStatus, Preparation, SettlementState } from '../domain/steps.ts';
+import type { DisplayedStatus, Preparation, SettlementState, SignedStep } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Kinds, kindOf } from '../settlement/kind.ts';
 import { prepareNext } from '../settlement/prepare.ts';
@@ -44,12 +44,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     },
 
     /** Stores the signature of a signer other than the fee payer. @throws SigningRefused if it is not valid */
-    async storeSignature(input: {
-      readonly id: string;
-      readonly n: number;
-      readonly signature: string;
-    }): Promise<void> {
-      const { id, n, signature } = input;
+    async storeSignature({ id, n, signature }: SignedStep): Promise<void> {
       const signer = signerOf(await ledger.attempts.get(id, n), signature);
       if (signer === undefined)
         throw new DomainError('SigningRefused', `the signature for ${id}/${n} is not one of its signers`);
@@ -57,7 +52,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     },
 
     /** Fails, to be retried, until all signers have signed, or the attempt has ended or must not be sent. */
-    async awaitSignatures({ id, n }: { readonly id: string; readonly n: number }): Promise<SettlementState> {
+    async awaitSignatures({ id, n }: Pick<SignedStep, 'id' | 'n'>): Promise<SettlementState> {
       const { state } = await ledger.attempts.get(id, n);
       if (state === 'prepared' && !isPaidByDead(await ledger.settlements.get(id)))
         throw notYet('unsigned', 'signers outside of Sluice have not signed it yet', LOOK_MS);
@@ -68,10 +63,7 @@ export function createSettlementActivities(deps: SettlementsDeps) {
     async holdSettlement({
       id,
       reason,
-    }: {
-      readonly id: string;
-      readonly reason: StatusReason;
-    }): Promise<SettlementState> {
+    }: Named & { readonly reason: StatusReason }): Promise<SettlementState> {
       await setAside(ledger, id, reason);
       return current(deps, id);
     },

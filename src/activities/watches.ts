@@ -2,9 +2,8 @@ import { startDueAudits } from '../deposits/backfill/due-audits.ts';
 import { createUnsignedExpiry, type UnsignedExpiryDeps } from '../settlement/expire-unsigned.ts';
 import { createOrphans, type OrphansDeps } from '../settlement/restart-unfinished.ts';
 import type { WalletWatch } from '../treasury/hot-wallet-watch.ts';
-import { type NodeWatchDeps, watchNodes } from './node-watch.ts';
 
-export interface WatchDeps extends OrphansDeps, NodeWatchDeps, UnsignedExpiryDeps {
+export interface WatchDeps extends OrphansDeps, UnsignedExpiryDeps {
   readonly walletWatch: WalletWatch;
 }
 
@@ -14,7 +13,6 @@ export function createWatchActivities(deps: WatchDeps) {
     ...createOrphans(deps),
     /** Proves unsigned attempts dead, so that the next `restartOrphans` can restart their settlements. */
     buryRefused: () => expiry.expireUnsigned(),
-    watchNodes: () => watchNodes(deps),
     startDueAudits: () => startDueAudits(deps),
     /** Judges new signatures of our wallets, and stores a heartbeat that detects a database restore. */
     watchWallet: async (): Promise<void> => {

@@ -1,5 +1,5 @@
 import type { AuditReport, ImportAuditOrder } from './audit.ts';
-import { isFields, type OperatorNote, operatorNoteOf } from './operator-note.ts';
+import type { OperatorNote } from './operator-note.ts';
 import type { ScanRange } from './scan.ts';
 
 /** Read committed blocks again. Missed deposits are added; no deposit is removed. */
@@ -37,20 +37,6 @@ export type BackfillResult = RescanResult | AuditReport;
  */
 export const BACKFILL_STATES = ['reading', 'waiting', 'done', 'incomplete', 'given_up'] as const;
 
-const SLOT = /^(0|[1-9][0-9]{0,17})$/;
-
-/** Parses the payload of a rescan signal. Null unless it has a valid range of slots. */
-export function rescanOrderOf(given: unknown): RescanOrder | null {
-  if (!isFields(given)) return null;
-  const { from, to } = given;
-  if (!isSlot(from) || !isSlot(to) || BigInt(from) > BigInt(to)) return null;
-  return { from, to, ...operatorNoteOf(given) };
-}
-
-function isSlot(given: unknown): given is string {
-  return typeof given === 'string' && SLOT.test(given);
-}
-
 export function isOfImport(order: BackfillOrder): order is ImportAuditOrder {
   return 'record' in order;
 }
@@ -61,17 +47,6 @@ export function backfillWorkflowId(order: BackfillOrder): string {
   if (isOfImport(order)) return `backfill/import/${order.address}/${slots}`;
   if (!('address' in order)) return `backfill/blocks/${slots}`;
   return `backfill/address/${order.address}/${slots}${order.repair ? '' : '/look'}`;
-}
-
-/** A run of the workflow `backfill`. */
-export function backfillRun(order: BackfillOrder) {
-  const slots = `slots ${order.from} to ${order.to}`;
-  return {
-    workflowId: backfillWorkflowId(order),
-    args: [order] as [BackfillOrder],
-    summary: 'address' in order ? `audit ${order.address} over ${slots}` : `read ${slots} again`,
-    details: isOfImport(order) ? 'imported with a past' : `by ${order.actor}: ${order.reason}`,
-  };
 }
 
 /** Why the rescan of a closed gap is not done. */

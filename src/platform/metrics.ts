@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { AlertKind } from '../domain/alerts.ts';
+import type { ScanPosition } from '../domain/scan.ts';
 import { type SettlementCount, UNFINISHED, WITHDRAWAL } from '../domain/settlement.ts';
 
 /** Metrics of a process without Temporal workers, including Node.js metrics. Workers use the SDK's own endpoint. */
@@ -63,5 +64,20 @@ export function meterSettlements(
     for (const { kind } of counts) kinds.add(kind);
     for (const kind of kinds) for (const status of UNFINISHED) gauge.set({ kind, status }, 0);
     for (const { kind, status, count } of counts) gauge.set({ kind, status }, count);
+  };
+}
+
+/** Gauges `sluice_scan_*` of the deposit scan. The returned function updates them; an unknown value is NaN. */
+export function meterScan(registry: Registry, read: () => Promise<ScanPosition>): () => Promise<void> {
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name: `sluice_scan_${name}`, help, registers: [registry] });
+  const cursorSlot = gauge('cursor_slot', 'The last block that was scanned.');
+  const tipSlot = gauge('tip_slot', 'The newest slot that a quorum of nodes has finalized.');
+  const lagSlots = gauge('lag_slots', 'Slots from the one to the other.');
+  return async () => {
+    const { cursor, tip, lag } = await read();
+    cursorSlot.set(Number(cursor?.slot ?? Number.NaN));
+    tipSlot.set(Number(tip ?? Number.NaN));
+    lagSlots.set(Number(lag ?? Number.NaN));
   };
 }

@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import type { Logger } from './logging.ts';
 
 /** Resources of a process, closed in reverse order of opening, each even if another one fails. */
@@ -7,6 +7,19 @@ export class Closers {
 
   add(name: string, close: () => unknown): void {
     this.#open.push({ name, close });
+  }
+
+  /** Runs `work` now and every `everyMs` until it is closed. `onFailure` receives errors; the next round retries. */
+  keepDoing(
+    name: string,
+    everyMs: number,
+    work: () => Promise<void>,
+    onFailure: (error: unknown) => void,
+  ): void {
+    const round = () => void work().catch(onFailure);
+    round();
+    const timer = setInterval(round, everyMs);
+    this.add(name, () => clearInterval(timer));
   }
 
   /** Closes everything once. Logs failures and continues. */
@@ -37,6 +50,5 @@ export function shutdownSignal(): AbortSignal {
 }
 
 export async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  if (!signal.aborted) await once(signal, 'abort');
 }

@@ -35,7 +35,7 @@ export function createUnsignedExpiry({
   rowsARound = ROWS_A_ROUND,
 }: UnsignedExpiryDeps) {
   const cache = unsignedCache(history);
-  const troubles = new Troubles(ledger);
+  const failures = new FailureAlerts(ledger);
   /** Attempts already examined in this pass that still have no proof. The next round skips them. */
   let left = 0;
 
@@ -66,13 +66,13 @@ export function createUnsignedExpiry({
         } catch (error) {
           // The attempt was signed or settled meanwhile.
           if (isDomainError(error, 'IllegalTransition')) continue;
-          await troubles.tell(row, error);
+          await failures.raise(row, error);
         }
       }
       left += examined - ended;
       if (examined === rows.length && rows.length < rowsARound) {
         left = 0;
-        await troubles.endRounds();
+        await failures.endRounds();
       }
       return ended;
     },
@@ -80,7 +80,7 @@ export function createUnsignedExpiry({
 }
 
 /** Keeps an alert open for each attempt whose examination failed in the last full pass. */
-class Troubles {
+class FailureAlerts {
   readonly #ledger: Pick<Ledger, 'alerts' | 'settlements'>;
   #failing = new Set<string>();
 
@@ -88,7 +88,7 @@ class Troubles {
     this.#ledger = ledger;
   }
 
-  async tell({ settlementId: subject, n }: AttemptRow, error: unknown): Promise<void> {
+  async raise({ settlementId: subject, n }: AttemptRow, error: unknown): Promise<void> {
     const message = `attempt ${n} without a signature cannot be examined: ${messageOf(error)}`;
     await this.#ledger.alerts.raise({ kind: 'evidence_missing', subject, message });
     this.#failing.add(subject);

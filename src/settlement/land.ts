@@ -6,7 +6,7 @@ import { LANDING_REPORT, type Landing, type LandingReport, type SignedStep } fro
 import { TIMEOUTS } from '../domain/timeouts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { AttemptRow } from '../ledger/settlements/attempts.ts';
-import { createJudge, failureOf, type JudgeDeps, type Reporter, settle } from './record-verdict.ts';
+import { createJudge, failureOf, type JudgeDeps, settle } from './record-verdict.ts';
 import { signedAttempt } from './signatures.ts';
 import { notYet } from './state.ts';
 
@@ -128,7 +128,7 @@ export function createAnswering(deps: JudgeDeps) {
     if (attempt.state !== 'signed') return;
     const over = new AbortController();
     const timer = setTimeout(() => over.abort(), withinMs);
-    const show: Reporter['show'] = ({ status }) => void (status === 'confirmed' && over.abort());
+    const show = ({ status }: LandingReport) => void (status === 'confirmed' && over.abort());
     const signal = AbortSignal.any([over.signal, cancellationSignal()]);
     try {
       const judgement = await judge(attempt, { begin: show, show }, signal);

@@ -44,9 +44,9 @@ export async function prepareNext(
 ): Promise<Preparation> {
   const { id, status, reason } = settlement;
   if (isTerminal(status)) return { kind: 'ended', status, reason };
-  const turn = new Turn(preparing, settlement);
+  const next = new NextAttempt(preparing, settlement);
   try {
-    const preparation = await turn.next().catch((error: unknown) => turn.whatIsThere(error));
+    const preparation = await next.prepare().catch((error: unknown) => next.afterRace(error));
     if (!isSeen(preparation, shown)) return preparation;
   } catch (error) {
     const preparation = await stuck(preparing.ledger, id, error);
@@ -57,7 +57,7 @@ export async function prepareNext(
   throw notYet(shown.code ?? shown.status, 'it still waits for the same', retryDelay());
 }
 
-class Turn {
+class NextAttempt {
   readonly #ledger: Ledger;
   readonly #kind: Kind;
   readonly #sign: SignHere | undefined;
@@ -70,7 +70,7 @@ class Turn {
     this.#settlement = settlement;
   }
 
-  async next(): Promise<Preparation> {
+  async prepare(): Promise<Preparation> {
     const settlement = this.#settlement;
     if (isPaidByDead(settlement)) return { kind: 'waiting', status: 'held', reason: settlement.reason };
     const attempts = await this.#ledger.attempts.of(settlement.id);
@@ -82,7 +82,7 @@ class Turn {
   }
 
   /** Uses the attempt of a concurrent run that was faster. Rethrows every other error. */
-  async whatIsThere(error: unknown): Promise<Preparation> {
+  async afterRace(error: unknown): Promise<Preparation> {
     if (!isDomainError(error, 'IllegalTransition')) throw error;
     const settlement = await this.#ledger.settlements.get(this.#settlement.id);
     const { id, status, reason } = settlement;

@@ -28,22 +28,16 @@ export interface JudgeDeps {
   readonly kinds: Kinds;
 }
 
-export type Reporter = Pick<LandingReporter, 'begin' | 'show'>;
+type ProgressReporter = Pick<LandingReporter, 'begin' | 'show'>;
 
-/** Follows an attempt to a verdict. Null if its signature is dead, but its message may have landed under another. */
-export type Judge = (
-  attempt: AttemptRow,
-  reporter: Reporter,
-  signal: AbortSignal,
-) => Promise<Judgement | null>;
-
-export function createJudge(deps: JudgeDeps): Judge {
+export function createJudge(deps: JudgeDeps) {
   const parts: Parts = {
     ...deps,
     paid: new PaidMeanwhile(deps.ledger.settlements),
     sameMessage: new SameMessage(deps.ledger, deps.chain),
   };
-  return (attempt, reporter, signal) => judged(parts, attempt, reporter, signal);
+  return (attempt: AttemptRow, reporter: ProgressReporter, signal: AbortSignal) =>
+    judged(parts, attempt, reporter, signal);
 }
 
 interface Parts extends JudgeDeps {
@@ -54,10 +48,11 @@ interface Parts extends JudgeDeps {
 /** How an attempt ended. After a restore, a dead attempt also has proof that its message landed under no signature. */
 export type Judgement = LandingOutcome & { readonly ofMessage: MessageProof | null };
 
+/** Follows an attempt to a verdict. Null if its signature is dead, but its message may have landed under another. */
 async function judged(
   deps: Parts,
   attempt: AttemptRow,
-  reporter: Reporter,
+  reporter: ProgressReporter,
   signal: AbortSignal,
 ): Promise<Judgement | null> {
   const { ledger, watcher, paid } = deps;
@@ -94,7 +89,7 @@ async function judged(
 }
 
 /** Returns whether the bytes may be sent now. They may not while a dead attempt has paid the settlement. */
-function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, reporter: Reporter) {
+function sendingOf({ ledger, paid }: Parts, row: SettlementRow, n: number, reporter: ProgressReporter) {
   let stopped = isPaidByDead(row) ? row.reason : null;
   return async (): Promise<boolean> => {
     const before = stopped;

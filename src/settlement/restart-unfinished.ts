@@ -10,12 +10,15 @@ import type { SettlementRow } from '../ledger/settlements/settlements.ts';
 import type { Kinds } from './kind.ts';
 
 /** Workflow runs of settlements and backfills, by workflow id. The composition root provides them. */
-export interface Runs {
+export interface WorkflowRuns {
   running(): Promise<ReadonlySet<string>>;
+  /** Result of the newest run of a workflow id; `none` if it is running, was stopped by hand or is unknown. */
   lastEnd(workflowId: string): Promise<'completed' | 'failed' | 'none'>;
+  /** Starts a withdrawal unless it is running, whatever the result of earlier runs. */
   start(terms: WithdrawalTerms): Promise<void>;
-  /** `answersAt`: the commitment that callers of its kind wait for. */
+  /** Likewise for another kind. `answersAt`: the commitment that callers of its kind wait for. */
   startSettlement(settlement: SettlementRow, answersAt: AwaitedCommitment): Promise<void>;
+  /** Joins a running backfill of the same order. */
   startBackfill(order: BackfillOrder): Promise<void>;
   /** Running backfills by workflow id, with their start times. */
   runningBackfills(): Promise<ReadonlyMap<string, Date>>;
@@ -23,7 +26,7 @@ export interface Runs {
 
 export interface OrphansDeps {
   readonly ledger: Ledger;
-  readonly runs: Runs;
+  readonly runs: WorkflowRuns;
   readonly kinds: Kinds;
 }
 

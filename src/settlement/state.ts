@@ -29,26 +29,13 @@ export async function setAside(ledger: Ledger, id: string, reason: StatusReason)
   }
 }
 
-/** The part of an attempt row that a workflow history may contain. */
-function preparedAttempt(row: AttemptRow): PreparedAttempt {
-  return {
-    n: row.n,
-    message: row.message,
-    signature: row.signature,
-    maxFeeLamports: row.feeLamports.toString(),
-    maxRentLamports: row.rentLamports.toString(),
-    createsAccount: row.createsAccount,
-    ...(row.nonceAccount === null ? {} : { nonceAccount: row.nonceAccount }),
-  };
-}
-
 /** The attempt that has paid or may land; at most one exists. For a failed settlement, the attempt that failed. */
 function currentAttempt({ status }: SettlementRow, rows: readonly AttemptRow[]): AttemptRow | null {
   const current = rows.find(({ state }) => MAY_HAVE_PAID.includes(state));
   return current ?? (status === 'failed' ? rows.findLast(({ state }) => state === 'failed') : null) ?? null;
 }
 
-/** {@link currentAttempt} for the workflow, with the signing tasks that are still open. */
+/** The part of {@link currentAttempt} that a workflow history may contain, with the signing tasks that are still open. */
 export async function preparationOf(
   kind: Pick<Kind, 'tasks'>,
   settlement: SettlementRow,
@@ -56,7 +43,15 @@ export async function preparationOf(
 ): Promise<PreparedAttempt | null> {
   const current = currentAttempt(settlement, rows);
   if (current === null) return null;
-  const prepared = preparedAttempt(current);
+  const prepared = {
+    n: current.n,
+    message: current.message,
+    signature: current.signature,
+    maxFeeLamports: current.feeLamports.toString(),
+    maxRentLamports: current.rentLamports.toString(),
+    createsAccount: current.createsAccount,
+    ...(current.nonceAccount === null ? {} : { nonceAccount: current.nonceAccount }),
+  };
   const tasks = current.state === 'prepared' ? await kind.tasks?.(settlement, current) : undefined;
   if (tasks === undefined) return prepared;
   const missing = current.signatures.filter((signature) => signature === null).length;

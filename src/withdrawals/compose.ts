@@ -2,7 +2,7 @@ import { base64 } from '@scure/base';
 import type { Lifetime } from '../domain/attempt.ts';
 import type { NewAttempt, ReservationInput } from '../ledger/settlements/attempts.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
-import type { Composition } from '../settlement/kind.ts';
+import type { AttemptPosition, Composition } from '../settlement/kind.ts';
 import { type Lifetimes, lifetimeColumns } from '../settlement/lifetimes.ts';
 import type { SigningBounds } from '../signing/checks.ts';
 import { checkMessage, type SigningRequest } from '../signing/policy/withdrawal.ts';
@@ -22,7 +22,7 @@ export interface ComposerDeps {
   readonly bounds: SigningBounds;
 }
 
-/** Composes the message of a withdrawal's n-th attempt. Writes nothing. */
+/** Composes the messages of withdrawals. Writes nothing. */
 export class Composer {
   readonly #deps: ComposerDeps;
 
@@ -30,27 +30,13 @@ export class Composer {
     this.#deps = deps;
   }
 
-  /** For `salt` and `lastPrice` see `Place`; for `minUnits` see {@link DraftBasis}. */
-  async compose(
-    row: WithdrawalRow,
-    n: number,
-    salt: bigint,
-    lastPrice: bigint | null = null,
-    minUnits?: number,
-  ): Promise<Composition> {
-    try {
-      return await this.#compose(row, n, salt, lastPrice, minUnits);
-    } catch (error) {
-      return refusalOf(error);
-    }
+  compose(row: WithdrawalRow, place: AttemptPosition): Promise<Composition> {
+    return this.#compose(row, place).catch(refusalOf);
   }
 
   async #compose(
     row: WithdrawalRow,
-    n: number,
-    salt: bigint,
-    lastPrice: bigint | null,
-    minUnits: number | undefined,
+    { n, salt, lastPrice, minUnits }: AttemptPosition,
   ): Promise<Composition> {
     const { chain, fees, lifetimes, rules } = this.#deps;
     const payee = await readPayee(chain, rules, row);

@@ -28,8 +28,7 @@ export const LONGEST_WAITS_MS = PACE_DEADLINE_MS + LOOK_DEADLINE_MS;
 export function withdrawalKind({ ledger, composer, walletWatch, chain }: WithdrawalKindDeps): Kind {
   const pace = new Backpressure(ledger, chain, WITHDRAWAL);
   return {
-    compose: async ({ id }, { n, salt, lastPrice, minUnits }) =>
-      composer.compose(await ledger.withdrawals.get(id), n, salt, lastPrice, minUnits),
+    compose: async ({ id }, place) => composer.compose(await ledger.withdrawals.get(id), place),
     paced: (compose) =>
       pace.keep(PACE_DEADLINE_MS, async () => {
         await inTime(walletWatch.look());

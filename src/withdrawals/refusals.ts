@@ -1,6 +1,5 @@
 import { formatLamports } from '../domain/amount.ts';
 import { type ErrorCode, isDomainError } from '../domain/errors.ts';
-import type { StatusReason } from '../domain/settlement.ts';
 import type { WithdrawalRow } from '../ledger/withdrawals/withdrawals.ts';
 import type { Refusal } from '../settlement/kind.ts';
 import { TransferWouldFail } from '../solana/tx/compute-limit.ts';
@@ -49,26 +48,24 @@ export function failureRefusal({ kind, error, tried }: TransferWouldFail): Refus
   return { kind: 'rejected', reason: { code: 'would_fail', message } };
 }
 
-function awaitFunds(message: string): Refusal {
-  return { kind: 'awaiting_funds', reason: { code: 'insufficient_funds', message } };
+function awaitFunds(message: string, code = 'insufficient_funds'): Refusal {
+  return { kind: 'awaiting_funds', reason: { code, message } };
 }
 
-/** Applies the chain's rule on minimum balances to both sides; see {@link checkNativeSides}. */
+/** Applies {@link checkNativeSides} to a withdrawal. */
 export function nativeRefusal(
   row: WithdrawalRow,
   payee: Payee,
   feeLamports: bigint,
   rentMinimumLamports: bigint,
 ): Refusal | null {
-  const answer = checkNativeSides({
+  return checkNativeSides({
     hotLamports: payee.hotLamports,
     amountLamports: payee.token === null ? row.amount : 0n,
     feeLamports,
     rentLamports: payee.token?.rentLamports ?? 0n,
     rentMinimumLamports,
   });
-  if (answer.ok) return null;
-  return { kind: answer.kind === 'funds' ? 'awaiting_funds' : 'rejected', reason: answer.reason };
 }
 
 /** Both sides of a transfer in lamports, from finalized accounts. `amountLamports` is 0 for a token withdrawal. */
@@ -84,43 +81,26 @@ export interface NativeSides {
   readonly rentMinimumLamports: bigint;
 }
 
-/** `funds`: wait until the hot wallet is funded. `amount`: the amount can never be paid. */
-export type NativeSidesAnswer =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly kind: 'funds' | 'amount'; readonly reason: StatusReason };
-
 /**
  * Checks that each side keeps either nothing or the rent minimum; the chain rejects other transactions after charging
- * the fee. The fee payer keeps exactly the fee, or at least fee + rent minimum (docs/interface.md, Limits).
+ * the fee. The fee payer keeps exactly the fee, or at least fee + rent minimum (docs/interface.md, Limits). Rejects an
+ * amount that can never be paid; otherwise the withdrawal waits until the hot wallet is funded.
  */
-export function checkNativeSides(sides: NativeSides): NativeSidesAnswer {
-  const minimum = sides.rentMinimumLamports;
-  if (sides.amountLamports !== 0n && sides.amountLamports < minimum) {
-    return refuse(
-      'amount',
-      'amount_below_minimum',
-      `the amount of ${formatLamports(sides.amountLamports)} SOL is below the chain's minimum of ${formatLamports(minimum)}`,
-    );
+export function checkNativeSides(sides: NativeSides): Refusal | null {
+  const { hotLamports, amountLamports, rentMinimumLamports: minimum } = sides;
+  if (amountLamports !== 0n && amountLamports < minimum) {
+    const message = `the amount of ${formatLamports(amountLamports)} SOL is below the chain's minimum of ${formatLamports(minimum)}`;
+    return { kind: 'rejected', reason: { code: 'amount_below_minimum', message } };
   }
-  const needed = sides.amountLamports + sides.feeLamports + sides.rentLamports;
-  const left = sides.hotLamports - needed;
-  if (left < 0n) {
-    return refuse(
-      'funds',
-      'insufficient_funds',
-      `the hot wallet has ${formatLamports(sides.hotLamports)} of ${formatLamports(needed)} SOL that are needed`,
+  const needed = amountLamports + sides.feeLamports + sides.rentLamports;
+  const left = hotLamports - needed;
+  if (left < 0n)
+    return awaitFunds(
+      `the hot wallet has ${formatLamports(hotLamports)} of ${formatLamports(needed)} SOL that are needed`,
     );
-  }
-  if (left > 0n && left < minimum) {
-    return refuse(
-      'funds',
-      'hot_wallet_below_minimum',
-      `the hot wallet would keep ${formatLamports(left)} SOL, less than the chain's minimum of ${formatLamports(minimum)}`,
-    );
-  }
-  return { ok: true };
-}
-
-function refuse(kind: 'funds' | 'amount', code: string, message: string): NativeSidesAnswer {
-  return { ok: false, kind, reason: { code, message } };
+  if (left === 0n || left >= minimum) return null;
+  return awaitFunds(
+    `the hot wallet would keep ${formatLamports(left)} SOL, less than the chain's minimum of ${formatLamports(minimum)}`,
+    'hot_wallet_below_minimum',
+  );
 }

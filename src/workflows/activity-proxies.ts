@@ -113,7 +113,6 @@ const WATCH: ActivityOptions = {
 };
 
 type SettlementSteps = WithdrawalActivities & SettlementActivities & X402Activities & QuickActivities;
-type Deposits = DepositActivities;
 
 /** Proxies of `Activities` with these options; the summary is shown in the Temporal Web UI. */
 const record = <Activities>(summary: string) => proxyLocalActivities<Activities>({ ...RECORD, summary });
@@ -141,22 +140,19 @@ export const { settleQuickly } = proxyLocalActivities<SettlementSteps>({
   summary: 'settle until it is confirmed',
 });
 
-export const { recordPause } = record<Deposits>('store the pause');
-export const { recordResume } = record<Deposits>('end the stored pause');
-export const { recordBackfillGivenUp } = record<Deposits>('end the stored backfill');
-export const { planCatchUp } = run<Deposits>(PLAN, 'measure how far the scan is behind');
-export const { scanRange } = run<Deposits>(SCAN, 'read a range of blocks');
-export const { joinRanges } = run<Deposits>(SCAN, 'commit the ranges that were read');
-export const { scanTail } = run<Deposits>(SCAN, 'follow the chain');
-export const { reconcilePage } = run<Deposits>(SCAN, 'compare balances with the database');
-export const { backfill } = run<Deposits>(BACKFILL, READING_AGAIN);
-export const { backfill: backfillImport } = run<Deposits>(AUDIT, READING_AGAIN);
+export const { recordBackfillGivenUp } = record<DepositActivities>('end the stored backfill');
+export const { planCatchUp } = run<DepositActivities>(PLAN, 'measure how far the scan is behind');
+export const { scanRange } = run<DepositActivities>(SCAN, 'read a range of blocks');
+export const { joinRanges } = run<DepositActivities>(SCAN, 'commit the ranges that were read');
+export const { scanTail } = run<DepositActivities>(SCAN, 'follow the chain');
+export const { reconcilePage } = run<DepositActivities>(SCAN, 'compare balances with the database');
+export const { backfill } = run<DepositActivities>(BACKFILL, READING_AGAIN);
+export const { backfill: backfillImport } = run<DepositActivities>(AUDIT, READING_AGAIN);
 
 export const { restartOrphans } = run<WatchActivities>(WATCH, 'start settlements that have no run');
 export const { buryRefused } = run<WatchActivities>(WATCH, 'prove unsigned attempts dead');
 export const { startDueAudits } = run<WatchActivities>(WATCH, 'start audits that are due');
 export const { watchWallet } = run<WatchActivities>(WATCH, 'compare wallet signatures with the database');
-export const { watchNodes } = run<WatchActivities>(WATCH, 'check the node rules');
 
 export const { nextDelivery } = record<DeliverySteps>('find the next event');
 export const { giveUpDelivery } = record<DeliverySteps>('store the event as a dead letter');

@@ -1,21 +1,7 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  log,
-  ParentClosePolicy,
-  setCurrentDetails,
-  setHandler,
-  startChild,
-  workflowInfo,
-} from '@temporalio/workflow';
-import { backfillRun, type RescanOrder, rescanOrderOf } from '../domain/backfill.ts';
-import { operatorNoteOf } from '../domain/operator-note.ts';
+import { continueAsNew, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../domain/scan.ts';
 import * as act from './activity-proxies.ts';
-import type { backfill } from './backfill.ts';
 import { scanCard } from './details.ts';
-import { pauseScan, rescanRange, resumeScan } from './messages.ts';
 
 const TAIL_SECONDS = 60;
 /** Ranges in progress at once, over all workers: read, or waiting for an earlier one. */
@@ -27,9 +13,7 @@ const AHEAD = 16;
  * `deposit-scan/<cluster>`.
  */
 export async function depositScan(): Promise<void> {
-  acceptOrders();
   while (!workflowInfo().continueAsNewSuggested) await readOn();
-  await condition(allHandlersFinished);
   await continueAsNew<typeof depositScan>();
 }
 
@@ -78,31 +62,4 @@ async function join(): Promise<JoinEnd> {
 /** Null if the activity could not read it. `sluice scan status` shows the status of the moment. */
 function show(status: ScanStatus | null): void {
   if (status !== null) setCurrentDetails(scanCard(status));
-}
-
-/** Stores the orders to the scan, in sequence: activities obey the database. Call it first in a run. */
-function acceptOrders(): void {
-  let orders = Promise.resolve();
-  /** A permanent failure of one order does not affect later ones. */
-  const inTurn = (order: () => Promise<void>): Promise<void> => {
-    orders = orders
-      .then(order)
-      .catch((error: unknown) => log.error('an order to the scan failed', { error }));
-    return orders;
-  };
-  setHandler(pauseScan, (order) => inTurn(() => act.recordPause(operatorNoteOf(order))));
-  setHandler(resumeScan, (order) => inTurn(() => act.recordResume(operatorNoteOf(order))));
-  setHandler(rescanRange, (given) => inTurn(() => begin(rescanOrderOf(given))));
-}
-
-/** Starts the rescan as an independent run. Throws if the order is invalid or a rescan of the same slots runs. */
-async function begin(order: RescanOrder | null): Promise<void> {
-  if (order === null) throw new Error('a rescan is {from, to, actor, reason}, with slots as decimal strings');
-  const { summary: staticSummary, details: staticDetails, ...run } = backfillRun(order);
-  await startChild<typeof backfill>('backfill', {
-    ...run,
-    staticSummary,
-    staticDetails,
-    parentClosePolicy: ParentClosePolicy.ABANDON,
-  });
 }

@@ -53,16 +53,16 @@ export function reconciliationCard(report: ReconciliationReport): string {
 export function backfillCard(result: BackfillResult): string {
   if (!('transactions' in result)) {
     const { blocks, found, unread } = result;
-    const missing = counted(found, 'missing deposit', 's');
+    const missing = counted(found, 'missing deposit');
     const lines = [
-      `${counted(blocks, 'block', 's')} read again: ${missing} found and recorded; see alerts \`deposit_missed\``,
+      `${counted(blocks, 'block')} read again: ${missing} found and recorded; see alerts \`deposit_missed\``,
       ...(unread.length === 0 ? [] : [`**not complete**: of closed gaps ${unreadText(unread)}`]),
     ];
     return lines.join(LINE_BREAK);
   }
   const { transactions, unread } = result;
   const lines = [
-    `${counted(transactions, 'transaction', 's')} read: ${verdictOf(result)}`,
+    `${counted(transactions, 'transaction')} read: ${verdictOf(result)}`,
     ...(unread === 0
       ? []
       : [`**not complete**, nodes did not return all (${unread} unread): see alert \`audit_incomplete\``]),
@@ -72,12 +72,12 @@ export function backfillCard(result: BackfillResult): string {
 
 function verdictOf({ found, remaining }: AuditReport): string {
   if (found === 0) return 'chain and database agree';
-  if (remaining > 0) return `**${counted(remaining, 'difference', 's')} not repaired**`;
-  return `${counted(found, 'difference', 's')} found and repaired`;
+  if (remaining > 0) return `**${counted(remaining, 'difference')} not repaired**`;
+  return `${counted(found, 'difference')} found and repaired`;
 }
 
-function counted(count: number, what: string, ending: string): string {
-  return `${count} ${what}${count === 1 ? '' : ending}`;
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Markdown line break: the Web UI joins other lines and gives a new paragraph an extra line. */

@@ -1,6 +1,4 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { RescanOrder } from '../domain/backfill.ts';
-import type { OperatorNote } from '../domain/operator-note.ts';
 import type { AwaitedCommitment, SettlementStatus, StatusReason } from '../domain/settlement.ts';
 import { LANDING_REPORT, type LandingReport } from '../domain/steps.ts';
 
@@ -39,12 +37,3 @@ export const wakeDelivery = defineSignal('wakeDelivery');
 
 /** Status, reason and newest signature. */
 export const settlementStatus = defineQuery<SettlementView>('status');
-
-/** Pauses the scan in the database: no run commits anything until it is resumed. */
-export const pauseScan = defineSignal<[OperatorNote]>('pauseScan');
-
-/** Ends the stored pause. */
-export const resumeScan = defineSignal<[OperatorNote]>('resumeScan');
-
-/** Starts a rescan of committed blocks, both ends included, unless one of the same slots runs. */
-export const rescanRange = defineSignal<[RescanOrder]>('rescanRange');

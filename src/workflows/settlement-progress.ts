@@ -137,12 +137,12 @@ export class SettlementProgress {
   /** Only changed attributes, because each upsert is a history event. */
   private upsert(): void {
     const known = workflowInfo().typedSearchAttributes;
-    const wanted = [
+    const changed = [
       { key: SLUICE_STATUS, value: this.status },
       ...this.attributes,
       ...(this.signature === null ? [] : [{ key: SLUICE_SIGNATURE, value: this.signature }]),
     ].filter(({ key, value }) => known.get(key) !== value);
-    if (wanted.length > 0) upsertSearchAttributes(wanted);
+    if (changed.length > 0) upsertSearchAttributes(changed);
   }
 }
 

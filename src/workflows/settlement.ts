@@ -21,7 +21,7 @@ import { pinnedIfVersioned } from './versioning.ts';
  */
 export async function settlement({ id }: { readonly id: string }): Promise<SettlementEnd> {
   const progress = new SettlementProgress(id, `settles \`${id}\``);
-  setHandler(giveSignature, (given) => act.storeSignature({ id, ...given }), {
+  setHandler(giveSignature, (signature) => act.storeSignature({ id, ...signature }), {
     description: 'Stores a signature that was made outside Sluice, for example on an offline machine',
   });
   progress.resume(await act.findSettlement({ id }));

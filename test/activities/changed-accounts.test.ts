@@ -13,7 +13,12 @@ import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wall
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composition-fixture.ts';
+import {
+  type ComposingRoom,
+  FIRST_ATTEMPT,
+  openComposingRoom,
+  withdrawalRow,
+} from './composition-fixture.ts';
 
 let room: ComposingRoom;
 let receiver: Wallet;
@@ -41,7 +46,7 @@ async function opened(mint: string, program = TOKEN_PROGRAM_ID): Promise<PublicK
 }
 
 const pay = (mint: string) =>
-  room.composer().compose(withdrawalRow(mint, { destination: receiver.address }), 1, 0n);
+  room.composer().compose(withdrawalRow(mint, { destination: receiver.address }), FIRST_ATTEMPT);
 
 describe('a token account of the receiver that the newest confirmed block changes', () => {
   it.each([
@@ -90,7 +95,10 @@ describe('the compute limit of an attempt that follows a failed one', () => {
     const composer = room.composer();
     const limitOf = async (minUnits?: number) => {
       const row = withdrawalRow(mint, { destination: receiver.address });
-      const composed = await composer.compose(row, 1, 0n, null, minUnits);
+      const composed = await composer.compose(row, {
+        ...FIRST_ATTEMPT,
+        ...(minUnits === undefined ? {} : { minUnits }),
+      });
       if (composed.kind !== 'composed') throw new Error(composed.reason.message);
       return composed.attempt.computeUnitLimit;
     };

@@ -1,6 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
+import type { AttemptPosition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { FeePlanner } from '../../src/solana/tx/fees.ts';
@@ -45,6 +46,9 @@ export async function openComposingRoom(): Promise<ComposingRoom> {
     },
   };
 }
+
+/** The position of a first attempt. */
+export const FIRST_ATTEMPT: AttemptPosition = { n: 1, salt: 0n, lastPrice: null };
 
 /** A withdrawal as it is stored, of 1,000 base units to a fresh wallet. */
 export function withdrawalRow(asset: string, changes: Partial<WithdrawalRow> = {}): WithdrawalRow {

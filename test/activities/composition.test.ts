@@ -23,7 +23,7 @@ import { assembleTransaction, composeTransfer } from '../../src/solana/tx/transf
 import { Composer } from '../../src/withdrawals/compose.ts';
 import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
-import { randomAddress, withdrawalRow } from './composition-fixture.ts';
+import { FIRST_ATTEMPT, randomAddress, withdrawalRow } from './composition-fixture.ts';
 import {
   fixedAccount,
   hookedMint,
@@ -94,7 +94,7 @@ async function mintWithHook(demanded: number, list: Uint8Array | null): Promise<
 }
 
 const compose = (terms: WithdrawalRow, composer = composerWith()): Promise<Composition> =>
-  composer.compose(terms, 1, 0n);
+  composer.compose(terms, FIRST_ATTEMPT);
 const refusedFor = (code: string, message = ''): object => ({
   kind: 'rejected',
   reason: { code, message: expect.stringContaining(message) },

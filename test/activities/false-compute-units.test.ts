@@ -10,7 +10,7 @@ import { priorityLamports } from '../../src/solana/tx/priority-fee.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
-import { randomAddress, withdrawalRow } from './composition-fixture.ts';
+import { FIRST_ATTEMPT, randomAddress, withdrawalRow } from './composition-fixture.ts';
 
 const HOT = randomAddress();
 let localnet: Localnet;
@@ -27,7 +27,7 @@ afterEach(async () => {
 
 async function payVia(nodes: number, options: Partial<FeeOptions> = {}, asset = 'SOL'): Promise<Composition> {
   pool = await openNodePool(localnet.rpcUrls.slice(0, nodes));
-  return composerOn(options).compose(withdrawalRow(asset, { amount: 2_000_000n }), 1, 0n);
+  return composerOn(options).compose(withdrawalRow(asset, { amount: 2_000_000n }), FIRST_ATTEMPT);
 }
 
 function composerOn(options: Partial<FeeOptions>): Composer {

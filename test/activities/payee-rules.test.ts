@@ -18,6 +18,7 @@ import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.t
 import { useLedger } from '../ledger/support.ts';
 import {
   type ComposingRoom,
+  FIRST_ATTEMPT,
   openComposingRoom,
   randomAddress,
   withdrawalRow,
@@ -55,7 +56,7 @@ describe('a token account that requires a memo', () => {
     await localnet.airdrop(owner.address, 1_000_000_000n);
     await localnet.mintTo(mint, owner.address, 1n);
     const row = withdrawalRow(mint, { destination: owner.address, id: 'order-17' });
-    expect(memosOf(await room.composer().compose(row, 1, 0n))).toEqual([]);
+    expect(memosOf(await room.composer().compose(row, FIRST_ATTEMPT))).toEqual([]);
 
     const account = new PublicKey(deriveAta(owner.address, mint, TOKEN_2022_PROGRAM));
     await lands(
@@ -63,9 +64,9 @@ describe('a token account that requires a memo', () => {
       createReallocateInstruction(account, owner.publicKey, [ExtensionType.MemoTransfer], owner.publicKey),
       createEnableRequiredMemoTransfersInstruction(account, owner.publicKey),
     );
-    expect(memosOf(await room.composer().compose(row, 1, 0n))).toEqual(['order-17']);
+    expect(memosOf(await room.composer().compose(row, FIRST_ATTEMPT))).toEqual(['order-17']);
     const worded = { ...row, memo: 'invoice 4' };
-    expect(memosOf(await room.composer().compose(worded, 1, 0n))).toEqual(['invoice 4']);
+    expect(memosOf(await room.composer().compose(worded, FIRST_ATTEMPT))).toEqual(['invoice 4']);
   });
 });
 
@@ -79,7 +80,7 @@ describe('a paused mint', () => {
       extensions: [{ type: ExtensionType.PausableConfig, initialize }],
     });
     await room.localnet.mintTo(mint, room.hotWallet, 1_000_000n);
-    const outcome = () => room.composer().compose(withdrawalRow(mint), 1, 0n);
+    const outcome = () => room.composer().compose(withdrawalRow(mint), FIRST_ATTEMPT);
     expect(await outcome()).toMatchObject({ kind: 'composed' });
 
     await lands(issuer, createPauseInstruction(new PublicKey(mint), issuer.publicKey));
@@ -95,15 +96,15 @@ describe('a wallet that is in use', () => {
     const destination = randomAddress();
     await room.localnet.airdrop(destination, 5_000_000n);
     const row = withdrawalRow('SOL', { destination, amount: 1_000_000n });
-    expect(await room.composer().compose(row, 1, 0n)).toMatchObject({ kind: 'composed' });
+    expect(await room.composer().compose(row, FIRST_ATTEMPT)).toMatchObject({ kind: 'composed' });
 
     const careful = room.composer({ confirmUsedWallet: true });
-    expect(await careful.compose(row, 1, 0n)).toMatchObject({
+    expect(await careful.compose(row, FIRST_ATTEMPT)).toMatchObject({
       kind: 'awaiting_confirmation',
       reason: { code: 'used_wallet' },
     });
     const confirmed = { ...row, confirmedByCustomer: true };
-    expect(await careful.compose(confirmed, 1, 0n)).toMatchObject({ kind: 'composed' });
+    expect(await careful.compose(confirmed, FIRST_ATTEMPT)).toMatchObject({ kind: 'composed' });
   });
 });
 
@@ -119,17 +120,17 @@ describe('a multisig vault', () => {
     for (const asset of ['SOL', localnet.mint.address, localnet.feeMint.address]) {
       const row = withdrawalRow(asset, { destination, amount: 1_000_000n });
       const rejected = { kind: 'rejected', reason: { code: 'pda' } };
-      expect(await room.composer().compose(row, 1, 0n)).toMatchObject(rejected);
+      expect(await room.composer().compose(row, FIRST_ATTEMPT)).toMatchObject(rejected);
       const waiting = { kind: 'awaiting_confirmation', reason: { code: 'vault' } };
-      expect(await allowing.compose(row, 1, 0n)).toMatchObject(waiting);
+      expect(await allowing.compose(row, FIRST_ATTEMPT)).toMatchObject(waiting);
       const confirmed = { ...row, confirmedByCustomer: true };
-      expect(await allowing.compose(confirmed, 1, 0n)).toMatchObject({ kind: 'composed' });
+      expect(await allowing.compose(confirmed, FIRST_ATTEMPT)).toMatchObject({ kind: 'composed' });
     }
   });
 
   it('is rejected when it holds nothing, whatever the setting', async () => {
     const row = withdrawalRow('SOL', { destination: vaultOf('missing'), confirmedByCustomer: true });
-    expect(await room.composer({ allowVaults: true }).compose(row, 1, 0n)).toMatchObject({
+    expect(await room.composer({ allowVaults: true }).compose(row, FIRST_ATTEMPT)).toMatchObject({
       kind: 'rejected',
       reason: { code: 'off_curve' },
     });
@@ -147,8 +148,7 @@ describe('a deposit address of Sluice', () => {
           await room.localnet.airdrop(destination, 1_000_000_000n);
           const answer = await composer.compose(
             withdrawalRow(asset, { destination, amount: 5_000_000n }),
-            1,
-            0n,
+            FIRST_ATTEMPT,
           );
           return answer.kind === 'composed' ? answer.kind : [answer.kind, answer.reason.code];
         }),

@@ -16,7 +16,7 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { type Lie, startLiar } from '../solana/lying-node.ts';
 import type { ScriptedNode } from '../solana/rpc-scripted-node.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
-import { randomAddress, withdrawalRow } from './composition-fixture.ts';
+import { FIRST_ATTEMPT, randomAddress, withdrawalRow } from './composition-fixture.ts';
 
 const HOT = randomAddress();
 let localnet: Localnet;
@@ -81,7 +81,7 @@ function withDecimals(decimals: number): (mint: unknown) => unknown {
 
 function pay(destination: string, asset = localnet.mint.address): Promise<Composition> {
   const amount = asset === 'SOL' ? 2_000_000n : 1_000n;
-  return composer.compose(withdrawalRow(asset, { destination, amount }), 1, 0n);
+  return composer.compose(withdrawalRow(asset, { destination, amount }), FIRST_ATTEMPT);
 }
 
 /** Units that the composed message uses now, and its limit. */

@@ -3,7 +3,12 @@ import { formatUnits } from '../../src/domain/amount.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { priorityLamports } from '../../src/solana/tx/priority-fee.ts';
-import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composition-fixture.ts';
+import {
+  type ComposingRoom,
+  FIRST_ATTEMPT,
+  openComposingRoom,
+  withdrawalRow,
+} from './composition-fixture.ts';
 
 const RENT = 650_240n;
 /** What a node answers for a message includes its priority fee. */
@@ -18,7 +23,7 @@ afterAll(() => room?.close());
 
 const says = (method: string, result: unknown): void =>
   room.localnet.controls.setFault(0, method, { kind: 'result', result });
-const compose = (row: WithdrawalRow): Promise<Composition> => room.composer().compose(row, 1, 0n);
+const compose = (row: WithdrawalRow): Promise<Composition> => room.composer().compose(row, FIRST_ATTEMPT);
 
 async function composed(row: WithdrawalRow) {
   const answer = await compose(row);

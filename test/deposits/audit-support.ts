@@ -4,7 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
-import type { AuditOrder, AuditReport } from '../../src/domain/audit.ts';
+import type { AuditOrder, AuditReport, ImportAuditOrder } from '../../src/domain/audit.ts';
 import type { ScanRoom } from './scan-fixture.ts';
 
 /** The whole audit, as its workflow runs it. */
@@ -19,8 +19,8 @@ export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Pr
 
 /** The due audits of the database. */
 export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
-  const orders: AuditOrder[] = [];
-  const startBackfill = async (order: AuditOrder) => void orders.push(order);
+  const orders: ImportAuditOrder[] = [];
+  const startBackfill = async (order: ImportAuditOrder) => void orders.push(order);
   await startDueAudits({ ledger, runs: { startBackfill, runningBackfills: async () => new Map() } });
   return orders;
 }

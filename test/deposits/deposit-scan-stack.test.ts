@@ -4,23 +4,17 @@ import { depositScanWorkflowId } from '../../src/domain/ids.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { ensureDepositScan } from '../../src/platform/temporal/schedules.ts';
-import { pauseScan } from '../../src/workflows/messages.ts';
 import { newWallet } from '../support/stack.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack();
-const OPERATOR = { actor: 'test', reason: 'to see' };
 let ledger: Ledger;
 
 beforeAll(async () => {
   ledger = await openLedger(use.stack.databaseUrl);
 });
 afterAll(() => ledger?.close());
-
-function scan() {
-  return use.temporal.workflow.getHandle(depositScanWorkflowId('localnet'));
-}
 
 function status() {
   return use.sluice.scan.status();
@@ -70,15 +64,14 @@ describe('the deposit scan of a running stack', () => {
 
   it('reads nothing while it is paused, in any run, and reads all blocks of the pause afterwards', async () => {
     const address = await newDepositAddress();
-    await scan().signal(pauseScan, OPERATOR);
-    await until(async () => (await ledger.scanPauses.open()) !== undefined);
+    await use.sluice.scan.pause('to see');
     const before = await ledger.scan.cursor();
     await pay(address, 4_000_000);
     await until(async () => (await use.chain.lamports(address)) === 4_000_000);
-    await scan().terminate('lost');
+    await use.temporal.workflow.getHandle(depositScanWorkflowId('localnet')).terminate('lost');
     await ensureDepositScan(use.temporal, 'localnet');
     await until(async () => (await status()).state === 'paused');
-    expect(await status()).toMatchObject(OPERATOR);
+    expect(await status()).toMatchObject({ reason: 'to see' });
     expect(await ledger.scan.cursor()).toEqual(before);
     await use.sluice.scan.resume('seen');
     expect(await credited(address)).toEqual([4_000_000n]);

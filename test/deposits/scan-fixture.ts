@@ -5,7 +5,7 @@ import type { Lie } from '../../devkit/localnet/rpc/false-answers.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositMatcher, type MatcherOptions } from '../../src/deposits/scan/matcher.ts';
-import { DepositScanner, type Step } from '../../src/deposits/scan/scanner.ts';
+import { DepositScanner, type ScanStep } from '../../src/deposits/scan/scanner.ts';
 import { isParent } from '../../src/domain/block-link.ts';
 import type { Slots } from '../../src/domain/scan.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
@@ -108,7 +108,7 @@ export class ScanRoom {
   }
 
   /** Steps until no block is left to read; returns the last step. */
-  async scanAll(scanner: DepositScanner): Promise<Step> {
+  async scanAll(scanner: DepositScanner): Promise<ScanStep> {
     for (let steps = 0; steps < 200; steps += 1) {
       const step = await scanner.step();
       if (step.state !== 'continues') return step;

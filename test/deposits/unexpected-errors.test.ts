@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { isOperational } from '../../src/deposits/scan/failure-alerts.ts';
-import { BesideScan, type Defects } from '../../src/deposits/scan/side-loop.ts';
+import { type Defects, SideTasks } from '../../src/deposits/scan/side-loop.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
@@ -96,8 +96,8 @@ describe('a step that fails by a defect', () => {
   it('beside the scan is known in the next turn, also where the end of the turn cancels a step', async () => {
     const end = new AbortController();
     const defects: Defects = new Map([['confirming deposits', 'boom']]);
-    const beside = new BesideScan({ ledger: room.ledger }, defects, end.signal);
-    await beside.attend('confirming deposits', async () => end.abort());
+    const beside = new SideTasks(room.ledger, 0, defects, end.signal);
+    await beside.run('confirming deposits', async () => end.abort());
     expect([...defects.keys()]).toEqual(['confirming deposits']);
   });
 

@@ -16,7 +16,7 @@ const SIDES = {
 
 function reasonOf(changes: Partial<typeof SIDES>): string {
   const answer = checkNativeSides({ ...SIDES, ...changes });
-  return answer.ok ? 'ok' : `${answer.kind}: ${answer.reason.code}`;
+  return answer === null ? 'ok' : `${answer.kind}: ${answer.reason.code}`;
 }
 
 describe('checkNativeSides', () => {
@@ -28,17 +28,19 @@ describe('checkNativeSides', () => {
   });
 
   it('names the side at fault', () => {
-    expect(reasonOf({ amountLamports: MINIMUM - 1n })).toBe('amount: amount_below_minimum');
-    expect(reasonOf({ hotLamports: 1_004_999n })).toBe('funds: insufficient_funds');
-    expect(reasonOf({ hotLamports: 1_005_001n })).toBe('funds: hot_wallet_below_minimum');
-    expect(reasonOf({ hotLamports: 1_005_000n + MINIMUM - 1n })).toBe('funds: hot_wallet_below_minimum');
-    expect(reasonOf({ rentLamports: 9_000_000n })).toBe('funds: insufficient_funds');
+    expect(reasonOf({ amountLamports: MINIMUM - 1n })).toBe('rejected: amount_below_minimum');
+    expect(reasonOf({ hotLamports: 1_004_999n })).toBe('awaiting_funds: insufficient_funds');
+    expect(reasonOf({ hotLamports: 1_005_001n })).toBe('awaiting_funds: hot_wallet_below_minimum');
+    expect(reasonOf({ hotLamports: 1_005_000n + MINIMUM - 1n })).toBe(
+      'awaiting_funds: hot_wallet_below_minimum',
+    );
+    expect(reasonOf({ rentLamports: 9_000_000n })).toBe('awaiting_funds: insufficient_funds');
   });
 
   it('checks only the fee payer of a token withdrawal', () => {
     expect(reasonOf({ amountLamports: 0n, rentLamports: 2_039_280n })).toBe('ok');
     expect(reasonOf({ amountLamports: 0n, rentLamports: 2_039_280n, hotLamports: 2_044_279n })).toContain(
-      'funds',
+      'awaiting_funds',
     );
   });
 
@@ -62,7 +64,7 @@ describe('checkNativeSides', () => {
         const left = hot - amount - fee - rent;
         const chainTakes = left === 0n || left >= MINIMUM;
         const payable = amount === 0n || amount >= MINIMUM;
-        expect(answer.ok).toBe(chainTakes && payable);
+        expect(answer === null).toBe(chainTakes && payable);
       }),
     );
   });

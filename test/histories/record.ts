@@ -19,7 +19,6 @@ import { rpc } from '../../devkit/localstack/rpc.ts';
 import { startTemporal } from '../../devkit/localstack/temporal.ts';
 import { startBackfill, startSettlement } from '../../src/platform/temporal/starts.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
-import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { startHttp } from '../support/http.ts';
 import { flapUntilContinued, LONG_FROM_40 } from '../support/long-histories.ts';
 import { newWallet, SLOT_MS, testStack } from '../support/stack.ts';
@@ -181,24 +180,19 @@ async function webhook(): Promise<void> {
   await receiver.close();
 }
 
-async function orders(give: (scan: WorkflowHandle) => Promise<void>): Promise<void> {
-  await give(temporal.workflow.getHandle(depositScanWorkflowId('localnet')));
-}
-
 /** The scan through a pause that is long enough for a catch-up, and what looks after it. */
 async function deposits(): Promise<void> {
   await until(async () => (await sluice.scan.status()).state === 'tail');
-  await orders((scan) => scan.signal(pauseScan, { actor: 'recorder', reason: 'to fall behind' }));
-  await until(async () => (await sluice.scan.status()).state === 'paused');
+  await sluice.scan.pause('to fall behind');
   const { cursor } = await sluice.scan.status();
   const behind = BigInt(cursor?.slot ?? '0') + 700n;
   await until(async () => BigInt(await rpc<number>(hand.url, 'getSlot', [{ commitment: 'finalized' }])) > behind, 300_000);
-  await orders((scan) => scan.signal(resumeScan, { actor: 'recorder', reason: 'far enough' }));
+  await sluice.scan.resume('far enough');
   await until(async () => BigInt((await sluice.scan.status()).cursor?.slot ?? '0') > behind);
   await until(async () => (await sluice.scan.status()).state === 'tail');
   await save('deposit-scan', depositScanWorkflowId('localnet'), { endless: true });
 
-  const range = { from: cursor?.slot ?? '', to: `${behind}` };
+  const range = { from: `${behind - 100n}`, to: `${behind}` };
   const blocks = { ...range, actor: 'recorder', reason: 'to see' };
   await startBackfill(temporal, blocks);
   await save('backfill-blocks', backfillWorkflowId(blocks));

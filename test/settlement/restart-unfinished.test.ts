@@ -4,7 +4,7 @@ import { settlementWorkflowId, withdrawalWorkflowId } from '../../src/domain/ids
 import { settlementId } from '../../src/domain/settlement.ts';
 import { NONCE_CREATE } from '../../src/domain/settlement-kinds.ts';
 import type { AttemptOutcome } from '../../src/ledger/settlements/attempts.ts';
-import { createOrphans, type Runs } from '../../src/settlement/restart-unfinished.ts';
+import { createOrphans, type WorkflowRuns } from '../../src/settlement/restart-unfinished.ts';
 import { nonceKinds } from '../../src/treasury/nonce-accounts.ts';
 import { START } from '../ledger/chain-of-blocks.ts';
 import { newPayment } from '../ledger/new-payment.ts';
@@ -26,7 +26,7 @@ async function round(
   end: 'completed' | 'failed' | 'none',
 ): Promise<readonly string[]> {
   const started: string[] = [];
-  const runs: Runs = {
+  const runs: WorkflowRuns = {
     running: async () => new Set([...going.map(withdrawalWorkflowId), ...going]),
     lastEnd: async () => end,
     start: async ({ id }) => void started.push(id),

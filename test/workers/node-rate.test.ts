@@ -8,6 +8,7 @@ import { freePort } from '../../devkit/localstack/ports.ts';
 import { apiProcess } from '../../devkit/localstack/services.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { chainWorkers, type Decorate } from '../../src/platform/roles/chain.ts';
+import { x402Worker } from '../../src/platform/roles/x402.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { getEpochInfo } from '../../src/solana/rpc/methods.ts';
@@ -58,15 +59,25 @@ function settings(): NodeJS.ProcessEnv {
   };
 }
 
+type Create = (connection: NativeConnection, closers: Closers, decorate: Decorate) => Promise<unknown>;
+
+const WORKERS: Readonly<Record<'chain' | 'x402', Create>> = {
+  chain: (connection, closers, decorate) => {
+    const config = readConfig({ ...settings(), SLUICE_HOT_WALLET: newAddress() }, 'chain');
+    return chainWorkers(config, connection, closers, new AbortController().signal, decorate);
+  },
+  x402: (connection, closers, decorate) =>
+    x402Worker(readConfig(settings(), 'x402'), connection, closers, decorate),
+};
+
 /** The chain as a worker is wired to it, without the worker. */
-function chainOf(connection: NativeConnection, closers: Closers): Promise<Chain> {
-  const config = readConfig({ ...settings(), SLUICE_HOT_WALLET: newAddress() }, 'chain');
+function chainOf(create: Create, connection: NativeConnection, closers: Closers): Promise<Chain> {
   return new Promise((resolve, reject) => {
     const decorate: Decorate = ({ chain }) => {
       resolve(chain);
       throw new Error('no worker is made');
     };
-    chainWorkers(config, connection, closers, new AbortController().signal, decorate).catch(reject);
+    create(connection, closers, decorate).catch(reject);
   });
 }
 
@@ -91,13 +102,13 @@ async function withClosers(work: (closers: Closers) => Promise<void>): Promise<v
   }
 }
 
-it(
-  'a chain worker sends a node no more requests than the configured rate',
-  () =>
+it.each(['chain', 'x402'] as const)(
+  'a worker of role %s sends a node no more requests than the configured rate',
+  (role) =>
     withClosers(async (closers) => {
       const connection = await NativeConnection.connect({ address: service.address });
       closers.add('Temporal', () => connection.close());
-      const { pool } = await chainOf(connection, closers);
+      const { pool } = await chainOf(WORKERS[role], connection, closers);
       const ask = () => pool.read((one) => getEpochInfo(one, 'finalized'));
       const began = performance.now();
       await Promise.all(Array.from({ length: 3 * LIMIT }, ask));

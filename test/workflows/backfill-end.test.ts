@@ -3,7 +3,7 @@ import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createScanOrders } from '../../src/activities/deposits.ts';
+import { createBackfillEnd } from '../../src/activities/deposits.ts';
 import type { RescanOrder } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE } from '../../src/domain/ids.ts';
 import { authorization, openService, type Service } from '../http/service.ts';
@@ -26,7 +26,7 @@ async function backfill({ reason }: RescanOrder): Promise<never> {
 beforeAll(async () => {
   service = await openService();
   await service.ledger.scan.start(START);
-  stop = await startWorkers(service, { ...createScanOrders(service), backfill }, [
+  stop = await startWorkers(service, { ...createBackfillEnd(service), backfill }, [
     { taskQueue: AUDIT_TASK_QUEUE },
   ]);
 });

@@ -1,11 +1,8 @@
-import { setTimeout } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
-import type { OperatorNote } from '../../src/domain/operator-note.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../../src/domain/scan.ts';
-import { pauseScan, rescanRange, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 import { startWorkers } from './workers.ts';
@@ -14,7 +11,6 @@ const SINCE = '2026-01-01T00:00:00.000Z';
 const POSITION = { cursor: null, tip: null, lag: null, blocksPerSecond: null, at: SINCE };
 const WAITING: ScanStatus = { ...POSITION, state: 'waiting', reason: 'no node answers', since: SINCE };
 const NEAR: CatchUpPlan = { behind: false, ranges: [], reason: null };
-const REFUSED = 'refused';
 
 let service: Service;
 let stop: () => Promise<void>;
@@ -62,13 +58,6 @@ const steps = {
     note('tail');
     return WAITING;
   },
-  recordPause: async ({ reason }: OperatorNote) => {
-    if (reason === REFUSED) throw ApplicationFailure.nonRetryable('the record does not take it');
-    // The first activity is slow: later signals must wait for it.
-    if (reason === 'one') await setTimeout(300);
-    note(`pause ${reason}`);
-  },
-  recordResume: async ({ reason }: OperatorNote) => note(`resume ${reason}`),
   async restartOrphans() {
     throw ApplicationFailure.nonRetryable('Temporal cannot list');
   },
@@ -100,51 +89,6 @@ describe('the workflow of the scan', () => {
     await until(async () => asked.filter((one) => one === step).length >= count);
     return asked;
   }
-
-  it('stores pauses in the order of their signals', async () => {
-    await scansUntil('tail', 1);
-    const run = service.temporal.workflow.getHandle(scanId);
-    await run.signal(pauseScan, { actor: 'ops', reason: 'one' });
-    await run.signal(resumeScan, { actor: 'ops', reason: 'two' });
-    await run.signal(pauseScan, { actor: 'ops', reason: 'three' });
-    await until(async () => asked.includes('pause three'));
-    const orders = asked.filter((one) => /^(pause|resume)/.test(one));
-    expect(orders).toEqual(['pause one', 'resume two', 'pause three']);
-  });
-
-  it('obeys every signal, whatever came before it', async () => {
-    await scansUntil('tail', 1);
-    const run = service.temporal.workflow.getHandle(scanId);
-    await run.signal('pauseScan');
-    await run.signal('pauseScan', null);
-    await run.signal('pauseScan', { actor: 5, reason: null });
-    await run.signal('pauseScan', { actor: 'ops', reason: 'a\0 real\0 one' });
-    await run.signal(pauseScan, { actor: 'ops', reason: REFUSED });
-    await run.signal(resumeScan, { actor: 'ops', reason: 'two' });
-    await until(async () => asked.includes('resume two'));
-    const orders = asked.filter((one) => /^(pause|resume)/.test(one));
-    const unsaid = 'pause no reason given';
-    expect(orders).toEqual([unsaid, unsaid, unsaid, 'pause a real one', 'resume two']);
-  });
-
-  it('starts a signalled rescan once, and an invalid rescan delays no other', async () => {
-    await scansUntil('tail', 1);
-    const run = service.temporal.workflow.getHandle(scanId);
-    for (const none of [null, { from: '2', to: '1' }, { from: 1, to: 2 }, { from: '1', to: '1e9' }])
-      await run.signal('rescanRange', none);
-    for (const order of ['first', 'second'])
-      await run.signal(rescanRange, { from: '1', to: '2', actor: 'ops', reason: order });
-    await run.signal(resumeScan, { actor: 'ops', reason: 'after' });
-    await until(async () => asked.includes('resume after'));
-    const rescan = service.temporal.workflow.getHandle('backfill/blocks/1-2');
-    const [{ status }, { events }] = [await rescan.describe(), await rescan.fetchHistory()];
-    expect(status.name).toBe('RUNNING');
-    const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
-    const order = Buffer.from(begun?.input?.payloads?.[0]?.data ?? []).toString();
-    expect(JSON.parse(order)).toMatchObject({ reason: 'first' });
-    await expect(service.temporal.workflow.getHandle('backfill/blocks/2-1').describe()).rejects.toThrow();
-    await rescan.terminate();
-  });
 
   it('joins ranges as they end, and plans again', async () => {
     plans = [{ behind: true, ranges, reason: null }];

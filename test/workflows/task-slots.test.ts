@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type BackfillOrder, backfillWorkflowId } from '../../src/domain/backfill.ts';
 import { AUDIT_TASK_QUEUE, WATCH_TASK_QUEUE, WORKFLOW_TASK_QUEUE } from '../../src/domain/ids.ts';
-import { TemporalRuns } from '../../src/platform/temporal/runs.ts';
+import { temporalRuns } from '../../src/platform/temporal/runs.ts';
 import { startBackfill } from '../../src/platform/temporal/starts.ts';
 import { openService, type Service } from '../http/service.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
@@ -64,7 +64,7 @@ it('audits and rescans that take hours leave the task slots of the scan and of t
   await service.temporal.workflow.start('walletWatch', options('wallet'));
   await until(async () => asked.includes('wallet') && asked.filter((one) => one === 'tail').length > 2);
   expect(asked).not.toContain('backfill');
-  const runs = new TemporalRuns(service.temporal);
+  const runs = temporalRuns(service.temporal);
   await until(async () => (await runs.runningBackfills()).size === orders.length);
   const known = await runs.runningBackfills();
   expect([...known.keys()].toSorted()).toEqual(orders.map(backfillWorkflowId).toSorted());

@@ -21,7 +21,7 @@ export function createAddressAudit(deps: AuditDeps) {
      */
     async auditPage(order: AuditOrder): Promise<AuditReport> {
       const audit = await auditAddress(deps, order.address, order);
-      await tell(deps, order, audit);
+      await updateAlerts(deps, order, audit);
       return audit.report;
     },
 
@@ -57,7 +57,7 @@ export function createAddressAudit(deps: AuditDeps) {
  * Raises alerts for an incomplete audit and closes those that no longer apply. Imports since the same slot
  * share one alert about missing blocks, which closes with the last of them.
  */
-async function tell(
+async function updateAlerts(
   { ledger }: AuditDeps,
   order: AuditOrder,
   { reason, isShown }: AddressAudit,

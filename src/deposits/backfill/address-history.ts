@@ -8,7 +8,7 @@ import {
   type ListedSignature,
 } from '../../solana/history/token-accounts.ts';
 import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
-import { type DepositMatcher, withNested } from '../scan/matcher.ts';
+import type { DepositMatcher } from '../scan/matcher.ts';
 
 export interface HistoryDeps extends ListedNodes {
   readonly matcher: DepositMatcher;
@@ -30,7 +30,7 @@ const LIES_BELIEVED = 32;
 
 /**
  * All finalized transactions that name one of these accounts in slots `from` to `to`, each once. For
- * `nestedOf` see {@link Judge}. Throws NoHealthyNode if too few nodes list any.
+ * `nestedOf` see {@link MatchTransaction}. Throws NoHealthyNode if too few nodes list any.
  */
 export async function listedFor(
   deps: HistoryDeps,
@@ -41,16 +41,18 @@ export async function listedFor(
 ): Promise<ListedHistory> {
   const { pool, matcher } = deps;
   const [listed, unread, credit] = [new Map<string, JudgedTransaction>(), new Set<string>(), new Credit()];
-  const judge = withNested(await matcher.judge(), nestedOf);
-  const look = async ({ listedBy, ...said }: ListedSignature): Promise<void> => {
-    const { signature, slot } = said;
+  const match = await matcher.judge();
+  const look = async ({ listedBy, ...entry }: ListedSignature): Promise<void> => {
+    const { signature, slot } = entry;
     if (listed.get(signature)?.slot === slot || !credit.isLeftTo(listedBy)) return;
-    const shown = (await agreedTransaction(pool, signature, judge))?.answer ?? null;
+    const transaction =
+      (await agreedTransaction(pool, signature, (one) => match(one, nestedOf)))?.answer ?? null;
     // A real transaction listed under a wrong slot may be outside the range.
-    if (shown !== null && from <= shown.slot && shown.slot <= to) listed.set(signature, shown);
-    const isDenied = shown === null ? await isAbsent(pool, said) : shown.slot !== slot;
+    if (transaction !== null && from <= transaction.slot && transaction.slot <= to)
+      listed.set(signature, transaction);
+    const isDenied = transaction === null ? await isAbsent(pool, entry) : transaction.slot !== slot;
     if (isDenied) credit.take(listedBy);
-    else if (shown === null) unread.add(signature);
+    else if (transaction === null) unread.add(signature);
   };
   const histories: AccountHistory[] = [];
   for (const account of accounts) {

@@ -114,13 +114,19 @@ async function accountsOf(
 ): Promise<ReadonlySet<string>> {
   const assets = await ledger.assets.list();
   const derived = derivedAccountsOf(assets, address);
-  const known = recorded.map(({ account }) => account);
+  const recordedAccounts = recorded.map(({ account }) => account);
   // Only an operator's audit asks nodes for the accounts of every owner: there may be millions of imports.
   const owners = order.cause === 'operator' ? [address, ...derived] : [address];
   const { to } = slotsOf(order);
   const owned: string[] = [];
   for (const owner of owners) owned.push(...(await tokenAccountsOf(pool, owner, to)));
-  return new Set([address, ...derived, ...nestedAccountsOf(assets, address).keys(), ...known, ...owned]);
+  return new Set([
+    address,
+    ...derived,
+    ...nestedAccountsOf(assets, address).keys(),
+    ...recordedAccounts,
+    ...owned,
+  ]);
 }
 
 function arrivalsAt(address: string, found: readonly JudgedTransaction[]): readonly Arrived[] {

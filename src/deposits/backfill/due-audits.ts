@@ -5,14 +5,11 @@ import { rangeOf } from '../../domain/scan.ts';
 import { highest } from '../../domain/units.ts';
 import type { DepositAddressRow } from '../../ledger/deposits/deposit-address-row.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { Runs } from '../../settlement/restart-unfinished.ts';
+import type { WorkflowRuns } from '../../settlement/restart-unfinished.ts';
 
 export interface DueAuditsDeps {
   readonly ledger: Ledger;
-  readonly runs: Pick<Runs, 'runningBackfills'> & {
-    /** Joins a running audit of the same order. */
-    startBackfill(order: ImportAuditOrder): Promise<void>;
-  };
+  readonly runs: Pick<WorkflowRuns, 'runningBackfills' | 'startBackfill'>;
 }
 
 /** Limit on import audits with a run. Activity slots of the workers limit their requests. */

@@ -4,7 +4,7 @@ import { fetchTransaction } from '../../solana/history/transaction.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { Agreement } from '../../solana/rpc/quorum.ts';
-import type { Judge } from '../scan/matcher.ts';
+import type { MatchTransaction } from '../scan/matcher.ts';
 
 /** A finalized transaction: slot and time (Unix seconds) of its block, and its findings for watched wallets. */
 export interface JudgedTransaction {
@@ -14,14 +14,14 @@ export interface JudgedTransaction {
 }
 
 /** A transaction as one node returns it, or null. Throws like `fetchTransaction`. */
-export async function shownBy(
+export async function judgedBy(
   node: SolanaNode,
   signature: string,
-  judge: Judge,
+  judge: MatchTransaction,
 ): Promise<JudgedTransaction | null> {
-  const shown = await fetchTransaction(node, signature);
-  if (shown === null) return null;
-  const { slot, time, transaction } = shown;
+  const fetched = await fetchTransaction(node, signature);
+  if (fetched === null) return null;
+  const { slot, time, transaction } = fetched;
   return { slot, time, finding: await judge(transaction) };
 }
 
@@ -32,17 +32,20 @@ export async function shownBy(
 export async function agreedTransaction(
   pool: NodePool,
   signature: string,
-  judge: Judge,
+  judge: MatchTransaction,
 ): Promise<Agreement<JudgedTransaction> | null> {
   let answered = 0;
   const ask = async (node: SolanaNode) => {
-    const shown = await shownBy(node, signature, judge);
-    if (shown !== null) answered += 1;
-    return shown;
+    const transaction = await judgedBy(node, signature, judge);
+    if (transaction !== null) answered += 1;
+    return transaction;
   };
-  const timed = await pool.agreed(ask, (one, other) => isSameShown(one, other) && one?.time === other?.time);
+  const timed = await pool.agreed(
+    ask,
+    (one, other) => isSameTransaction(one, other) && one?.time === other?.time,
+  );
   if (timed === null && answered < pool.quorum) return null;
-  const agreed = timed ?? (await pool.agreed(ask, isSameShown));
+  const agreed = timed ?? (await pool.agreed(ask, isSameTransaction));
   if (agreed === null || agreed.answer === null) return null;
   const { answer, nodes } = agreed;
   return { answer: timed === null ? { ...answer, time: null } : answer, nodes };
@@ -57,7 +60,7 @@ export function arrivalIn(
   return finding.inflows.find((inflow) => depositKey({ ...inflow, slot }) === key) ?? null;
 }
 
-function isSameShown(one: JudgedTransaction | null, other: JudgedTransaction | null): boolean {
+function isSameTransaction(one: JudgedTransaction | null, other: JudgedTransaction | null): boolean {
   if (one === null || other === null || one.slot !== other.slot) return false;
   return isSameFinding(one.finding, other.finding);
 }

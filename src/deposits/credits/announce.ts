@@ -48,15 +48,15 @@ export class DepositAnnouncer {
     );
     const { set } = await matcher.watch();
     const defects: unknown[] = [];
-    const shown = await pLimit(AT_ONCE).map(unread, (slot) =>
+    const searches = await pLimit(AT_ONCE).map(unread, (slot) =>
       pool
-        .read((node, over) => showLinked(node, slot, set, over), end)
+        .read((node, over) => readLinked(node, slot, set, over), end)
         .catch((error: unknown) => {
           if (!isOperational(error) && end?.aborted !== true) defects.push(error);
           return [];
         }),
     );
-    const blocks = shown.flat();
+    const blocks = searches.flat();
     await ledger.deposits.announce(await matcher.findings(blocks));
     for (const { header } of blocks) this.#read.add(header.slot);
     if (defects.length > 0) throw defects[0];
@@ -64,7 +64,7 @@ export class DepositAnnouncer {
 }
 
 /** Findings without the block's bytes: the bytes of all blocks of one call would not fit in memory. */
-async function showLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
+async function readLinked(node: SolanaNode, slot: bigint, set: WatchSet, over: AbortSignal): Promise<Search> {
   const { header, listed, candidates, transactions } = await fetchBlock(
     node,
     slot,

@@ -7,8 +7,8 @@ import type { Confirmation } from '../../ledger/deposits/deposit-writing.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
 import { type Answer, agree, answersIn } from '../../solana/rpc/quorum.ts';
-import { type DepositMatcher, type Judge, withNested } from '../scan/matcher.ts';
-import { agreedTransaction, arrivalIn, type JudgedTransaction, shownBy } from './agreed-transaction.ts';
+import type { DepositMatcher, MatchTransaction } from '../scan/matcher.ts';
+import { agreedTransaction, arrivalIn, type JudgedTransaction, judgedBy } from './agreed-transaction.ts';
 import { addHiddenArrivals } from './hidden-arrivals.ts';
 
 export interface ConfirmDeps {
@@ -17,11 +17,6 @@ export interface ConfirmDeps {
   readonly matcher: DepositMatcher;
   /** Milliseconds after which a finalized, unconfirmed deposit raises an alert. Default two minutes. */
   readonly patienceMs?: number;
-}
-
-interface ConfirmationAnswer {
-  readonly node: string;
-  readonly shown: JudgedTransaction;
 }
 
 /** Small, so that new deposits never wait long behind retried ones. */
@@ -46,7 +41,7 @@ export class DepositConfirmer {
 
   /** Checks pending finalized deposits until `end`: new ones at once, others with back-off. Returns how many ended. */
   async confirm(end?: AbortSignal): Promise<number> {
-    let judge: Judge | undefined;
+    let judge: MatchTransaction | undefined;
     let confirmed = 0;
     while (end?.aborted !== true) {
       const { asked, rows } = await this.#next();
@@ -67,7 +62,7 @@ export class DepositConfirmer {
   }
 
   async #confirmPage(
-    judge: Judge,
+    judge: MatchTransaction,
     asked: readonly bigint[],
     rows: readonly DepositRow[],
     end: AbortSignal | undefined,
@@ -86,16 +81,16 @@ export class DepositConfirmer {
   }
 
   async #confirmGroup(
-    judge: Judge,
+    judge: MatchTransaction,
     signature: string,
     rows: readonly DepositRow[],
   ): Promise<readonly Confirmation[]> {
     const { pool, ledger, patienceMs = PATIENCE_MS } = this.#deps;
     const nested = rows.filter(({ reason }) => reason === 'nested_token_account').map(({ wallet }) => wallet);
-    const returned = await this.#ask(withNested(judge, nested), signature, rows);
+    const returned = await this.#ask((one) => judge(one, nested), signature, rows);
     const confirmations: Confirmation[] = [];
     for (const row of rows) {
-      const answers = returned.map(({ node, shown }) => ({ node, answer: arrivalIn(shown, row) }));
+      const answers = returned.map(({ node, answer }) => ({ node, answer: arrivalIn(answer, row) }));
       const verdict = verdictOn(row, answers, pool.quorum);
       if (verdict !== null) {
         confirmations.push({ row, verdict });
@@ -110,18 +105,18 @@ export class DepositConfirmer {
 
   /** Node answers that have the transaction of these rows; if a quorum agrees, only its answer. */
   async #ask(
-    judge: Judge,
+    judge: MatchTransaction,
     signature: string,
     rows: readonly DepositRow[],
-  ): Promise<readonly ConfirmationAnswer[]> {
+  ): Promise<readonly Answer<JudgedTransaction>[]> {
     const { pool } = this.#deps;
     const agreed = await agreedTransaction(pool, signature, judge);
     if (agreed !== null) {
       await addHiddenArrivals(this.#deps, rows, agreed.answer);
-      return agreed.nodes.map((node) => ({ node, shown: agreed.answer }));
+      return agreed.nodes.map((node) => ({ node, answer: agreed.answer }));
     }
-    const answers = answersIn(await pool.all((node) => shownBy(node, signature, judge)));
-    return answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, shown: answer }]));
+    const answers = answersIn(await pool.all((node) => judgedBy(node, signature, judge)));
+    return answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
   }
 }
 

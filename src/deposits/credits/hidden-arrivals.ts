@@ -19,10 +19,10 @@ export async function addHiddenArrivals(
     const watchedAfter = (await ledger.addresses.byAddress(wallet))?.watchedAfter ?? -1n;
     if (slot <= watchedAfter) continue;
     const inflows = others.filter((inflow) => inflow.wallet === wallet);
-    const shown = inflows.map((inflow) => ({ ...inflow, slot }));
+    const arrivals = inflows.map((inflow) => ({ ...inflow, slot }));
     const before = await ledger.movements.arrivalsOf(wallet, slot, slot);
     const recorded = new Set(before.map(depositKey));
-    const missing = shown.filter((one) => !recorded.has(depositKey(one)));
+    const missing = arrivals.filter((one) => !recorded.has(depositKey(one)));
     if (missing.length === 0) continue;
     await storeFindings(deps, [{ slot, time, finding: { inflows, outflows: [], spends: [] } }]);
     const now = await ledger.movements.arrivalsOf(wallet, slot, slot);

@@ -12,6 +12,7 @@ import {
 import { tokenAccountsAt } from '../../solana/history/token-accounts.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import type { NodePool } from '../../solana/rpc/pool.ts';
+import { answersIn } from '../../solana/rpc/quorum.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { derivedAccountsOf, nestedAccountsOf } from '../credits/derived-accounts.ts';
 import { depositLooks, type ExpectationDeps, hotLooks, type Look } from './expected-balances.ts';
@@ -55,21 +56,18 @@ export async function lookAt(deps: LookDeps, wallets: readonly string[], pass: b
   const scannedTo = scans ? ((await ledger.scan.cursor())?.slot ?? null) : null;
   if (scans && scannedTo === null) throw new ScanBehind('nothing was scanned yet');
   const kinds = await ledger.watched.among(wallets);
-  const inTurn = nodeInTurn(pool, pass);
-  const { named, unread } = await accountsOf(deps, wallets, inTurn);
-  const hot = named.filter(({ wallet }) => kinds.get(wallet) === 'hot');
-  const others = named.filter(({ wallet }) => kinds.get(wallet) !== 'hot');
-  const held = [...(await heldBy(allNodes(pool), hot)), ...(await heldBy(inTurn, others))];
+  const oneNode = nodeInTurn(pool, pass);
+  const { named, unread } = await accountsOf(deps, wallets, oneNode);
+  const isHot = ({ wallet }: Pick<WalletAccounts, 'wallet'>) => kinds.get(wallet) === 'hot';
+  const isOther = (one: Pick<WalletAccounts, 'wallet'>) => !isHot(one);
+  const [hot, others] = [named.filter(isHot), named.filter(isOther)];
+  const answers = [...(await holdingsBy(allNodes(pool), hot)), ...(await holdingsBy(oneNode, others))];
   const newest = scans ? (await finalizedTip(pool)) + APART_SLOTS : null;
-  const shown = newest === null ? held : held.filter(({ slot }) => slot <= newest);
-  if (scans) await waitUntilScanned(deps, shown);
-  const shownOf = (named: readonly WalletAccounts[]) => {
-    const wallets = new Set(named.map(({ wallet }) => wallet));
-    return shown.filter(({ wallet }) => wallets.has(wallet));
-  };
+  const usable = newest === null ? answers : answers.filter(({ slot }) => slot <= newest);
+  if (scans) await waitUntilScanned(deps, usable);
   const looks = [
-    ...(await depositLooks(deps, shownOf(others))),
-    ...(await hotLooks({ ...deps, scannedTo }, shownOf(hot))),
+    ...(await depositLooks(deps, usable.filter(isOther))),
+    ...(await hotLooks({ ...deps, scannedTo }, usable.filter(isHot))),
   ];
   const compared = new Set(looks.map(({ wallet }) => wallet));
   const missing = (of: readonly WalletAccounts[], reason: string) =>
@@ -85,8 +83,7 @@ export async function lookAt(deps: LookDeps, wallets: readonly string[], pass: b
 }
 
 function allNodes(pool: NodePool): AskNodes {
-  return async (ask) =>
-    (await pool.all(ask)).flatMap(({ result }) => (result.status === 'fulfilled' ? [result.value] : []));
+  return async (ask) => answersIn(await pool.all(ask)).map(({ answer }) => answer);
 }
 
 /** Asks the node of this pass, and the next ones if it fails. A node that failed is asked last. */
@@ -96,8 +93,8 @@ function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
   const order = [...names.slice(first), ...names.slice(0, first)];
   return async (ask) => {
     for (const name of order.slice()) {
-      const [answer] = await pool.all(ask, (node) => node.name === name);
-      if (answer?.result.status === 'fulfilled') return [answer.result.value];
+      const [answered] = answersIn(await pool.all(ask, (node) => node.name === name));
+      if (answered !== undefined) return [answered.answer];
       order.push(...order.splice(order.indexOf(name), 1));
     }
     return [];
@@ -107,7 +104,7 @@ function nodeInTurn(pool: NodePool, pass: bigint): AskNodes {
 /** Token accounts to compare for each wallet: derived, recorded, and listed by one node. */
 async function accountsOf({ ledger }: LookDeps, wallets: readonly string[], askNodes: AskNodes) {
   const assets = await ledger.assets.list();
-  const known = await ledger.movements.accountsOf(wallets);
+  const recorded = await ledger.movements.accountsOf(wallets);
   const unread: UnreadWallet[] = [];
   const named = await pLimit(AT_ONCE).map([...wallets], async (wallet): Promise<WalletAccounts[]> => {
     const [listed] = await askNodes((node) => tokenAccountsAt(node, wallet));
@@ -116,7 +113,7 @@ async function accountsOf({ ledger }: LookDeps, wallets: readonly string[], askN
       return [];
     }
     const derived = derivedAccountsOf(assets, wallet);
-    const accounts = new Set([...derived, ...(known.get(wallet) ?? []), ...listed.accounts]);
+    const accounts = new Set([...derived, ...(recorded.get(wallet) ?? []), ...listed.accounts]);
     accounts.delete(wallet);
     const nested = nestedAccountsOf(assets, wallet);
     for (const account of nested.keys()) accounts.delete(account);
@@ -125,22 +122,22 @@ async function accountsOf({ ledger }: LookDeps, wallets: readonly string[], askN
   return { named: named.flat(), unread };
 }
 
-async function heldBy(
+async function holdingsBy(
   askNodes: AskNodes,
   wallets: readonly WalletAccounts[],
 ): Promise<readonly WalletHoldings[]> {
-  const answers = await pLimit(AT_ONCE).map([...groupsOf(wallets)], (group) =>
+  const holdings = await pLimit(AT_ONCE).map([...groupsOf(wallets)], (group) =>
     askNodes((node) => holdingsOf(node, group)),
   );
-  return answers.flat(2);
+  return holdings.flat(2);
 }
 
 /** Waits until the cursor has passed the slot of every answer; before that the movements are incomplete. */
 async function waitUntilScanned(
   { ledger, patienceMs = PATIENCE_MS }: LookDeps,
-  shown: readonly WalletHoldings[],
+  usable: readonly WalletHoldings[],
 ): Promise<void> {
-  const newest = highest([0n, ...shown.map(({ slot }) => slot)]);
+  const newest = highest([0n, ...usable.map(({ slot }) => slot)]);
   for (const until = performance.now() + patienceMs; ; ) {
     const cursor = await ledger.scan.cursor();
     if (cursor !== null && cursor.slot >= newest) return;

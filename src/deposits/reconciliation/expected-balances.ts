@@ -23,11 +23,12 @@ export async function depositLooks(
   const looks: Look[] = [];
   for (const slot of new Set(shown.map((one) => one.slot))) {
     const ofSlot = shown.filter((one) => one.slot === slot);
-    const record = new Map<string, Holding[]>(ofSlot.map(({ wallet }) => [wallet, []]));
-    for (const { wallet, ...sum } of await ledger.movements.balancesOf([...record.keys()], slot))
-      record.get(wallet)?.push(sum);
-    for (const one of ofSlot)
-      looks.push({ ...one, differences: differencesOf(one.holdings, record.get(one.wallet) ?? []) });
+    const wallets = ofSlot.map(({ wallet }) => wallet);
+    const recorded = await ledger.movements.balancesOf(wallets, slot);
+    for (const one of ofSlot) {
+      const ofWallet = recorded.filter(({ wallet }) => wallet === one.wallet);
+      looks.push({ ...one, differences: differencesOf(one.holdings, ofWallet) });
+    }
   }
   return looks;
 }

@@ -3,7 +3,6 @@ import { isSignature } from '../../solana/rpc/node-text.ts';
 import { answersIn } from '../../solana/rpc/quorum.ts';
 import { storeFindings } from '../backfill/audit-one-address.ts';
 import { agreedTransaction, type JudgedTransaction } from '../credits/agreed-transaction.ts';
-import { withNested } from '../scan/matcher.ts';
 import type { LookDeps } from './compare-wallets.ts';
 import type { Look } from './expected-balances.ts';
 
@@ -18,18 +17,20 @@ const MOST_READ = 100;
 export async function recordNested(deps: LookDeps, { wallet, slot, nested }: Look): Promise<void> {
   if (nested.length === 0) return;
   const { ledger, pool, matcher } = deps;
-  const known = await ledger.movements.arrivalsOf(wallet, 0n, slot);
-  const judge = withNested(await matcher.judge(), [wallet]);
+  const recorded = await ledger.movements.arrivalsOf(wallet, 0n, slot);
+  const match = await matcher.judge();
   const found: JudgedTransaction[] = [];
   for (const { account } of nested) {
-    const before = new Set(known.filter((one) => one.account === account).map(({ signature }) => signature));
+    const before = new Set(
+      recorded.filter((one) => one.account === account).map(({ signature }) => signature),
+    );
     const answers = await pool.all((node) => historyPage(node, account, null, LISTED));
     const listed = answersIn(answers).flatMap(({ answer }) =>
       (answer?.entries ?? []).map(({ signature }) => signature),
     );
     const unread = [...new Set(listed)].filter((one) => isSignature(one) && !before.has(one));
     for (const signature of unread.slice(0, MOST_READ)) {
-      const agreed = await agreedTransaction(pool, signature, judge);
+      const agreed = await agreedTransaction(pool, signature, (one) => match(one, [wallet]));
       if (agreed !== null) found.push(onlyNested(agreed.answer));
     }
   }

@@ -9,11 +9,11 @@ import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { finalizedTip, listedSlots } from '../../solana/scan/frontier.ts';
 import { HeaderQuorum } from '../../solana/scan/header-quorum.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
-import { REPORT_EVERY_MS, type SlowRead, slowReport, tipOrNull } from './report.ts';
+import { REPORT_EVERY_MS, slowReport, tipOrNull } from './report.ts';
 import { cursorOrStart, openReader, type ScannerDeps } from './scanner.ts';
 import { meanwhile } from './side-loop.ts';
 
-export interface RangeDeps extends ScannerDeps, SlowRead {
+export interface RangeDeps extends ScannerDeps {
   /** Lag in slots above which ranges are read in parallel. Default 500. */
   readonly catchUpSlots?: bigint;
   /** Blocks per range. Default 256. */

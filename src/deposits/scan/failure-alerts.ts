@@ -19,7 +19,7 @@ type Halt = Pick<ScanReport, 'state'> & { readonly reason: string };
 export class ScanAlarms {
   readonly #ledger: Ledger;
   readonly #stalledMs: number;
-  #shown: string | null = null;
+  #noted: string | null = null;
   #raisedAt = Number.NEGATIVE_INFINITY;
 
   constructor(ledger: Ledger, stalledMs = STALLED_MS) {
@@ -33,9 +33,9 @@ export class ScanAlarms {
     const alarms = alarmsOf(status);
     const key = alarms.map(({ kind, subject }) => `${kind} ${subject}`).join(' ');
     const isOld = performance.now() - this.#raisedAt >= REPEATED_MS;
-    if (key === this.#shown && (alarms.length === 0 || !isOld)) return;
+    if (key === this.#noted && (alarms.length === 0 || !isOld)) return;
     await this.#ledger.alerts.keepOnly(KINDS, alarms);
-    this.#shown = key;
+    this.#noted = key;
     this.#raisedAt = performance.now();
   }
 
@@ -92,8 +92,8 @@ export function haltAfter(error: unknown): Halt {
 }
 
 export function describeDefect(error: unknown): string {
-  const what = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
-  return `unexpected error, probably a bug in Sluice: ${what}; it is retried. Report it if it persists`;
+  const text = `${error instanceof Error ? error.name : 'error'}: ${messageOf(error)}`;
+  return `unexpected error, probably a bug in Sluice: ${text}; it is retried. Report it if it persists`;
 }
 
 /** True for expected errors of operators, nodes, the chain or the database. Any other error is a defect. */

@@ -26,32 +26,30 @@ export interface MatcherOptions {
 }
 
 /** A watch set in memory. It contains at least every wallet up to `version` of the database. */
-export interface Watch {
+export interface VersionedWatchSet {
   readonly set: WatchSet;
   readonly version: bigint;
 }
 
 export interface WatchedBlock extends SearchedBlock {
-  readonly watch: Watch;
+  readonly watch: VersionedWatchSet;
   /** Reads the same block from a node again and searches it with another set. */
-  readonly readAgain: (watch: Watch) => Promise<WatchedBlock>;
+  readonly readAgain: (watch: VersionedWatchSet) => Promise<WatchedBlock>;
 }
 
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type WithFinding<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
-type Terms = ReadonlyMap<string, AssetTerms>;
+type AssetTermsByMint = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
 /**
  * Finds a transaction's movements of our wallets. `nestedOf`: wallets whose token accounts may own other
  * token accounts. The transaction need not name these wallets.
  */
-export type Judge = (transaction: ScannedTransaction, nestedOf?: readonly string[]) => Promise<BlockFinding>;
-
-/** A judge that also finds token accounts owned by token accounts of these wallets. */
-export function withNested(judge: Judge, nestedOf: readonly string[]): Judge {
-  return (transaction) => judge(transaction, nestedOf);
-}
+export type MatchTransaction = (
+  transaction: ScannedTransaction,
+  nestedOf?: readonly string[],
+) => Promise<BlockFinding>;
 
 const EXPECTED_AT_FIRST = 100_000;
 const FRESH_MS = 1_000;
@@ -63,9 +61,9 @@ const ATTEMPTS = 3;
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
-  readonly #fresh: TtlCache<Watch>;
+  readonly #fresh: TtlCache<VersionedWatchSet>;
   /** Each value extends the previous set, so that a version always belongs to the set it was read for. */
-  #current: Promise<Watch> | null = null;
+  #current: Promise<VersionedWatchSet> | null = null;
 
   constructor(ledger: Ledger, options: MatcherOptions) {
     this.#ledger = ledger;
@@ -74,11 +72,11 @@ export class DepositMatcher {
   }
 
   /** The watch set, at most `freshMs` old. The first call reads all of it. */
-  watch(): Promise<Watch> {
+  watch(): Promise<VersionedWatchSet> {
     return this.#fresh.get('', () => this.#refresh());
   }
 
-  #refresh(): Promise<Watch> {
+  #refresh(): Promise<VersionedWatchSet> {
     const next = this.#catchUp(this.#current);
     this.#current = next;
     next.catch(() => {
@@ -87,14 +85,14 @@ export class DepositMatcher {
     return next;
   }
 
-  async #catchUp(known: Promise<Watch> | null): Promise<Watch> {
+  async #catchUp(known: Promise<VersionedWatchSet> | null): Promise<VersionedWatchSet> {
     const { set, version: before } = await (known ?? this.#load());
     const { version, wallets } = await this.#ledger.watched.since(before);
     for (const { address } of wallets) set.add(address);
     return { set, version };
   }
 
-  async #load(): Promise<Watch> {
+  async #load(): Promise<VersionedWatchSet> {
     // The version is read first: wallets added while the rows are read are read again later.
     const version = await this.#ledger.watched.version();
     const set = new WatchSet(EXPECTED_AT_FIRST);
@@ -137,7 +135,7 @@ export class DepositMatcher {
   async match(
     blocks: readonly WatchedBlock[],
     attempt = 1,
-    terms: Terms | Promise<Terms> = this.#terms(),
+    terms: AssetTermsByMint | Promise<AssetTermsByMint> = this.#terms(),
   ): Promise<Matched<MatchedBlock>> {
     const rules = this.#rules(await terms);
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
@@ -158,7 +156,7 @@ export class DepositMatcher {
   }
 
   /** A judge with the current asset terms. It looks up wallets at each call. */
-  async judge(): Promise<Judge> {
+  async judge(): Promise<MatchTransaction> {
     const terms = await this.#terms();
     return async (transaction, nestedOf = []) => {
       const rules = { ...this.#rules(terms), ...nestedRule(terms, nestedOf) };
@@ -168,7 +166,11 @@ export class DepositMatcher {
   }
 
   /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
-  async #searchedWith(watch: Watch, block: WatchedBlock, mayRead: boolean): Promise<WatchedBlock> {
+  async #searchedWith(
+    watch: VersionedWatchSet,
+    block: WatchedBlock,
+    mayRead: boolean,
+  ): Promise<WatchedBlock> {
     const { kept, header } = block;
     // A search with a set that was dropped belongs to another database.
     const isOfSet = block.watch.set === watch.set;
@@ -189,12 +191,12 @@ export class DepositMatcher {
     return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
   }
 
-  #rules(terms: Terms): Rules {
+  #rules(terms: AssetTermsByMint): Rules {
     const { ownerChangeAllowed } = this.#options;
     return { ataOf: ataOrNone, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
 
-  async #terms(): Promise<Terms> {
+  async #terms(): Promise<AssetTermsByMint> {
     const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
     const terms = new Map(rows.map((row) => [row.asset, row]));
     return terms.has(SOL) ? terms : terms.set(SOL, untouchedSol(await this.#options.minimumLamports()));
@@ -219,7 +221,7 @@ function mentionsOf({ candidates, transactions }: Searched): number {
   return mentions.reduce((sum, count) => sum + count, 0);
 }
 
-function nestedRule(terms: Terms, wallets: readonly string[]): Pick<Ours, 'nestedIn'> {
+function nestedRule(terms: AssetTermsByMint, wallets: readonly string[]): Pick<Ours, 'nestedIn'> {
   const owners = new Map(
     wallets.flatMap((wallet) =>
       derivedAccountsOf([...terms.values()], wallet).map((owner) => [owner, wallet] as const),

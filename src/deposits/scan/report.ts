@@ -3,12 +3,7 @@ import type { NodePool } from '../../solana/rpc/pool.ts';
 import type { BrokenLink } from '../../solana/scan/chain-reader.ts';
 import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { describeVersions } from '../../solana/scan/header-quorum.ts';
-import type { Step } from './scanner.ts';
-
-export interface SlowRead {
-  /** Milliseconds after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
-  readonly slowMs?: number;
-}
+import type { ScanStep } from './scanner.ts';
 
 /** Milliseconds between two reports of the same state. */
 export const REPORT_EVERY_MS = 2_000;
@@ -21,7 +16,7 @@ function describeParent({ child, nodes }: BrokenLink): string {
   return `block ${blockhash} of slot ${slot} (from ${nodes.join(', ')}) names block ${previousBlockhash} (height ${height - 1n}) in slot ${parentSlot} as its parent`;
 }
 
-export function reportOf(step: Step): ScanReport {
+export function reportOf(step: ScanStep): ScanReport {
   const { cursor, tip } = step;
   switch (step.state) {
     case 'continues':

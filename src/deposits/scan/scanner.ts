@@ -11,7 +11,7 @@ import {
 import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { type ExpectedBlock, fetchBlock } from '../../solana/scan/searched-block.ts';
 import { startBlock } from '../../solana/scan/start.ts';
-import type { DepositMatcher, Watch, WatchedBlock } from './matcher.ts';
+import type { DepositMatcher, VersionedWatchSet, WatchedBlock } from './matcher.ts';
 
 export interface ScannerDeps {
   readonly ledger: Ledger;
@@ -21,12 +21,14 @@ export interface ScannerDeps {
   readonly startSlot?: bigint | undefined;
   /** Bytes of answers in memory per reader. Default 64 MiB for the tail, 16 MiB for a range. */
   readonly budgetBytes?: number;
+  /** Milliseconds after which a slow read is reported, and a waiting scan raises an alert. Default 60,000. */
+  readonly slowMs?: number;
 }
 
 export type BlockDeps = Pick<ScannerDeps, 'pool' | 'matcher'>;
 
 /** Result of one step. `lost`: the nodes' chain does not contain our cursor. */
-export type Step = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
+export type ScanStep = { readonly cursor: Cursor; readonly tip: bigint; readonly blocks: number } & (
   | { readonly state: 'continues' | 'idle' }
   | { readonly state: 'lost'; readonly link: BrokenLink }
   | { readonly state: 'gap'; readonly gap: ScanRange; readonly link: BrokenLink }
@@ -52,7 +54,7 @@ export class DepositScanner {
    * Reads the blocks after the cursor and commits them. If another scanner was faster, the next step starts
    * at its cursor. Throws ScanPaused, and like `NodePool.read`.
    */
-  async step(): Promise<Step> {
+  async step(): Promise<ScanStep> {
     const { ledger, pool, matcher } = this.#deps;
     const cursor = await cursorOrStart(this.#deps);
     const tip = await finalizedTip(pool);
@@ -74,7 +76,7 @@ export class DepositScanner {
     cursor: Cursor,
     tip: bigint,
     reading: Exclude<ChainReading<WatchedBlock>, { kind: 'linked' }>,
-  ): Promise<Step> {
+  ): Promise<ScanStep> {
     const step = { cursor, tip, blocks: 0 };
     if (reading.kind === 'idle') return { ...step, state: 'idle' };
     if (reading.kind === 'contradicted') return { ...step, state: 'lost', link: reading };
@@ -97,7 +99,7 @@ export function openReader(
 export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
-    watch: Watch,
+    watch: VersionedWatchSet,
     end?: AbortSignal,
     expected?: ExpectedBlock,
   ): Promise<WatchedBlock> => {

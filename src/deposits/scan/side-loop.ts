@@ -3,48 +3,41 @@ import { log } from '@temporalio/activity';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { haltAfter, isOperational } from './failure-alerts.ts';
 
-interface BesideDeps {
-  readonly ledger: Ledger;
-  /** Milliseconds between two rounds. Default 400. */
-  readonly pollMs?: number;
-}
-
 /** Current defects by step name. A step that succeeds removes its entry. */
 export type Defects = Map<string, string>;
 
-/** Milliseconds between two checks for a new block. */
-export const POLL_MS = 400;
-
 /** Runs side tasks next to the scan. Their errors neither end nor delay it, but a turn ends only after all of them. */
-export class BesideScan {
+export class SideTasks {
   readonly defects: Defects;
-  readonly #deps: BesideDeps;
+  readonly #ledger: Ledger;
+  readonly #pollMs: number;
   readonly #end: AbortSignal;
 
-  constructor(deps: BesideDeps, defects: Defects, end: AbortSignal) {
-    this.#deps = deps;
+  constructor(ledger: Ledger, pollMs: number, defects: Defects, end: AbortSignal) {
+    this.#ledger = ledger;
+    this.#pollMs = pollMs;
     this.defects = defects;
     this.#end = end;
   }
 
   /** Repeats the task, except while the scan is paused. */
-  async keepLooking(name: string, work: () => Promise<unknown>): Promise<void> {
+  async repeat(name: string, work: () => Promise<unknown>): Promise<void> {
     while (!this.#end.aborted) {
-      await this.look(name, work);
-      await rest(this.#deps.pollMs ?? POLL_MS, this.#end);
+      await this.runUnlessPaused(name, work);
+      await rest(this.#pollMs, this.#end);
     }
   }
 
   /** Runs the task unless the scan is paused. */
-  look(name: string, work: () => Promise<unknown>): Promise<void> {
-    return this.attend(name, async () => {
-      await this.#deps.ledger.scanPauses.assertNone();
+  runUnlessPaused(name: string, work: () => Promise<unknown>): Promise<void> {
+    return this.run(name, async () => {
+      await this.#ledger.scanPauses.assertNone();
       await work();
     });
   }
 
   /** Runs the task once. A failure is left to the next round. */
-  async attend(name: string, work: () => Promise<unknown>): Promise<void> {
+  async run(name: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
       // At the end of a turn a step may return before it has done anything.

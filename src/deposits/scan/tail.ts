@@ -4,11 +4,11 @@ import { withAbort } from '../../solana/rpc/with-abort.ts';
 import { DepositAnnouncer } from '../credits/announce.ts';
 import { DepositConfirmer } from '../credits/confirm.ts';
 import { haltAfter, isOperational, ScanAlarms, STALLED_MS } from './failure-alerts.ts';
-import { REPORT_EVERY_MS, reportOf, type SlowRead, slowReport, tipOrNull, withDefects } from './report.ts';
+import { REPORT_EVERY_MS, reportOf, slowReport, tipOrNull, withDefects } from './report.ts';
 import { DepositScanner, type ScannerDeps } from './scanner.ts';
-import { BesideScan, type Defects, meanwhile, POLL_MS, rest } from './side-loop.ts';
+import { type Defects, meanwhile, rest, SideTasks } from './side-loop.ts';
 
-export interface DepositScanDeps extends ScannerDeps, SlowRead {
+export interface DepositScanDeps extends ScannerDeps {
   /** Milliseconds between two checks for a new block. Default 400. */
   readonly pollMs?: number;
   /** Milliseconds between two tries while the scan is blocked. Default 2,000. */
@@ -21,11 +21,13 @@ export interface DepositScanDeps extends ScannerDeps, SlowRead {
   readonly stop?: AbortSignal;
 }
 
+const POLL_MS = 400;
 const WAIT_MS = 2_000;
 
 export function createDepositScan(deps: DepositScanDeps) {
   // Kept across turns, because a defect must last longer than one turn before it raises an alert.
   const defects: Defects = new Map();
+  const { pollMs = POLL_MS } = deps;
   const confirmer = new DepositConfirmer(deps);
   return {
     /**
@@ -37,14 +39,16 @@ export function createDepositScan(deps: DepositScanDeps) {
     async scanTail({ seconds }: TailOrder): Promise<ScanStatus | null> {
       const abandons = [cancellationSignal(), deps.stop];
       const scan = async (turnEnd: AbortSignal, abandoned: AbortSignal): Promise<void> => {
-        const beside = new BesideScan(deps, defects, turnEnd);
+        const tasks = new SideTasks(deps.ledger, pollMs, defects, turnEnd);
         const announcer = new DepositAnnouncer(deps);
         await Promise.all([
-          follow({ deps, beside, turnEnd, abandoned }),
-          beside.keepLooking('confirming deposits', () => confirmer.confirm(turnEnd)),
-          beside.look('pruning headers', () => deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots })),
+          follow({ deps, tasks, turnEnd, abandoned }),
+          tasks.repeat('confirming deposits', () => confirmer.confirm(turnEnd)),
+          tasks.runUnlessPaused('pruning headers', () =>
+            deps.ledger.keptBlocks.prune({ keptSlots: deps.keptSlots }),
+          ),
           ...(deps.announces === true
-            ? [beside.keepLooking('announcing deposits', () => announcer.announce(turnEnd))]
+            ? [tasks.repeat('announcing deposits', () => announcer.announce(turnEnd))]
             : []),
         ]);
       };
@@ -57,24 +61,24 @@ export function createDepositScan(deps: DepositScanDeps) {
 
 interface Scanning {
   readonly deps: DepositScanDeps;
-  readonly beside: BesideScan;
+  readonly tasks: SideTasks;
   readonly turnEnd: AbortSignal;
   /** Aborted once blocks are no longer needed. At the end of a turn the current block is still read. */
   readonly abandoned: AbortSignal;
 }
 
 async function follow(scanning: Scanning): Promise<void> {
-  const { deps, beside, turnEnd, abandoned } = scanning;
+  const { deps, tasks, turnEnd, abandoned } = scanning;
   const { slowMs = STALLED_MS, pollMs = POLL_MS, waitMs = WAIT_MS } = deps;
   const scanner = new DepositScanner(deps, abandoned);
-  const reporter = new Reporter(deps, beside);
+  const reporter = new StatusReporter(deps, tasks);
   while (!turnEnd.aborted) {
     const step = attempt(scanning, scanner);
     const reached = await meanwhile(step, Math.min(slowMs, REPORT_EVERY_MS), (waitedMs) =>
       reporter.noteWaiting(waitedMs, slowMs),
     );
     if (reached === null) return;
-    const report = withDefects(reached.report, beside.defects);
+    const report = withDefects(reached.report, tasks.defects);
     await reporter.note(report);
     if (reached.blocks === 0) await rest(report.state === 'tail' ? pollMs : waitMs, turnEnd);
   }
@@ -96,16 +100,16 @@ async function attempt(
 }
 
 /** Stores the reports of one turn: a change of state at once, else one at intervals. Keeps the alerts too. */
-class Reporter {
+class StatusReporter {
   readonly #deps: DepositScanDeps;
-  readonly #beside: BesideScan;
+  readonly #tasks: SideTasks;
   readonly #alarms: ScanAlarms;
   #last: ScanReport | null = null;
   #storedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(deps: DepositScanDeps, beside: BesideScan) {
+  constructor(deps: DepositScanDeps, tasks: SideTasks) {
     this.#deps = deps;
-    this.#beside = beside;
+    this.#tasks = tasks;
     this.#alarms = new ScanAlarms(deps.ledger, deps.slowMs);
   }
 
@@ -115,7 +119,7 @@ class Reporter {
     this.#last = report;
     if (!isNew && performance.now() - this.#storedAt < REPORT_EVERY_MS) return;
     this.#storedAt = performance.now();
-    await this.#beside.attend('keeping alerts', async () =>
+    await this.#tasks.run('keeping alerts', async () =>
       this.#alarms.note(await this.#deps.ledger.scanStatus.report(report, haltedMs)),
     );
   }
@@ -125,6 +129,6 @@ class Reporter {
     const last = this.#last;
     if (waitedMs >= slowMs) return this.note(slowReport(last?.tip ?? null, waitedMs), waitedMs);
     if (last !== null) return this.note(last);
-    await this.#beside.attend('keeping alerts', () => this.#deps.ledger.scanStatus.touch(false));
+    await this.#tasks.run('keeping alerts', () => this.#deps.ledger.scanStatus.touch(false));
   }
 }

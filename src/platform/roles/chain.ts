@@ -1,13 +1,11 @@
 import { Client } from '@temporalio/client';
 import { type NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { createDepositActivities } from '../../activities/deposits.ts';
-import { NODES_REPORTED_EVERY_MS, watchNodes } from '../../activities/node-watch.ts';
 import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createWatchActivities } from '../../activities/watches.ts';
 import { createDeliverySteps } from '../../activities/webhooks.ts';
 import { createWithdrawalActivities } from '../../activities/withdrawals.ts';
 import { DepositMatcher } from '../../deposits/scan/matcher.ts';
-import { checkClusterName } from '../../domain/cluster.ts';
 import {
   AUDIT_TASK_QUEUE,
   LANDING_TASK_QUEUE,
@@ -25,8 +23,6 @@ import { LedgerCompleteness } from '../../solana/history/ledger-completeness.ts'
 import { WalletLists } from '../../solana/history/wallet-signatures.ts';
 import { SharedLives } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
-import type { PoolOptions } from '../../solana/rpc/node-registry.ts';
-import { openNodePool } from '../../solana/rpc/pool.ts';
 import { FeePlanner } from '../../solana/tx/fees.ts';
 import { WalletWatch } from '../../treasury/hot-wallet-watch.ts';
 import { nonceKinds } from '../../treasury/nonce-accounts.ts';
@@ -34,18 +30,17 @@ import { Composer } from '../../withdrawals/compose.ts';
 import { withdrawalKind } from '../../withdrawals/kind.ts';
 import { x402Kind } from '../../x402/kind.ts';
 import type { Config } from '../config.ts';
-import { keepDoing } from '../interval.ts';
 import type { Closers } from '../shutdown.ts';
 import { registerSearchAttributes } from '../temporal/client.ts';
 import { dataConverter } from '../temporal/codec.ts';
-import { TemporalRuns } from '../temporal/runs.ts';
-import { keepSchedules } from '../temporal/schedules.ts';
+import { temporalRuns } from '../temporal/runs.ts';
+import { ENSURED_EVERY_MS, ensureEndlessRuns } from '../temporal/schedules.ts';
 import { NodeMetrics } from './node-metrics.ts';
+import { NODES_REPORTED_EVERY_MS, openNodes, watchNodes } from './nodes.ts';
 import { warnsOf, workerOptions } from './run.ts';
 import { signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
 
-/** Shorter than the interval of the node watch, and than the expiry of a worker's node view. */
 const PREPARED_AT_ONCE = 1_000;
 /** Exceeds the workflows of all schedules plus the parallel reads of the scan's catch-up. */
 const WATCHES_AT_ONCE = 100;
@@ -75,26 +70,23 @@ export async function chainWorkers(
   await registerSearchAttributes(connection, namespace);
   const ledger = await openLedger(config.databaseUrl);
   closers.add('ledger', () => ledger.close());
-  const pool = await openNodePool(config.rpcUrls, {
-    ...nodeOptions(config),
-    admit: async (genesisHash) => {
-      checkClusterName(config.cluster, genesisHash);
-      await ledger.cluster.bind(genesisHash);
-    },
+  const { logger, metricMeter } = Runtime.instance();
+  const metrics = new NodeMetrics(metricMeter);
+  const pool = await openNodes(config, (genesisHash) => ledger.cluster.bind(genesisHash), {
+    onNotice: (notice) => logger.warn(notice),
+    onProbe: (report) => metrics.record(report),
   });
   closers.add('nodes', () => pool.close());
-  closers.add(
+  closers.keepDoing(
     'node alerts',
-    keepDoing(
-      NODES_REPORTED_EVERY_MS,
-      () => watchNodes({ ledger, pool }),
-      warnsOf('this worker cannot report problems of nodes now'),
-    ),
+    NODES_REPORTED_EVERY_MS,
+    () => watchNodes(ledger, pool),
+    warnsOf('this worker cannot report problems of nodes now'),
   );
   const client = new Client({ connection, namespace, dataConverter: dataConverter(payloadKeys) });
   await ledger.watched.addHot([config.hotWallet]);
-  const scanned = config.scan ? config.cluster : null;
-  closers.add('schedules', keepSchedules(client, scanned, warnsOf('the schedules cannot be ensured now')));
+  const ensure = () => ensureEndlessRuns(client, config.scan ? config.cluster : null);
+  closers.keepDoing('schedules', ENSURED_EVERY_MS, ensure, warnsOf('the schedules cannot be ensured now'));
   // Every queue serves every activity, so that tasks of an older version in another queue run too.
   const activities = chainActivities(config, decorate({ ledger, chain: new Chain(pool) }), client, stop);
   const staff = (taskQueue: string, atOnce: number): WorkerOptions => ({
@@ -123,14 +115,7 @@ function chainActivities(
     ...createWithdrawalActivities({ ledger, watcher, chain, kinds }),
     ...createSettlementActivities({ ledger, kinds }),
     ...createDeliverySteps(ledger),
-    ...createWatchActivities({
-      ledger,
-      chain,
-      pool: chain.pool,
-      walletWatch,
-      runs: new TemporalRuns(client),
-      kinds,
-    }),
+    ...createWatchActivities({ ledger, chain, walletWatch, runs: temporalRuns(client), kinds }),
     ...depositActivities(config, { ledger, chain }, stop),
   };
 }
@@ -186,16 +171,4 @@ function depositActivities(config: Config<'chain'>, { ledger, chain }: ChainRoom
     announces: config.announceConfirmed,
     stop,
   });
-}
-
-/** Sends notices and probe results of the pool to this process's log and metrics. */
-function nodeOptions({ rpcRequestsPerSecond, maxTransactionVersion }: Config<'chain'>): PoolOptions {
-  const { logger, metricMeter } = Runtime.instance();
-  const nodes = new NodeMetrics(metricMeter);
-  return {
-    onNotice: (notice) => logger.warn(notice),
-    onProbe: (report) => nodes.record(report),
-    maxTransactionVersion,
-    ...(rpcRequestsPerSecond === undefined ? {} : { requestsPerSecond: rpcRequestsPerSecond }),
-  };
 }

@@ -53,8 +53,8 @@ export class NodeMetrics {
   constructor(meter: MetricMeter) {
     const gauge = ({ name, help }: NodeGauge<unknown>): MetricGauge =>
       meter.createGauge(`sluice_node_${name}`, 'float', undefined, help);
-    this.#numbers = NUMBERS.map((shown) => [gauge(shown), shown]);
-    this.#texts = TEXTS.map((shown) => [gauge(shown), shown]);
+    this.#numbers = NUMBERS.map((metric) => [gauge(metric), metric]);
+    this.#texts = TEXTS.map((metric) => [gauge(metric), metric]);
   }
 
   record(reports: readonly NodeReport[]): void {

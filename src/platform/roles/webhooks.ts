@@ -9,7 +9,6 @@ import type { Deliveries } from '../../ledger/webhooks/deliveries.ts';
 import { WebhookSender } from '../../webhooks/sender.ts';
 import type { Config } from '../config.ts';
 import { sealOf } from '../encryption.ts';
-import { keepDoing } from '../interval.ts';
 import type { Closers } from '../shutdown.ts';
 import { dataConverter } from '../temporal/codec.ts';
 import { startWebhookDelivery } from '../temporal/starts.ts';
@@ -54,8 +53,8 @@ export async function webhookWorker(
     while ((await ledger.deliveries.forget(KEPT_DAYS)) > 0);
   };
   const warns = warnsOf('the outbox cannot be read now');
-  closers.add('outbox', keepDoing(OUTBOX_EVERY_MS, emptyOutbox, warns));
-  closers.add('old events', keepDoing(FORGOTTEN_EVERY_MS, forgetOld, warns));
+  closers.keepDoing('outbox', OUTBOX_EVERY_MS, emptyOutbox, warns);
+  closers.keepDoing('old events', FORGOTTEN_EVERY_MS, forgetOld, warns);
   return Worker.create({
     ...workerOptions(config, connection, WEBHOOK_TASK_QUEUE),
     activities: createWebhookActivities({

@@ -19,7 +19,6 @@ import type { Route } from '../../x402/routes/route.ts';
 import { NETWORKS } from '../../x402/terms.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
-import { keepDoing } from '../interval.ts';
 import type { Logger } from '../logging.ts';
 import type { Closers } from '../shutdown.ts';
 import { PaymentRuns } from '../temporal/settle-payment.ts';
@@ -51,10 +50,7 @@ export async function serveGateway(
   const { cluster, x402FacilitatorPath: facilitatorPath, feePayers } = config;
   const routes = readRoutesFile(config.x402Routes, { network: NETWORKS[cluster], facilitatorPath });
   const keep = (name: string, everyMs: number, job: () => Promise<void>) =>
-    closers.add(
-      name,
-      keepDoing(everyMs, job, (err) => logger.warn({ err }, `${name} cannot be read now`)),
-    );
+    closers.keepDoing(name, everyMs, job, (err) => logger.warn({ err }, `${name} cannot be read now`));
   const offers = openOffers(config, routes, parts);
   const lowLamports = config.x402FeePayerLow;
   const watch = new FeePayerWatch({ ledger, chain, addresses: feePayers, lowLamports });

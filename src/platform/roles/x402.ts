@@ -3,7 +3,6 @@ import { createQuickActivities } from '../../activities/quick-settlements.ts';
 import { createSettlementActivities } from '../../activities/settlements.ts';
 import { createSignerActivities } from '../../activities/signing.ts';
 import { createX402Activities } from '../../activities/x402.ts';
-import { checkClusterName } from '../../domain/cluster.ts';
 import { QUICK_TASK_QUEUE } from '../../domain/ids.ts';
 import { X402 } from '../../domain/payment.ts';
 import { openLedger } from '../../ledger/ledger.ts';
@@ -11,13 +10,13 @@ import { loadKeypair, type Signer } from '../../signing/signer.ts';
 import { Chain } from '../../solana/chain.ts';
 import { SharedLives } from '../../solana/proof/adopted.ts';
 import { LandingWatcher } from '../../solana/proof/landing.ts';
-import { openNodePool } from '../../solana/rpc/pool.ts';
 import { x402Kind } from '../../x402/kind.ts';
 import { askUpstream } from '../../x402/upstream.ts';
 import type { Config } from '../config.ts';
 import { sealOf } from '../encryption.ts';
 import type { Closers } from '../shutdown.ts';
 import type { ChainRooms, Decorate } from './chain.ts';
+import { openNodes } from './nodes.ts';
 import { workerOptions } from './run.ts';
 import { feePayerKeys, SIGNING_RULES, signingBounds } from './signer.ts';
 import { workflowSource } from './workflow-source.ts';
@@ -39,13 +38,8 @@ export async function x402Worker(
   const signers = await Promise.all(config.feePayerKeyFiles.map(loadKeypair));
   const ledger = await openLedger(config.databaseUrl, sealOf(config.payloadKeys));
   closers.add('ledger of x402', () => ledger.close());
-  const pool = await openNodePool(config.rpcUrls, {
-    maxTransactionVersion: config.maxTransactionVersion,
+  const pool = await openNodes(config, (genesisHash) => ledger.cluster.bind(genesisHash), {
     onNotice: (notice) => Runtime.instance().logger.warn(notice),
-    admit: async (genesisHash) => {
-      checkClusterName(config.cluster, genesisHash);
-      await ledger.cluster.bind(genesisHash);
-    },
   });
   closers.add('nodes of x402', () => pool.close());
   const addresses =

@@ -1,6 +1,5 @@
 import { type Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { depositScanWorkflowId, WORKFLOW_TASK_QUEUE } from '../../domain/ids.ts';
-import { keepDoing } from '../interval.ts';
 
 /** Scheduled workflows with interval and execution timeout. The schedule id is the workflow's name. */
 const SCHEDULES = [
@@ -16,12 +15,6 @@ const SCHEDULES = [
     atMost: '10 minutes',
     summary: 'compare wallet signatures with recorded payments',
   },
-  {
-    name: 'nodeWatch',
-    every: '1 minute',
-    atMost: '10 minutes',
-    summary: 'check the node rules, update their alerts',
-  },
   // Millions of wallets take more than an hour, and the next round waits for this one. A round that times out is
   // continued by the next one.
   {
@@ -31,7 +24,7 @@ const SCHEDULES = [
     summary: 'compare balances on chain with the database',
   },
 ] as const;
-const ENSURED_EVERY_MS = 30_000;
+export const ENSURED_EVERY_MS = 30_000;
 
 /** Creates missing schedules, with an immediate first run. Existing ones keep an operator's changes, except texts. */
 export async function ensureSchedules(client: Client): Promise<void> {
@@ -77,18 +70,10 @@ export async function ensureDepositScan(client: Client, cluster: string): Promis
 }
 
 /**
- * Periodically runs {@link ensureSchedules} and starts the deposit scan of `scanned`. They restore a Temporal that
- * lost its database, and with it every unfinished withdrawal. `onFailure` receives errors; the next interval
- * retries. Returns a function that stops it.
+ * Runs {@link ensureSchedules} and starts the deposit scan of `scanned`. They restore a Temporal that lost its database,
+ * and with it every unfinished withdrawal.
  */
-export function keepSchedules(
-  client: Client,
-  scanned: string | null,
-  onFailure: (error: unknown) => void,
-): () => void {
-  const ensure = async (): Promise<void> => {
-    await ensureSchedules(client);
-    if (scanned !== null) await ensureDepositScan(client, scanned);
-  };
-  return keepDoing(ENSURED_EVERY_MS, ensure, onFailure);
+export async function ensureEndlessRuns(client: Client, scanned: string | null): Promise<void> {
+  await ensureSchedules(client);
+  if (scanned !== null) await ensureDepositScan(client, scanned);
 }

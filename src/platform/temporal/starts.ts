@@ -4,7 +4,7 @@ import {
   type WorkflowHandleWithStartDetails,
 } from '@temporalio/client';
 import { describeAmount } from '../../domain/amount.ts';
-import { type BackfillOrder, backfillRun } from '../../domain/backfill.ts';
+import { type BackfillOrder, backfillWorkflowId, isOfImport } from '../../domain/backfill.ts';
 import {
   QUICK_TASK_QUEUE,
   settlementWorkflowId,
@@ -33,30 +33,22 @@ function inTime<T>(client: Client, start: () => Promise<T>): Promise<T> {
   return client.withDeadline(Date.now() + START_DEADLINE_MS, start);
 }
 
-/** A workflow with at most one run at a time. */
-interface Joined {
-  readonly type: string;
+interface JoinOptions {
   readonly taskQueue?: string;
   readonly workflowId: string;
-  readonly args: readonly unknown[];
-  readonly summary: string;
-  readonly details?: string;
+  readonly args: unknown[];
+  readonly staticSummary: string;
+  readonly staticDetails?: string;
 }
 
 /** Starts a workflow, whatever the result of earlier runs, or joins a running one with this id. */
-export function startJoined(
+function startJoined(
   client: Client,
-  { type, args, summary, details, ...options }: Joined,
+  type: string,
+  options: JoinOptions,
 ): Promise<WorkflowHandleWithStartDetails> {
   return inTime(client, () =>
-    client.workflow.start(type, {
-      ...ONE_RUN,
-      ...options,
-      args: [...args],
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: summary,
-      ...(details === undefined ? {} : { staticDetails: details }),
-    }),
+    client.workflow.start(type, { ...ONE_RUN, ...options, workflowIdConflictPolicy: 'USE_EXISTING' }),
   );
 }
 
@@ -66,8 +58,6 @@ export interface NamedSettlement {
   readonly subjectId: string;
 }
 
-const QUICK = { type: 'x402Settlement', taskQueue: QUICK_TASK_QUEUE };
-
 /** {@link startJoined} for a settlement. Kinds whose callers wait for `confirmed` use the quick workflow. */
 export function startSettlement(
   client: Client,
@@ -75,11 +65,12 @@ export function startSettlement(
   answersAt: AwaitedCommitment = 'finalized',
 ): Promise<WorkflowHandleWithStartDetails> {
   const { kind, subjectId } = named;
-  return startJoined(client, {
-    ...(answersAt === 'confirmed' ? QUICK : { type: 'settlement' }),
+  const isQuick = answersAt === 'confirmed';
+  return startJoined(client, isQuick ? 'x402Settlement' : 'settlement', {
+    ...(isQuick ? { taskQueue: QUICK_TASK_QUEUE } : {}),
     workflowId: settlementWorkflowId(named),
     args: [{ id: settlementId(kind, subjectId) }],
-    summary: `${kind} ${subjectId}`,
+    staticSummary: `${kind} ${subjectId}`,
   });
 }
 
@@ -90,7 +81,13 @@ export async function runSettlement(client: Client, named: NamedSettlement): Pro
 
 /** Starts a backfill, or joins a running one of the same order. */
 export async function startBackfill(client: Client, order: BackfillOrder): Promise<void> {
-  await startJoined(client, { type: 'backfill', ...backfillRun(order) });
+  const slots = `slots ${order.from} to ${order.to}`;
+  await startJoined(client, 'backfill', {
+    workflowId: backfillWorkflowId(order),
+    args: [order],
+    staticSummary: 'address' in order ? `audit ${order.address} over ${slots}` : `read ${slots} again`,
+    staticDetails: isOfImport(order) ? 'imported with a past' : `by ${order.actor}: ${order.reason}`,
+  });
 }
 
 /**

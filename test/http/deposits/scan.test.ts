@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepSilenceAlarm } from '../../../src/deposits/scan/failure-alerts.ts';
-import { createRegistry } from '../../../src/platform/metrics.ts';
-import { meterScan } from '../../../src/platform/scan-metrics.ts';
+import { createRegistry, meterScan } from '../../../src/platform/metrics.ts';
 import { childOf, START } from '../../ledger/chain-of-blocks.ts';
 import { authorization, openService, type Service } from '../service.ts';
 

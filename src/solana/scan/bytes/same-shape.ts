@@ -1,5 +1,5 @@
 import type { JsonBytes, OnText } from './json-bytes.ts';
-import { type AddressesAt, Shape } from './shape.ts';
+import { Shape } from './shape.ts';
 
 /** Learning a shape costs more than walking a value: a node whose values all differ must not cause one per value. */
 const MOST_SHAPES = 16;
@@ -28,12 +28,15 @@ export class AlikeReader {
   read(at: number): number {
     const next = this.#repeated(at);
     if (next >= 0) return next;
-    const addresses = new Map<number, { readonly isWallet: boolean }>();
+    const addresses = new Map<number, boolean>();
     const end = this.#walk(at, (from, to, isWallet) => {
-      addresses.set(from - at, { isWallet });
+      addresses.set(from, isWallet);
       if (isWallet) this.#onWallet(from, to);
     });
-    if (this.#learned < MOST_SHAPES) this.#learn(at, end, addresses);
+    if (this.#learned < MOST_SHAPES) {
+      this.#shape = new Shape(this.#view, at, end, addresses);
+      this.#learned += 1;
+    }
     return end;
   }
 
@@ -45,11 +48,5 @@ export class AlikeReader {
       if (error instanceof RangeError) return -1;
       throw error;
     }
-  }
-
-  #learn(at: number, end: number, addresses: AddressesAt): void {
-    const { buffer, byteOffset } = this.#view;
-    this.#shape = new Shape(new Uint8Array(buffer, byteOffset + at, end - at), addresses);
-    this.#learned += 1;
   }
 }

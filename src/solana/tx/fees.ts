@@ -20,8 +20,6 @@ import { composeTransfer, type TransferDraft, type TransferSpec } from './transf
 export interface FeeOptions extends PriceBounds {
   /** Upper limit of the whole fee of one transaction, base and priority. */
   readonly maxFeeLamports: bigint;
-  /** Percentile of recent prices to follow, 0 to 1. Default 0.75. */
-  readonly percentile?: number;
   /** How long a price request waits to share its call, in ms. Default 400. */
   readonly requestWindowMs?: number;
 }
@@ -32,10 +30,10 @@ export interface FeePlan {
   readonly feeLamports: bigint;
 }
 
-type Limits = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
+type ComputeSettings = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
 interface Plan {
-  readonly compose: (limits: Limits) => Uint8Array;
+  readonly compose: (limits: ComputeSettings) => Uint8Array;
   readonly limitOf: (trial: Uint8Array) => Promise<number>;
   readonly own: readonly string[];
   readonly last: bigint | null;
@@ -43,10 +41,11 @@ interface Plan {
 }
 
 interface Planned {
-  readonly limits: Limits;
+  readonly limits: ComputeSettings;
   readonly feeLamports: bigint;
 }
 
+/** The percentile of recent prices to follow, 0 to 1. */
 const PERCENTILE = 0.75;
 const ACCOUNTS_PER_REQUEST = 128;
 const REQUEST_WINDOW_MS = 400;
@@ -71,7 +70,7 @@ export class FeePlanner {
   }
 
   /**
-   * Limits for an attempt. `last` is the price of the previous attempt, null for the first; `salt` makes equal
+   * ComputeSettings for an attempt. `last` is the price of the previous attempt, null for the first; `salt` makes equal
    * transfers different messages. Throws TransferWouldFail if the chain would not accept the transfer. Throws
    * DomainError InvalidRequest if it exceeds a packet, and FeeAboveBound if the fee limit is below the lowest price.
    * Throws NodeFault if too few nodes agree on the simulation, or it failed for a reason that may pass.
@@ -82,7 +81,7 @@ export class FeePlanner {
     salt: bigint,
     basis: DraftBasis = NO_BASIS,
   ): Promise<FeePlan> {
-    const compose = (limits: Limits) => composeTransfer({ ...draft, ...limits }).message;
+    const compose = (limits: ComputeSettings) => composeTransfer({ ...draft, ...limits }).message;
     const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
     const { limits, feeLamports } = await this.#plan({
       compose,
@@ -94,13 +93,17 @@ export class FeePlanner {
     return { spec: { ...draft, ...limits }, feeLamports };
   }
 
-  /** Limits and fee for creating or advancing a nonce account. Throws as {@link plan}. */
+  /** ComputeSettings and fee for creating or advancing a nonce account. Throws as {@link plan}. */
   async planUpkeep(
     draft: NonceUpkeepDraft,
     last: bigint | null,
     salt: bigint,
-  ): Promise<{ readonly message: Uint8Array; readonly limits: Limits; readonly feeLamports: bigint }> {
-    const compose = (limits: Limits) => composeUpkeep({ ...draft, ...limits });
+  ): Promise<{
+    readonly message: Uint8Array;
+    readonly limits: ComputeSettings;
+    readonly feeLamports: bigint;
+  }> {
+    const compose = (limits: ComputeSettings) => composeUpkeep({ ...draft, ...limits });
     const limitOf = (trial: Uint8Array) => this.#limits.limitOfUpkeep(trial);
     const own = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
     const { limits, feeLamports } = await this.#plan({ compose, limitOf, own, last, salt });
@@ -141,7 +144,7 @@ export class FeePlanner {
   // One answer is the maximum over all its accounts, so it is an upper bound for each transfer that shares the call.
   async #ask(asked: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
     const accounts = asked.filter((account) => account !== ANY);
-    const price = await this.#chain.recentPrice(accounts, this.#options.percentile ?? PERCENTILE);
+    const price = await this.#chain.recentPrice(accounts, PERCENTILE);
     return new Map(asked.map((account) => [account, price]));
   }
 }

@@ -7,6 +7,7 @@ import { getBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { type Answer, agree, answersIn, versionsOf } from '../rpc/quorum.ts';
+import { headerOf } from './block.ts';
 import { listingOf } from './listing.ts';
 
 /** A block with its transactions by signature only; `listed`: see {@link listingOf}. */
@@ -205,26 +206,12 @@ async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Pr
   const asked = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
   const block = await getBlock(node, slot, asked, over);
   if (block === null) return null;
-  const {
-    blockhash,
-    previousBlockhash,
-    parentSlot,
-    blockHeight: height,
-    blockTime: time,
-    signatures,
-  } = block;
-  if (height === null) throw new NodeFault(node.name, `getBlock: returns block ${slot} without its height`);
+  const { blockHeight, signatures } = block;
+  if (blockHeight === null)
+    throw new NodeFault(node.name, `getBlock: returns block ${slot} without its height`);
   if (signatures === undefined)
     throw new NodeFault(node.name, `getBlock: returns block ${slot} without its signatures`);
-  return {
-    slot,
-    blockhash,
-    previousBlockhash,
-    parentSlot,
-    height,
-    time,
-    listed: listingOf(signatures),
-  };
+  return { slot, ...headerOf({ ...block, blockHeight }), listed: listingOf(signatures) };
 }
 
 /** True for an error that means that this node does not have a block, which never means that there is none. */

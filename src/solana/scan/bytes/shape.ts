@@ -1,6 +1,6 @@
 import { addressEnd } from './base58-text.ts';
 import { areSame } from './byte-runs.ts';
-import { isScalarStart, type OnText } from './json-bytes.ts';
+import { isScalarStart, type JsonBytes, type OnText } from './json-bytes.ts';
 import { quoteAfter, scalarEndAfter } from './u32.ts';
 
 /** A key with its colon, a text, or another scalar, in JSON without a backslash. */
@@ -13,14 +13,64 @@ const TEXT = 2;
 const ADDRESS = 3;
 const WALLET = 4;
 
+/** Learning a shape costs more than walking a value: a node whose values all differ must not cause one per value. */
+const MOST_SHAPES = 16;
+
+/** Receives the range of an address's text. */
+export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
+
+/** Reads a value of any shape and returns the position after it. Reports the same texts for all values of a shape. */
+type ShapeReader = (at: number, onAddress: OnAddress) => number;
+
+/** Reads JSON values that mostly have one shape, as the account keys and token balances of a block do. */
+export class AlikeReader {
+  readonly #view: DataView;
+  readonly #walk: ShapeReader;
+  readonly #onWallet: OnText;
+  #shape: Shape | null = null;
+  #learned = 0;
+
+  constructor(json: JsonBytes, walk: ShapeReader, onWallet: OnText) {
+    this.#view = json.view;
+    this.#walk = walk;
+    this.#onWallet = onWallet;
+  }
+
+  /** Reads the value at `at`, reports its wallets at least once, and returns the end. Throws errors of `walk`. */
+  read(at: number): number {
+    const next = this.#repeated(at);
+    if (next >= 0) return next;
+    const addresses = new Map<number, boolean>();
+    const end = this.#walk(at, (from, to, isWallet) => {
+      addresses.set(from, isWallet);
+      if (isWallet) this.#onWallet(from, to);
+    });
+    if (this.#learned < MOST_SHAPES) {
+      this.#shape = new Shape(this.#view, at, end, addresses);
+      this.#learned += 1;
+    }
+    return end;
+  }
+
+  /** -1 if the value has another shape, or the text ends so soon after it that only a walk can decide. */
+  #repeated(at: number): number {
+    try {
+      return this.#shape?.read(this.#view, at, this.#onWallet) ?? -1;
+    } catch (error) {
+      if (error instanceof RangeError) return -1;
+      throw error;
+    }
+  }
+}
+
 /** The position of each address in an example, and whether it may be a wallet. */
-export type AddressesAt = ReadonlyMap<number, boolean>;
+type AddressesAt = ReadonlyMap<number, boolean>;
 
 /**
  * A JSON value without its scalars, learned from one example. If the bytes between the scalars are equal, so are
  * keys, order and nesting. Comparing bytes takes half the time of walking them.
  */
-export class Shape {
+class Shape {
   /** Position and length of each run of bytes between scalars, in the example. */
   readonly #runs: Int32Array;
   readonly #follows: Uint8Array;

@@ -63,7 +63,7 @@ export function checkMessage(message: Uint8Array, asked: SigningRequest, bounds:
   const memo = asked.memo ?? requiredMemo(decoded, asked, token);
   const toVault = bounds.allowVaults ?? false;
   const spec = { asset, destination, source, amount, memo, token, ...limits, ...lifetime, toVault };
-  checkComposed(message, () => composeTransfer(spec).message);
+  checkComposed(message, () => composeTransfer(spec));
 }
 
 function tokenOf({ instructions }: DecodedMessage, { asset, createsAccount }: SigningRequest): TokenTransfer {

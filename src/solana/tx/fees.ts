@@ -24,25 +24,20 @@ export interface FeeOptions extends PriceBounds {
   readonly requestWindowMs?: number;
 }
 
-/** A transfer with its limits, and its exact whole fee in lamports, which is also its fee cap. */
-export interface FeePlan {
-  readonly spec: TransferSpec;
+type ComputeSettings = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
+
+/** A composed message with its limits, and its exact whole fee in lamports, which is also its fee cap. */
+export interface FeePlan extends ComputeSettings {
+  readonly message: Uint8Array;
   readonly feeLamports: bigint;
 }
 
-type ComputeSettings = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
-
-interface Plan {
-  readonly compose: (limits: ComputeSettings) => Uint8Array;
+interface PlanRequest {
+  readonly compose: (settings: ComputeSettings) => Uint8Array;
   readonly limitOf: (trial: Uint8Array) => Promise<number>;
   readonly own: readonly string[];
   readonly last: bigint | null;
   readonly salt: bigint;
-}
-
-interface Planned {
-  readonly limits: ComputeSettings;
-  readonly feeLamports: bigint;
 }
 
 /** The percentile of recent prices to follow, 0 to 1. */
@@ -75,42 +70,26 @@ export class FeePlanner {
    * DomainError InvalidRequest if it exceeds a packet, and FeeAboveBound if the fee limit is below the lowest price.
    * Throws NodeFault if too few nodes agree on the simulation, or it failed for a reason that may pass.
    */
-  async plan(
+  plan(
     draft: TransferDraft,
     last: bigint | null,
     salt: bigint,
     basis: DraftBasis = NO_BASIS,
   ): Promise<FeePlan> {
-    const compose = (limits: ComputeSettings) => composeTransfer({ ...draft, ...limits }).message;
+    const compose = (settings: ComputeSettings) => composeTransfer({ ...draft, ...settings });
     const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
-    const { limits, feeLamports } = await this.#plan({
-      compose,
-      limitOf,
-      own: ownAccounts(draft),
-      last,
-      salt,
-    });
-    return { spec: { ...draft, ...limits }, feeLamports };
+    return this.#plan({ compose, limitOf, own: ownAccounts(draft), last, salt });
   }
 
-  /** ComputeSettings and fee for creating or advancing a nonce account. Throws as {@link plan}. */
-  async planUpkeep(
-    draft: NonceUpkeepDraft,
-    last: bigint | null,
-    salt: bigint,
-  ): Promise<{
-    readonly message: Uint8Array;
-    readonly limits: ComputeSettings;
-    readonly feeLamports: bigint;
-  }> {
-    const compose = (limits: ComputeSettings) => composeUpkeep({ ...draft, ...limits });
+  /** Limits and fee for creating or advancing a nonce account. Throws as {@link plan}. */
+  planUpkeep(draft: NonceUpkeepDraft, last: bigint | null, salt: bigint): Promise<FeePlan> {
+    const compose = (settings: ComputeSettings) => composeUpkeep({ ...draft, ...settings });
     const limitOf = (trial: Uint8Array) => this.#limits.limitOfUpkeep(trial);
     const own = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
-    const { limits, feeLamports } = await this.#plan({ compose, limitOf, own, last, salt });
-    return { message: compose(limits), limits, feeLamports };
+    return this.#plan({ compose, limitOf, own, last, salt });
   }
 
-  async #plan({ compose, limitOf, own, last, salt }: Plan): Promise<Planned> {
+  async #plan({ compose, limitOf, own, last, salt }: PlanRequest): Promise<FeePlan> {
     const trial = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
     const foreign = decodeMessage(trial).writable.filter((account) => !own.includes(account));
     const [recent, computeUnitLimit, base] = await Promise.all([
@@ -120,8 +99,9 @@ export class FeePlanner {
     ]);
     const bounds = this.#boundsFor(computeUnitLimit, base);
     const computeUnitPriceMicroLamports = attemptPrice(recent, last, salt, bounds);
-    const limits = { computeUnitLimit, computeUnitPriceMicroLamports };
-    return { limits, feeLamports: base + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports) };
+    const settings = { computeUnitLimit, computeUnitPriceMicroLamports };
+    const feeLamports = base + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
+    return { ...settings, message: compose(settings), feeLamports };
   }
 
   /** The price limits, with a cap that keeps the whole fee within its limit. */

@@ -1,5 +1,4 @@
-import { Lookups } from '../../src/solana/scan/bytes/lookup-tables.ts';
-import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
+import { Lookups, WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { Chance } from './block.ts';
 import { median } from './figures.ts';
 import { walletText } from './wallets.ts';

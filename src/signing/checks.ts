@@ -1,9 +1,8 @@
 import type { z } from 'zod';
-import { DomainError, isDomainError } from '../domain/errors.ts';
+import { DomainError, isDomainError, messageOf } from '../domain/errors.ts';
 import type { SigningTask } from '../domain/steps.ts';
-import { type DecodedInstruction, type DecodedMessage, decodeMessage } from '../solana/tx/message.ts';
+import { type DecodedMessage, decodeMessage } from '../solana/tx/message.ts';
 import { MAX_COMPUTE_UNITS, priorityLamports } from '../solana/tx/priority-fee.ts';
-import { COMPUTE_BUDGET_PROGRAM } from '../solana/tx/programs.ts';
 
 /** The signer's own limits, from its own settings. A compromised worker can request more, but cannot get it. */
 export interface SigningBounds {
@@ -58,18 +57,12 @@ export function readMessage(message: Uint8Array): DecodedMessage {
   }
 }
 
-/** Checks that `instructions` begin with unit limit and price within the bounds; returns both and the blockhash. */
+/** Checks unit limit and price of a message against the bounds; returns both and the blockhash. */
 export function checkLimits(
-  decoded: DecodedMessage,
-  instructions: readonly DecodedInstruction[],
+  { computeUnitLimit, computeUnitPriceMicroLamports, blockhash }: DecodedMessage,
   asked: { readonly maxFeeLamports: string },
   bounds: SigningBounds,
 ) {
-  const { computeUnitLimit, computeUnitPriceMicroLamports, blockhash } = decoded;
-  const leading = instructions.slice(0, 2).map((instruction) => instruction.program);
-  if (leading.length < 2 || leading.some((program) => program !== COMPUTE_BUDGET_PROGRAM)) {
-    throw refused('it does not begin with compute unit limit and price');
-  }
   if (computeUnitLimit === null || computeUnitPriceMicroLamports === null) {
     throw refused('it sets no compute unit limit or price');
   }
@@ -85,6 +78,17 @@ export function checkLimits(
       `its fee may be ${allowed} lamports, and SLUICE_MAX_FEE_LAMPORTS is ${bounds.maxFeeLamports}`,
     );
   return { computeUnitLimit, computeUnitPriceMicroLamports, blockhash };
+}
+
+/** @throws DomainError SigningRefused unless `compose` returns exactly these bytes */
+export function checkComposed(message: Uint8Array, compose: () => Uint8Array): void {
+  let expected: Uint8Array;
+  try {
+    expected = compose();
+  } catch (error) {
+    throw refused(messageOf(error));
+  }
+  if (!Buffer.from(expected).equals(message)) throw refused('it is not the transaction that its terms order');
 }
 
 export function refused(reason: string): DomainError {

@@ -62,16 +62,16 @@ export function maybePaidAlarm(
   return { kind: 'maybe_paid', subject: id, message, details: { signature } };
 }
 
-/** A transaction recorded as dead or failed that has landed, and the nodes that show it. */
-export interface Landed {
-  readonly n: number;
-  readonly signature: string;
-  readonly shownBy: readonly string[];
-  /** Signatures of later attempts. */
-  readonly others: readonly string[];
-}
-
-export function landedThoughDead(id: string, { n, signature, shownBy, others }: Landed): Alarm {
+/**
+ * An attempt recorded as dead or failed has landed, by these nodes. `others`: the signatures of later attempts.
+ */
+export function landedThoughDead(
+  id: string,
+  n: number,
+  signature: string,
+  shownBy: readonly string[],
+  others: readonly string[],
+): Alarm {
   const beside = others.length === 0 ? 'no later attempt is signed' : `later attempts: ${others.join(', ')}`;
   return {
     kind: 'dead_attempt_landed',

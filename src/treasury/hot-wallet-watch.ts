@@ -11,7 +11,7 @@ import { reached } from '../solana/rpc/quorum.ts';
 import { TtlCache } from '../solana/rpc/ttl-cache.ts';
 import { restoredAlarm, unprovedListingAlarm, unreadAlarm } from './hot-wallet-alerts.ts';
 import { LISTED_LATE, quarantineEnd } from './restore-quarantine.ts';
-import { LostNonces } from './restored-nonces.ts';
+import { settleRestoredNonces } from './restored-nonces.ts';
 import { isInvented, SpendJudge, type SpendJudgeDeps } from './unknown-spends.ts';
 
 export interface WalletWatchDeps extends SpendJudgeDeps {
@@ -35,7 +35,6 @@ export class WalletWatch {
   readonly #looks = new TtlCache<void>(SHARED_MS, 1, 'answered');
   readonly #spends: SpendJudge;
   readonly #lists: WalletLists;
-  readonly #lostNonces: LostNonces;
   /** Wallets whose alert `listing_unproved` this process knows to be closed. */
   readonly #proven = new Set<string>();
 
@@ -43,7 +42,6 @@ export class WalletWatch {
     this.#deps = deps;
     this.#spends = new SpendJudge(deps);
     this.#lists = new WalletLists(deps.history);
-    this.#lostNonces = new LostNonces(deps);
   }
 
   /**
@@ -106,7 +104,8 @@ export class WalletWatch {
    */
   async #noncesSettled(end: bigint): Promise<boolean> {
     const { ledger, hotWallet } = this.#deps;
-    const found = await this.#lostNonces.settle(await ledger.walletHistory.wallets(hotWallet), end);
+    const wallets = await ledger.walletHistory.wallets(hotWallet);
+    const found = await settleRestoredNonces(this.#deps, wallets, end);
     if (found !== 'gone') return found === 'none';
     const later = await this.#quarantineEnd(null);
     if (later !== null) await ledger.continuity.quarantine(later, end, true);
@@ -119,13 +118,14 @@ export class WalletWatch {
     return quarantineEnd(confirmed, pool.quorum, stored);
   }
 
-  /** Finalized height up to which a quorum listed the signatures of every wallet. Null without a quorum. */
+  /** Finalized height up to which a quorum listed the signatures of every wallet; null if one wallet lacks a quorum. */
   async #judgeWallets(gap: Gap | null): Promise<bigint | null> {
     const { ledger, hotWallet } = this.#deps;
     const heights: (bigint | null)[] = [];
     for (const wallet of await ledger.walletHistory.wallets(hotWallet))
       heights.push(await this.#judgeWallet(wallet, gap));
-    return heights.reduce((low, height) => (low === null || height === null || low < height ? low : height));
+    const listed = heights.flatMap((height) => height ?? []);
+    return reached(listed, heights.length);
   }
 
   async #judgeWallet(wallet: string, gap: Gap | null, scope = EVERYTHING): Promise<bigint | null> {
@@ -190,13 +190,13 @@ export class WalletWatch {
 
   /** Begins with a wallet that this unrestored database has never paid from: its earlier history is not judged. */
   async #begin(wallet: string): Promise<bigint | null> {
-    const { chain } = this.#deps;
-    const progress = await progressOf(chain.pool);
-    const { quorum } = chain.pool;
-    const [slots, heights] = [progress.map(({ slot }) => slot), progress.map(({ height }) => height)];
-    const slot = reached(slots, quorum);
+    const { pool } = this.#deps.chain;
+    const progress = await progressOf(pool);
+    const slots = progress.map(({ slot }) => slot);
+    const slot = reached(slots, pool.quorum);
     if (slot !== null) await this.#advance(wallet, slot);
-    return reached(heights, quorum);
+    const heights = progress.map(({ height }) => height);
+    return reached(heights, pool.quorum);
   }
 
   async #advance(wallet: string, slot: bigint): Promise<void> {

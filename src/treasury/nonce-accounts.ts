@@ -2,7 +2,6 @@ import { base64 } from '@scure/base';
 import type { Lifetime } from '../domain/attempt.ts';
 import { DomainError } from '../domain/errors.ts';
 import { NONCE_ADVANCE, NONCE_CREATE, readAdvanceSubject, type UsedUp } from '../domain/settlement-kinds.ts';
-import type { SigningTask } from '../domain/steps.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NonceAccountRow } from '../ledger/settlements/nonces.ts';
 import type { SettlementRow } from '../ledger/settlements/settlements.ts';
@@ -22,9 +21,10 @@ export interface NonceKindsDeps {
   readonly hotWallet: string;
 }
 
-type Want = { readonly kind: 'wanted'; readonly lifetime: Lifetime } | Refusal;
+/** The lifetime of the next attempt, or why none is needed. */
+type NextLifetime = { readonly kind: 'wanted'; readonly lifetime: Lifetime } | Refusal;
 
-const MADE: Refusal = {
+const ALREADY_MADE: Refusal = {
   kind: 'needless',
   reason: { code: 'already_made', message: 'the nonce account exists' },
 };
@@ -54,7 +54,7 @@ export function nonceKinds(
 function nonceKind(
   deps: NonceKindsDeps,
   addressOf: (settlement: SettlementRow) => string,
-  wantOf: (account: NonceAccountRow, settlement: SettlementRow) => Promise<Want>,
+  lifetimeOf: (account: NonceAccountRow, settlement: SettlementRow) => Promise<NextLifetime>,
 ): Kind {
   async function accountOf(settlement: SettlementRow): Promise<NonceAccountRow> {
     const address = addressOf(settlement);
@@ -65,13 +65,14 @@ function nonceKind(
   return {
     compose: async (settlement, place) => {
       const account = await accountOf(settlement);
-      const want = await wantOf(account, settlement);
-      return want.kind === 'wanted' ? compose(deps, settlement, account, want.lifetime, place) : want;
+      const next = await lifetimeOf(account, settlement);
+      return next.kind === 'wanted' ? compose(deps, settlement, account, next.lifetime, place) : next;
     },
     tasks: async (settlement, { message, feeLamports, rentLamports, signature }) => {
       if (signature !== null) return [];
       const seed = nonceSeed((await accountOf(settlement)).position);
-      return [taskOf(settlement.kind, message, seed, feeLamports, rentLamports)];
+      const terms = { seed, rentLamports: rentLamports.toString(), maxFeeLamports: feeLamports.toString() };
+      return [{ kind: settlement.kind, key: 'hot', message, terms }];
     },
     afterwards: async ({ state }) => {
       if (state === 'landed') await proveNonces(deps);
@@ -81,27 +82,27 @@ function nonceKind(
   };
 }
 
-async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<Want> {
+async function creation(deps: NonceKindsDeps, { address }: NonceAccountRow): Promise<NextLifetime> {
   if ((await agreedNonce(deps.chain, address)).nonce === null)
     return { kind: 'wanted', lifetime: { kind: 'blockhash', ...(await deps.chain.latestBlockhash()) } };
   await proveNonces(deps);
-  return MADE;
+  return ALREADY_MADE;
 }
 
 /** An advance is wanted if a live attempt uses the nonce, or an attempt lost in a restore may use it. */
 async function advance(
   { ledger, chain }: NonceKindsDeps,
   { address, state, nonce, slot }: NonceAccountRow,
-  wanted: UsedUp,
-): Promise<Want> {
-  const lifetime = { kind: 'nonce', account: address, nonce: wanted.nonce } as const;
-  if (state === 'leased' && nonce === wanted.nonce && slot !== null)
+  subject: UsedUp,
+): Promise<NextLifetime> {
+  const lifetime = { kind: 'nonce', account: address, nonce: subject.nonce } as const;
+  if (state === 'leased' && nonce === subject.nonce && slot !== null)
     return { kind: 'wanted', lifetime: { ...lifetime, slot } };
   const lost = await ledger.lostNonces.get(address);
-  if (lost?.nonce !== wanted.nonce) return USED_UP;
+  if (lost?.nonce !== subject.nonce) return USED_UP;
   const agreed = await agreedNonce(chain, address);
   if (agreed.slot < lost.slot) throw noQuorum(address);
-  return agreed.nonce === wanted.nonce
+  return agreed.nonce === subject.nonce
     ? { kind: 'wanted', lifetime: { ...lifetime, slot: lost.slot } }
     : USED_UP;
 }
@@ -146,22 +147,11 @@ async function compose(
       bareAdvance: kind === 'advance',
       message: base64.encode(plan.message),
       messageHash: messageHashOf(plan.message),
-      computeUnitLimit: plan.limits.computeUnitLimit,
-      computeUnitPriceMicroLamports: plan.limits.computeUnitPriceMicroLamports,
+      computeUnitLimit: plan.computeUnitLimit,
+      computeUnitPriceMicroLamports: plan.computeUnitPriceMicroLamports,
       feeLamports: plan.feeLamports,
       rentLamports,
     },
     reservations: [{ wallet: hotWallet, observedSlot: slot, needs: [need] }],
   };
-}
-
-function taskOf(
-  kind: string,
-  message: string,
-  seed: string,
-  feeLamports: bigint,
-  rentLamports: bigint,
-): SigningTask {
-  const terms = { seed, rentLamports: rentLamports.toString(), maxFeeLamports: feeLamports.toString() };
-  return { kind, key: 'hot', message, terms };
 }

@@ -4,7 +4,7 @@ import type { Chain } from '../solana/chain.ts';
 import { nonceAddress, nonceSeed } from '../solana/nonces/account.ts';
 import { agreedNonces, isGone, mayBeLost, surveyNonces } from '../solana/nonces/survey.ts';
 
-export interface LostNoncesDeps {
+interface RestoredNoncesDeps {
   readonly ledger: Ledger;
   readonly chain: Chain;
 }
@@ -15,77 +15,72 @@ const POSITIONS_AHEAD = 300;
 /**
  * Durable nonces after a database restore. A lost attempt with a nonce never expires: the attempt or an
  * advance must use the nonce up before the pause ends. `restartOrphans` starts the advances.
+ * `none`: no nonce of `wallets` was suspected. `gone`: each suspected nonce is used up. `waiting`: one may still be
+ * valid. `end` is the block height that ends the pause: only nodes that finalized a higher one count.
  * Source: docs/decisions/0010-wallet-history.md.
  */
-export class LostNonces {
-  readonly #deps: LostNoncesDeps;
+export async function settleRestoredNonces(
+  deps: RestoredNoncesDeps,
+  wallets: readonly string[],
+  end: bigint,
+): Promise<'none' | 'gone' | 'waiting'> {
+  const { ledger, chain } = deps;
+  const suspected = await ledger.lostNonces.list();
+  if (suspected.length > 0) return (await areGone(chain, suspected, end)) ? 'gone' : 'waiting';
+  for (const wallet of wallets) if (!(await adoptAccounts(deps, wallet, end))) return 'waiting';
+  const found = await findSuspects(deps, end);
+  if (found === null) return 'waiting';
+  if (found.length === 0) return 'none';
+  await ledger.lostNonces.suspect(found, end);
+  return 'waiting';
+}
 
-  constructor(deps: LostNoncesDeps) {
-    this.#deps = deps;
-  }
+async function areGone({ pool }: Chain, suspected: readonly LostNonceRow[], end: bigint): Promise<boolean> {
+  const survey = await surveyNonces(
+    pool,
+    suspected.map(({ address }) => address),
+  );
+  return suspected.every(({ nonce }, index) => isGone(nonce, end, survey[index] ?? [], pool.quorum));
+}
 
-  /**
-   * `none`: no nonce of `wallets` was suspected. `gone`: each suspected nonce is used up. `waiting`: one may still be
-   * valid. `end` is the block height that ends the pause: only nodes that finalized a higher one count.
-   */
-  async settle(wallets: readonly string[], end: bigint): Promise<'none' | 'gone' | 'waiting'> {
-    const { ledger } = this.#deps;
-    const suspected = await ledger.lostNonces.list();
-    if (suspected.length > 0) return (await this.#allGone(suspected, end)) ? 'gone' : 'waiting';
-    for (const wallet of wallets) if (!(await this.#adopt(wallet, end))) return 'waiting';
-    const found = await this.#suspects(end);
-    if (found === null) return 'waiting';
-    if (found.length === 0) return 'none';
-    await ledger.lostNonces.suspect(found, end);
-    return 'waiting';
+/** Every nonce that a lost attempt may use. Null if too few nodes report any account. */
+async function findSuspects(
+  { ledger, chain }: RestoredNoncesDeps,
+  end: bigint,
+): Promise<readonly LostNonceRow[] | null> {
+  const accounts = await ledger.nonces.list();
+  const addresses = accounts.map(({ address }) => address);
+  const survey = await agreedNonces(chain.pool, addresses, end);
+  const suspects: LostNonceRow[] = [];
+  for (const [index, { address, state, nonce: recorded }] of accounts.entries()) {
+    const agreed = survey[index] ?? null;
+    if (agreed === null) return null;
+    const { nonce, slot } = agreed;
+    if (nonce !== null && mayBeLost(agreed, state === 'leased' ? recorded : null))
+      suspects.push({ address, nonce, slot });
   }
+  return suspects;
+}
 
-  async #allGone(suspected: readonly LostNonceRow[], end: bigint): Promise<boolean> {
-    const { pool } = this.#deps.chain;
-    const addresses = suspected.map(({ address }) => address);
-    const survey = await surveyNonces(pool, addresses);
-    return suspected.every(({ nonce }, index) => isGone(nonce, end, survey[index] ?? [], pool.quorum));
+/** Adds the wallet's nonce accounts that the restore has lost. False if too few nodes report any account. */
+async function adoptAccounts(deps: RestoredNoncesDeps, authority: string, end: bigint): Promise<boolean> {
+  const { ledger, chain } = deps;
+  const own = (await ledger.nonces.list()).filter((account) => account.authority === authority);
+  const highest = own.reduce((high, { position }) => Math.max(high, position), 0);
+  const accounts = Array.from({ length: POSITIONS_AHEAD }, (_, index) => {
+    const position = highest + 1 + index;
+    return { authority, position, address: nonceAddress(authority, nonceSeed(position)) };
+  });
+  const addresses = accounts.map(({ address }) => address);
+  const survey = await agreedNonces(chain.pool, addresses, end);
+  let found = false;
+  for (const [index, account] of accounts.entries()) {
+    const agreed = survey[index] ?? null;
+    if (agreed === null) return false;
+    const { nonce, slot } = agreed;
+    if (nonce === null) continue;
+    found = true;
+    await ledger.nonces.adopt(account, { nonce, slot });
   }
-
-  /** Every nonce that a lost attempt may use. Null if too few nodes report any account. */
-  async #suspects(end: bigint): Promise<readonly LostNonceRow[] | null> {
-    const { ledger, chain } = this.#deps;
-    const accounts = await ledger.nonces.list();
-    const addresses = accounts.map(({ address }) => address);
-    const survey = await agreedNonces(chain.pool, addresses, end);
-    const suspects: LostNonceRow[] = [];
-    for (const [index, { address, state, nonce: recorded }] of accounts.entries()) {
-      const agreed = survey[index] ?? null;
-      if (agreed === null) return null;
-      const { nonce, slot } = agreed;
-      if (nonce !== null && mayBeLost(agreed, state === 'leased' ? recorded : null))
-        suspects.push({ address, nonce, slot });
-    }
-    return suspects;
-  }
-
-  /** Adds the wallet's nonce accounts that the restore has lost. False if too few nodes report any account. */
-  async #adopt(authority: string, end: bigint): Promise<boolean> {
-    const { ledger, chain } = this.#deps;
-    const own = (await ledger.nonces.list()).filter((account) => account.authority === authority);
-    const highest = own.reduce((high, { position }) => Math.max(high, position), 0);
-    const positions = Array.from({ length: POSITIONS_AHEAD }, (_, index) => highest + 1 + index);
-    const accounts = positions.map((position) => ({
-      authority,
-      position,
-      address: nonceAddress(authority, nonceSeed(position)),
-    }));
-    const addresses = accounts.map(({ address }) => address);
-    const survey = await agreedNonces(chain.pool, addresses, end);
-    let found = false;
-    for (const [index, account] of accounts.entries()) {
-      const agreed = survey[index] ?? null;
-      if (agreed === null) return false;
-      const { nonce, slot } = agreed;
-      if (nonce === null) continue;
-      found = true;
-      await ledger.nonces.adopt(account, { nonce, slot });
-    }
-    return found ? this.#adopt(authority, end) : true;
-  }
+  return found ? adoptAccounts(deps, authority, end) : true;
 }

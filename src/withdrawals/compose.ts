@@ -9,7 +9,8 @@ import { checkMessage, type SigningRequest } from '../signing/policy/withdrawal.
 import type { Chain } from '../solana/chain.ts';
 import { TransferWouldFail } from '../solana/tx/compute-limit.ts';
 import type { FeePlan, FeePlanner } from '../solana/tx/fees.ts';
-import { composeTransfer, type TransferDraft } from '../solana/tx/transfer.ts';
+import { messageHashOf } from '../solana/tx/message.ts';
+import type { TransferDraft } from '../solana/tx/transfer.ts';
 import { type Payee, type PayeeRules, readPayee } from './payee.ts';
 import { failureRefusal, nativeRefusal, refusalOf, tokenShortage, wouldFail } from './refusals.ts';
 
@@ -69,11 +70,10 @@ export class Composer {
     row: WithdrawalRow,
     n: number,
     payee: Payee,
-    { spec, feeLamports }: FeePlan,
+    { message, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports }: FeePlan,
     lifetime: Lifetime,
   ): NewAttempt {
     const { hotWallet } = this.#deps.rules;
-    const { message, messageHash } = composeTransfer(spec);
     const rentLamports = payee.token?.rentLamports ?? 0n;
     const createsAccount = payee.token?.transfer.createAta ?? false;
     const cost = { feeLamports, rentLamports, createsAccount };
@@ -83,11 +83,11 @@ export class Composer {
       n,
       signers: [hotWallet],
       message: base64.encode(message),
-      messageHash,
+      messageHash: messageHashOf(message),
       ...lifetimeColumns(lifetime),
       bareAdvance: false,
-      computeUnitLimit: spec.computeUnitLimit,
-      computeUnitPriceMicroLamports: spec.computeUnitPriceMicroLamports,
+      computeUnitLimit,
+      computeUnitPriceMicroLamports,
       ...cost,
     };
   }

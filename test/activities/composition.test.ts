@@ -271,7 +271,7 @@ describe('a hot wallet with too little money', () => {
 /** A payment that Sluice did not make. */
 async function spend(amount: bigint): Promise<void> {
   const { blockhash } = await chain.latestBlockhash();
-  const { message } = composeTransfer({
+  const message = composeTransfer({
     asset: 'SOL',
     amount,
     source: HOT,

@@ -72,22 +72,18 @@ function price(prioritizationFee: number, nodes: readonly number[]): void {
     localnet.controls.setFault(node, 'getRecentPrioritizationFees', { kind: 'result', result });
 }
 
-it.each([1_200_000, 1])(
-  'one node of three that returns %i compute units sets no limit, and is asked last',
-  async (units) => {
-    countNow(units, 0);
+it.each([
+  [1_200_000, countNow],
+  [1, countNow],
+  [1_200_000, (units: number, node: number) => count(units, [node])],
+])(
+  'one node of three that returns %i compute units sets no limit, in the slot of the others or not',
+  async (units, answer) => {
+    answer(units, 0);
+    localnet.controls.produceSlots(10);
     expect(limitsOf(await payVia(3)).units).toBe(540);
-    expect(pool.report()[0]?.demoted).toMatchObject({ cause: 'false' });
-    expect(pool.warnings()).toEqual([expect.objectContaining({ kind: 'node_false_word' })]);
   },
 );
-
-it('one node of three that returns other compute units for another slot sets no limit, and is not distrusted', async () => {
-  count(1_200_000, [0]);
-  localnet.controls.produceSlots(10);
-  expect(limitsOf(await payVia(3)).units).toBe(540);
-  expect(pool.report()[0]?.demoted).toBeNull();
-});
 
 it.each([1_200_000, 1])('one node of two that returns %i compute units delays the payment', async (units) => {
   count(units, [0]);

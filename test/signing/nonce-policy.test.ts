@@ -47,13 +47,13 @@ const { nonceAccount: _nonceAccount, ...blockhashRequest } = request;
 const { nonceAccount: _account, ...blockhashTransfer } = transfer;
 
 describe('a transfer with a durable nonce', () => {
-  const { message } = composeTransfer(transfer);
+  const message = composeTransfer(transfer);
 
   it('is signed when the task names its nonce account, and only then', () => {
     checkMessage(message, request, BOUNDS);
     expect(() => checkMessage(message, blockhashRequest, BOUNDS)).toThrow(refusal);
     expect(() => checkMessage(message, { ...request, nonceAccount: OTHER }, BOUNDS)).toThrow(refusal);
-    expect(() => checkMessage(composeTransfer(blockhashTransfer).message, request, BOUNDS)).toThrow(refusal);
+    expect(() => checkMessage(composeTransfer(blockhashTransfer), request, BOUNDS)).toThrow(refusal);
   });
 
   it('is refused with another authority, another position or another form of the advance', () => {
@@ -156,7 +156,7 @@ function sameButLimits(changed: Uint8Array, upkeep: NonceUpkeep): boolean {
 
 function parts(spec: TransferSpec) {
   const payer = new PublicKey(spec.source);
-  const message = MessageV0.deserialize(composeTransfer(spec).message);
+  const message = MessageV0.deserialize(composeTransfer(spec));
   const keys = message.staticAccountKeys;
   const instructions = message.compiledInstructions.map((item) => ({
     programId: keys[item.programIdIndex] ?? PublicKey.default,

@@ -52,7 +52,7 @@ describe('the signer policy', () => {
   it('accepts every transfer that was composed for the request', () => {
     fc.assert(
       fc.property(anyTransfer, (transfer) => {
-        const { message } = composeTransfer(transfer);
+        const message = composeTransfer(transfer);
         checkMessage(message, requestFor(transfer), BOUNDS);
         const decoded = decodeMessage(message);
         expect(decoded.signers).toEqual([SIGNER]);
@@ -92,7 +92,7 @@ describe('the signer policy', () => {
   it.each(Object.entries(changes))('refuses %s', (_name, change) => {
     fc.assert(
       fc.property(anyTransfer, (transfer) =>
-        refuses(composeTransfer(change(transfer)).message, requestFor(transfer)),
+        refuses(composeTransfer(change(transfer)), requestFor(transfer)),
       ),
       { numRuns: 40 },
     );
@@ -101,7 +101,7 @@ describe('the signer policy', () => {
   it('refuses every message with one byte changed, except the blockhash and lower limits', () => {
     fc.assert(
       fc.property(anyTransfer, fc.nat(), fc.integer({ min: 1, max: 255 }), (transfer, at, mask) => {
-        const { message } = composeTransfer(transfer);
+        const message = composeTransfer(transfer);
         const changed = Uint8Array.from(message);
         changed[at % message.length] = (changed[at % message.length] ?? 0) ^ mask;
         const harmless = readable(changed) && sameButLimits(changed, transfer);
@@ -114,7 +114,7 @@ describe('the signer policy', () => {
   it('refuses a price above its own cap, and a limit above that of the runtime, whatever fee is requested', () => {
     const request = { ...requestFor(native()), maxFeeLamports: (2n ** 64n - 1n).toString() };
     const priced = (price: bigint, units = MAX_COMPUTE_UNITS): Uint8Array =>
-      composeTransfer({ ...native(), computeUnitLimit: units, computeUnitPriceMicroLamports: price }).message;
+      composeTransfer({ ...native(), computeUnitLimit: units, computeUnitPriceMicroLamports: price });
     checkMessage(priced(PRICE_CAP), request, BOUNDS);
     refuses(priced(PRICE_CAP + 1n), request);
     checkMessage(priced(PRICE_CAP + 1n), request, { ...BOUNDS, priceCapMicroLamports: PRICE_CAP + 1n });
@@ -123,7 +123,7 @@ describe('the signer policy', () => {
 
   it('refuses a fee above its own bound, whatever fee is requested', () => {
     const transfer = { ...native(), computeUnitLimit: 1_000_000, computeUnitPriceMicroLamports: 10_000n };
-    const { message } = composeTransfer(transfer);
+    const message = composeTransfer(transfer);
     const asked = (lamports: bigint) => ({ ...requestFor(native()), maxFeeLamports: lamports.toString() });
     const bounds = { ...BOUNDS, maxFeeLamports: 15_000n };
     checkMessage(message, asked(15_000n), bounds);
@@ -139,7 +139,7 @@ describe('the signer policy', () => {
         const options = { floorMicroLamports: 1_000n, capMicroLamports: PRICE_CAP };
         const computeUnitPriceMicroLamports = attemptPrice(recent, last, BigInt(salt), options);
         const transfer = { ...native(), computeUnitPriceMicroLamports };
-        checkMessage(composeTransfer(transfer).message, requestFor(transfer), BOUNDS);
+        checkMessage(composeTransfer(transfer), requestFor(transfer), BOUNDS);
       }),
       { numRuns: 100 },
     );
@@ -152,7 +152,7 @@ describe('the signer policy', () => {
       hookAccounts: [{ address: wallet(77), writable: true }],
     };
     const transfer: TransferSpec = { ...native(), asset: OTHER, token: hooked };
-    const { message } = composeTransfer(transfer);
+    const message = composeTransfer(transfer);
     refuses(message, requestFor(transfer));
     checkMessage(message, requestFor(transfer), { ...BOUNDS, allowHookAccounts: true });
   });
@@ -160,19 +160,19 @@ describe('the signer policy', () => {
   it('accepts only the withdrawal id as memo for a Token-2022 account that requires a memo', () => {
     const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, program: TOKEN_2022_PROGRAM } };
     const request = requestFor(transfer);
-    checkMessage(composeTransfer({ ...transfer, memo: 'w-1' }).message, request, BOUNDS);
-    refuses(composeTransfer({ ...transfer, memo: 'w-2' }).message, request);
-    refuses(composeTransfer({ ...native(), memo: 'w-1' }).message, requestFor(native()));
+    checkMessage(composeTransfer({ ...transfer, memo: 'w-1' }), request, BOUNDS);
+    refuses(composeTransfer({ ...transfer, memo: 'w-2' }), request);
+    refuses(composeTransfer({ ...native(), memo: 'w-1' }), requestFor(native()));
   });
 
   it('accepts the creation of a token account only if the task contains it, whatever its rent', () => {
     const made = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true } };
-    const { message } = composeTransfer(made);
+    const message = composeTransfer(made);
     const request = requestFor(made);
     for (const maxRentLamports of ['0', '2039280'])
       checkMessage(message, { ...request, maxRentLamports, createsAccount: true }, BOUNDS);
     refuses(message, { ...request, createsAccount: false });
-    const present = composeTransfer({ ...made, token: TOKEN }).message;
+    const present = composeTransfer({ ...made, token: TOKEN });
     checkMessage(present, { ...request, createsAccount: false }, BOUNDS);
     refuses(present, { ...request, createsAccount: true });
   });
@@ -181,7 +181,7 @@ describe('the signer policy', () => {
     const [vault] = PublicKey.findProgramAddressSync([Buffer.from('vault')], new PublicKey(OTHER));
     const destination = vault.toBase58();
     const transfer = { ...native(), asset: OTHER, token: { ...TOKEN, createAta: true }, destination };
-    const { message } = composeTransfer({ ...transfer, toVault: true });
+    const message = composeTransfer({ ...transfer, toVault: true });
     refuses(message, requestFor(transfer));
     checkMessage(message, requestFor(transfer), { ...BOUNDS, allowVaults: true });
     refuses(message, requestFor({ ...transfer, destination: OTHER }), { ...BOUNDS, allowVaults: true });
@@ -229,7 +229,7 @@ describe('a key', () => {
     const pair = Keypair.fromSeed(new Uint8Array(32).fill(1));
     const signer = await loadKeypair(JSON.stringify([...pair.secretKey]));
     expect(signer.address).toBe(SIGNER);
-    const { message } = composeTransfer(native());
+    const message = composeTransfer(native());
     const signature = await signer.sign(message);
     expect(verifySignature(SIGNER, message, signature)).toBe(true);
     expect(verifySignature(OTHER, message, signature)).toBe(false);
@@ -296,5 +296,5 @@ function sameButLimits(message: Uint8Array, transfer: TransferSpec): boolean {
             withFee && data.length === 19 ? view.getBigUint64(11, true) : transfer.token.expectedFee,
         };
   const again = { ...transfer, token: said, blockhash, computeUnitLimit, computeUnitPriceMicroLamports };
-  return Buffer.from(composeTransfer(again).message).equals(message);
+  return Buffer.from(composeTransfer(again)).equals(message);
 }

@@ -8,7 +8,7 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { LandingHooks } from '../../src/solana/proof/watch.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { FeePlanner } from '../../src/solana/tx/fees.ts';
-import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../src/solana/tx/transfer.ts';
+import { assembleTransaction, type TokenTransfer } from '../../src/solana/tx/transfer.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
@@ -65,8 +65,7 @@ export class LandingRoom {
     const source = this.signer.address;
     const draft = { asset, amount, source, destination, memo: null, token, blockhash: life.blockhash };
     this.#salt += 1n;
-    const { spec, feeLamports } = await this.#fees.plan(draft, null, this.#salt);
-    const { message } = composeTransfer(spec);
+    const { message, feeLamports } = await this.#fees.plan(draft, null, this.#salt);
     const { raw, signature } = assembleTransaction(message, await this.signer.sign(message));
     return {
       raw,

@@ -41,7 +41,6 @@ interface Landed {
  * paid by a transaction that locks an account asked for. `every` = releases before 3: also for blocks without a transaction.
  */
 class AgaveChain implements FeeChain {
-  readonly pool = { distrust: () => undefined };
   readonly #blocks: { readonly slot: bigint; readonly landed: readonly Landed[] }[] = [];
   readonly #every: boolean;
   #slot = 1_000n;
@@ -93,8 +92,7 @@ async function pay(
   last: bigint | null = null,
 ): Promise<bigint> {
   salt = (salt * 31 + 7_919) % 65_536;
-  const { spec } = await fees.plan(draft, last, BigInt(salt));
-  const price = spec.computeUnitPriceMicroLamports;
+  const { computeUnitPriceMicroLamports: price } = await fees.plan(draft, last, BigInt(salt));
   chain.land({ price, writable: [SOURCE, payeeOf(draft)] });
   return price;
 }

@@ -317,6 +317,28 @@ describe('a gap after a restore', () => {
     expect(await open()).toEqual([]);
   });
 
+  it('does not end while fewer nodes than a quorum list one of two wallets', async () => {
+    const other = Keypair.generate().publicKey.toBase58();
+    await hot.look(use.ledger, other);
+    const { id } = await reserved();
+    await sql`update continuity set identity = 'another'`.execute(use.ledger.db);
+    await look();
+    const { controls } = hot.localnet;
+    controls.produceSlots(310);
+    const history = use.ledger.walletHistory;
+    const judgedTo = history.judgedTo.bind(history);
+    const spy = vi.spyOn(history, 'judgedTo').mockImplementation(async (wallet) => {
+      if (wallet === other) controls.setFault(0, 'getSignaturesForAddress', { kind: 'null' });
+      return judgedTo(wallet);
+    });
+    await look();
+    spy.mockRestore();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('stopped');
+    controls.clearFaults();
+    await look();
+    expect((await use.ledger.attempts.prepare(attempt(id), PLENTY)).kind).toBe('prepared');
+  });
+
   it('of a database from before the first wallet check hides no payment', async () => {
     const { id, destination } = await reserved();
     const paid = await hot.spend(destination);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isNonceSeed } from '../../solana/nonces/account.ts';
 import { composeUpkeep } from '../../solana/nonces/upkeep.ts';
 import {
+  checkComposed,
   checkLimits,
   type Policy,
   readMessage,
@@ -44,9 +45,6 @@ export function checkUpkeep(message: Uint8Array, asked: UpkeepRequest, bounds: S
   if (!isNonceSeed(seed)) throw refused('the seed is not one of a nonce account');
   const rent = BigInt(rentLamports);
   if (rent > RENT_CAP_LAMPORTS) throw refused(`a nonce account does not need ${rent} lamports`);
-  const decoded = readMessage(message);
-  const instructions = kind === 'advance' ? decoded.instructions.slice(1) : decoded.instructions;
-  const limits = checkLimits(decoded, instructions, asked, bounds);
-  const wanted = composeUpkeep({ kind, wallet: signer, seed, rentLamports: rent, ...limits });
-  if (!Buffer.from(wanted).equals(message)) throw refused('it is not the upkeep asked for');
+  const limits = checkLimits(readMessage(message), asked, bounds);
+  checkComposed(message, () => composeUpkeep({ kind, wallet: signer, seed, rentLamports: rent, ...limits }));
 }

@@ -9,19 +9,24 @@ import {
   READ_IN_TRANSACTION,
   type ReadObjects,
 } from './bytes/duplicate-keys.ts';
-import type { ByteRange } from './bytes/lookup-tables.ts';
+import type { ByteRange } from './bytes/json-bytes.ts';
 import { type ReadOptions, readTransaction } from './transaction.ts';
 
-const answer = z.object({
-  result: z.object({
-    blockhash: hash,
-    previousBlockhash: hash,
-    parentSlot: slotOrHeight,
-    blockHeight: slotOrHeight,
-    blockTime,
-    transactions: z.array(z.unknown()),
-  }),
+/** The fields of a block that make its header. */
+export const headerFields = z.object({
+  blockhash: hash,
+  previousBlockhash: hash,
+  parentSlot: slotOrHeight,
+  blockHeight: slotOrHeight,
+  blockTime,
 });
+
+const answer = z.object({ result: headerFields.extend({ transactions: z.array(z.unknown()) }) });
+
+export function headerOf(fields: z.output<typeof headerFields>): Omit<BlockHeader, 'slot'> {
+  const { blockhash, previousBlockhash, parentSlot, blockHeight: height, blockTime: time } = fields;
+  return { blockhash, parentSlot, previousBlockhash, height, time };
+}
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -39,10 +44,8 @@ export function readBlock(bytes: Uint8Array, slot: bigint, options: ReadOptions 
     throw fault(slot, options, `${issue?.path.join('.') ?? 'answer'}: ${issue?.message ?? 'unreadable'}`);
   }
   const { result } = shown.data;
-  const { blockhash, previousBlockhash, parentSlot, blockHeight: height, blockTime: time } = result;
-  const header = { slot, blockhash, parentSlot, previousBlockhash, height, time };
   return {
-    header,
+    header: { slot, ...headerOf(result) },
     transactions: result.transactions.map((transaction) => readTransaction(transaction, options)),
   };
 }

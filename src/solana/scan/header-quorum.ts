@@ -7,6 +7,7 @@ import { getBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { type Answer, agree, answersIn, versionsOf } from '../rpc/quorum.ts';
+import { headerOf } from './block.ts';
 import { listingOf } from './listing.ts';
 
 /** A block with its transactions by signature only; `listed`: see {@link listingOf}. */
@@ -45,18 +46,16 @@ export class HeaderQuorum {
   }
 
   /** Requests the blocks of these slots, except those that a quorum has returned already. Never throws. */
-  async request(slots: readonly bigint[]): Promise<void> {
-    await pLimit(AT_ONCE).map(this.#open(slots), async (slot) => this.#note(slot, await this.#ask(slot)));
+  request(slots: readonly bigint[]): Promise<void> {
+    return this.#request(slots, false);
   }
 
   /**
    * Like {@link request}, for slots in which a node lists a block. If a quorum answers that it has none, the other
    * nodes are not waited for, and their answers do not count. Never throws.
    */
-  async requestListed(slots: readonly bigint[]): Promise<void> {
-    await pLimit(AT_ONCE).map(this.#open(slots), async (slot) =>
-      this.#note(slot, await this.#askListed(slot)),
-    );
+  requestListed(slots: readonly bigint[]): Promise<void> {
+    return this.#request(slots, true);
   }
 
   /**
@@ -142,34 +141,27 @@ export class HeaderQuorum {
     this.#absent.clear();
   }
 
-  #open(slots: readonly bigint[]): readonly bigint[] {
-    return slots.filter((slot) => this.agreed(slot) === undefined);
+  async #request(slots: readonly bigint[], mayBeAbsent: boolean): Promise<void> {
+    const open = slots.filter((slot) => this.agreed(slot) === undefined);
+    await pLimit(AT_ONCE).map(open, async (slot) => {
+      const answers = await this.#ask(slot, mayBeAbsent);
+      if (answers !== null) {
+        this.#answers.set(slot, answers);
+        this.#absent.delete(slot);
+      } else if (!this.#answers.has(slot)) this.#absent.add(slot);
+    });
   }
 
-  #note(slot: bigint, answers: SlotAnswers | 'absent'): void {
-    if (answers !== 'absent') {
-      this.#answers.set(slot, answers);
-      this.#absent.delete(slot);
-    } else if (!this.#answers.has(slot)) this.#absent.add(slot);
-  }
-
-  async #ask(slot: bigint): Promise<SlotAnswers> {
-    const agreed = await this.#pool.agreed(
-      (node, over) => readHeader(node, slot, over),
-      (one, other) => one !== null && other !== null && isSameTimed(one, other),
-    );
-    const { answer: header = null, nodes = [] } = agreed ?? {};
-    return header === null ? this.#askAll(slot) : { versions: [{ header, nodes }], silent: [] };
-  }
-
-  async #askListed(slot: bigint): Promise<SlotAnswers | 'absent'> {
+  /** Null if a quorum answers that it has no block, and that `mayBeAbsent`. */
+  async #ask(slot: bigint, mayBeAbsent: boolean): Promise<SlotAnswers | null> {
     const agreed = await this.#pool.agreed(
       (node, over) => readHeader(node, slot, over).catch(nullIfAbsent),
-      (one, other) => (one === null || other === null ? one === other : isSameTimed(one, other)),
+      (one, other) =>
+        one === null || other === null ? mayBeAbsent && one === other : isSameTimed(one, other),
     );
     if (agreed === null) return this.#askAll(slot);
     const { answer: header, nodes } = agreed;
-    return header === null ? 'absent' : { versions: [{ header, nodes }], silent: [] };
+    return header === null ? null : { versions: [{ header, nodes }], silent: [] };
   }
 
   async #askAll(slot: bigint): Promise<SlotAnswers> {
@@ -214,26 +206,12 @@ async function readHeader(node: SolanaNode, slot: bigint, over: AbortSignal): Pr
   const asked = { commitment: 'finalized', transactionDetails: 'signatures' } as const;
   const block = await getBlock(node, slot, asked, over);
   if (block === null) return null;
-  const {
-    blockhash,
-    previousBlockhash,
-    parentSlot,
-    blockHeight: height,
-    blockTime: time,
-    signatures,
-  } = block;
-  if (height === null) throw new NodeFault(node.name, `getBlock: returns block ${slot} without its height`);
+  const { blockHeight, signatures } = block;
+  if (blockHeight === null)
+    throw new NodeFault(node.name, `getBlock: returns block ${slot} without its height`);
   if (signatures === undefined)
     throw new NodeFault(node.name, `getBlock: returns block ${slot} without its signatures`);
-  return {
-    slot,
-    blockhash,
-    previousBlockhash,
-    parentSlot,
-    height,
-    time,
-    listed: listingOf(signatures),
-  };
+  return { slot, ...headerOf({ ...block, blockHeight }), listed: listingOf(signatures) };
 }
 
 /** True for an error that means that this node does not have a block, which never means that there is none. */

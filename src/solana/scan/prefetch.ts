@@ -44,7 +44,7 @@ export class Prefetch<Block extends Sized> {
 
   /** Bytes of loaded blocks, plus the estimate for blocks being loaded. */
   get bytes(): number {
-    return this.#held() + (this.#blocks.size - this.#sizes.size) * this.#largest;
+    return this.#loadedBytes() + (this.#blocks.size - this.#sizes.size) * this.#largest;
   }
 
   /** Starts the first of these ascending slots, and more while there is room. Returns those loaded or loading. */
@@ -60,17 +60,19 @@ export class Prefetch<Block extends Sized> {
   /** The block; null if it failed to load, had no room or was never requested. It can then be requested again. */
   async take(slot: bigint): Promise<Block | null> {
     const block = (await this.#blocks.get(slot)?.block) ?? null;
-    if (block === null) this.#forget(slot);
+    if (block === null) this.drop(slot);
     return block;
   }
 
   dropTo(slot: bigint): void {
-    for (const held of this.#blocks.keys()) if (held <= slot) this.#forget(held);
+    for (const loaded of this.#blocks.keys()) if (loaded <= slot) this.drop(loaded);
   }
 
   /** Forgets one block, so that it can be loaded again. */
   drop(slot: bigint): void {
-    this.#forget(slot);
+    this.#blocks.get(slot)?.over.abort();
+    this.#blocks.delete(slot);
+    this.#sizes.delete(slot);
   }
 
   #isFull(): boolean {
@@ -85,10 +87,10 @@ export class Prefetch<Block extends Sized> {
     const load = async (): Promise<Block | null> => {
       over.signal.throwIfAborted();
       if (!this.#hasRoom(slot)) {
-        this.#forget(slot);
+        this.drop(slot);
         return null;
       }
-      const loaded = await withAbort((given) => this.#load(slot, given), over.signal, this.#options.end);
+      const loaded = await withAbort((signal) => this.#load(slot, signal), over.signal, this.#options.end);
       this.#largest = Math.max(this.#largest, loaded.size);
       if (!over.signal.aborted) this.#sizes.set(slot, loaded.size);
       return loaded;
@@ -99,19 +101,13 @@ export class Prefetch<Block extends Sized> {
 
   /** Checked when the load starts, because blocks may have grown since the request. */
   #hasRoom(slot: bigint): boolean {
-    const expected = this.#held() + this.#limit.activeCount * this.#largest;
+    const expected = this.#loadedBytes() + this.#limit.activeCount * this.#largest;
     return expected <= this.#options.budgetBytes || slot === lowest([slot, ...this.#blocks.keys()]);
   }
 
-  #held(): number {
-    let held = 0;
-    for (const size of this.#sizes.values()) held += size;
-    return held;
-  }
-
-  #forget(slot: bigint): void {
-    this.#blocks.get(slot)?.over.abort();
-    this.#blocks.delete(slot);
-    this.#sizes.delete(slot);
+  #loadedBytes(): number {
+    let bytes = 0;
+    for (const size of this.#sizes.values()) bytes += size;
+    return bytes;
   }
 }

@@ -20,10 +20,10 @@ export function relevantChanges(
   const isTouched = ({ address, signer }: AccountChange): boolean =>
     (signer || changed.has(address)) && mayBeOurs(address);
   if (!transaction.accounts.some(isTouched) && !tokens.some(isChange)) return null;
-  const held = new Set(tokens.map(({ account }) => account));
+  const holding = new Set(tokens.map(({ account }) => account));
   // The first account pays the fee, and is always kept.
   const accounts = transaction.accounts.filter(
-    (account, index) => index === 0 || held.has(account.address) || isTouched(account),
+    (account, index) => index === 0 || holding.has(account.address) || isTouched(account),
   );
   return { ...transaction, accounts, tokens };
 }

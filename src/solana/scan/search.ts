@@ -2,9 +2,8 @@ import type { BlockHeader, ScannedTransaction } from '../../domain/deposit.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { readBlock, readTransactionsAt } from './block.ts';
 import { type BlockScan, scanBlockBytes } from './bytes/match-bytes.ts';
-import type { NameFilter } from './bytes/name-filter.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
-import { listOf, nameOf } from './listing.ts';
+import { hashOf, listOf } from './listing.ts';
 
 export interface Search {
   readonly header: BlockHeader;
@@ -33,7 +32,7 @@ export function searchBlock(
 ): Search {
   const { header, found } = searchAnswer(bytes, slot, watched, node, undefined, scan);
   const { list, candidates, transactions } = found;
-  return { header, listed: nameOf([list]), candidates, transactions };
+  return { header, listed: hashOf(list), candidates, transactions };
 }
 
 /** Like {@link searchBlock}, for a piece of an answer. Every possible address in it is added to `names`. */
@@ -42,7 +41,7 @@ export function searchAnswer(
   slot: bigint,
   watched: WatchSet,
   node: BlockSource,
-  names?: NameFilter,
+  names?: WatchSet,
   scan: BlockScan = scanBlockBytes(bytes, watched, names),
 ): { readonly header: BlockHeader; readonly found: SearchMatches } {
   const options = { node: node.name, maxTransactionVersion: node.maxTransactionVersion };

@@ -4,7 +4,6 @@ import { NodeFault } from '../rpc/errors.ts';
 import { getBlockBytes } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import { scanBlockBytes } from './bytes/match-bytes.ts';
-import type { NameFilter } from './bytes/name-filter.ts';
 import { inTurn, searchParts } from './bytes/oversized-block.ts';
 import type { WatchSet } from './bytes/watch-set.ts';
 import type { ListedBlock } from './chain-reader.ts';
@@ -18,7 +17,7 @@ import { type BlockSource, type Search, searchBlock } from './search.ts';
  */
 export type Kept =
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  | { readonly kind: 'names'; readonly names: NameFilter };
+  | { readonly kind: 'names'; readonly names: WatchSet };
 
 export interface SearchedBlock extends ListedBlock, Search {
   readonly kept: Kept;

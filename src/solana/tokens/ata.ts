@@ -1,6 +1,11 @@
 import { PublicKey } from '@solana/web3.js';
 import { DomainError } from '../../domain/errors.ts';
-import { ExtensionType, getAccountLen, getAssociatedTokenAddressSync } from '../../shims/spl-token.ts';
+import {
+  ExtensionType,
+  getAccountLen,
+  getAccountTypeOfMintType,
+  getAssociatedTokenAddressSync,
+} from '../../shims/spl-token.ts';
 import type { AccountInfo } from '../rpc/schemas.ts';
 import { ATA_PROGRAM, TOKEN_2022_PROGRAM } from '../tx/programs.ts';
 
@@ -39,20 +44,17 @@ export function ataRent(account: AccountInfo | null, rentMinimum: bigint): bigin
   return present >= rentMinimum ? 0n : rentMinimum - present;
 }
 
-// Under Token-2022 the ATA program adds ImmutableOwner; the mint's extensions require the rest (confidential ones do
-// not).
-const ACCOUNT_EXTENSION_OF: readonly (readonly [mint: ExtensionType, account: ExtensionType])[] = [
-  [ExtensionType.TransferFeeConfig, ExtensionType.TransferFeeAmount],
-  [ExtensionType.NonTransferable, ExtensionType.NonTransferableAccount],
-  [ExtensionType.TransferHook, ExtensionType.TransferHookAccount],
-  [ExtensionType.PausableConfig, ExtensionType.PausableAccount],
-];
-
-/** Bytes of a new associated token account for a mint of this program with extensions of these types. */
-export function ataSize(program: string, types: ReadonlySet<number>): number {
+/**
+ * Bytes of a new associated token account for a mint of this program with extensions of these types. Under Token-2022
+ * the ATA program adds ImmutableOwner, and the mint's extensions require others. A confidential one requires none.
+ */
+export function ataSize(program: string, types: ReadonlySet<ExtensionType>): number {
   if (program !== TOKEN_2022_PROGRAM) return getAccountLen([]);
-  const demanded = ACCOUNT_EXTENSION_OF.filter(([mint]) => types.has(mint)).map(([, account]) => account);
-  return getAccountLen([ExtensionType.ImmutableOwner, ...demanded]);
+  const required = [...types]
+    .filter((type) => type !== ExtensionType.ConfidentialTransferMint)
+    .map(getAccountTypeOfMintType)
+    .filter((type) => type > ExtensionType.Uninitialized);
+  return getAccountLen([ExtensionType.ImmutableOwner, ...required]);
 }
 
 function key(address: string): PublicKey {

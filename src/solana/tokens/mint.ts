@@ -1,8 +1,8 @@
 import { DomainError } from '../../domain/errors.ts';
 import {
   AccountState,
+  calculateEpochFee,
   getDefaultAccountState,
-  getEpochFee,
   getPausableConfig,
   getPermanentDelegate,
   getTransferFeeConfig,
@@ -78,8 +78,5 @@ function notAMint(address: string, reason: string): DomainError {
 
 /** Base units withheld when `amount` leaves a wallet in `epoch`; null if the mint has no transfer fee. */
 export function transferFee(mint: MintInfo, amount: bigint, epoch: bigint): bigint | null {
-  if (mint.transferFee === null) return null;
-  const rate = getEpochFee(mint.transferFee, epoch);
-  const raw = (amount * BigInt(rate.transferFeeBasisPoints) + 9_999n) / 10_000n;
-  return raw > rate.maximumFee ? rate.maximumFee : raw;
+  return mint.transferFee === null ? null : calculateEpochFee(mint.transferFee, epoch, amount);
 }

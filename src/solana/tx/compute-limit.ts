@@ -49,17 +49,7 @@ const UNITS_PER_BUMP = 1_500n;
 /** Memo programs may use more units for text that they escape in their logs. */
 const PLAIN_TEXT = /^[\w .,:;/+-]*$/;
 
-export type LimitsChain = Pick<Chain, 'simulations'> & {
-  readonly pool: Pick<Chain['pool'], 'distrust'>;
-};
-
-/** `slot`: the earliest bank. `foreign`: it runs code whose result may honestly differ between nodes. */
-interface Expected {
-  readonly slot: bigint;
-  readonly foreign: boolean;
-}
-
-type Tried = Pick<Simulation, 'logs'> & { readonly units: bigint };
+export type LimitsChain = Pick<Chain, 'simulations'>;
 
 /**
  * Compute unit limits from simulation on two nodes: once for all transfers of one shape, and each time for transfers
@@ -83,7 +73,7 @@ export class ComputeLimits {
     // A hook is foreign code: its units for one destination say nothing about another.
     const foreign = draft.token !== null && draft.token.hookAccounts.length > 0;
     const simulated = async (): Promise<bigint> => {
-      const { units, logs } = await this.#simulate(trial, { slot: basis.slot, foreign });
+      const { units, logs } = await this.#simulate(trial, basis.slot);
       // If another transaction has just created the account, creating it costs nothing; a fork may undo that.
       if (draft.token?.createAta === true && !makesAta(logs))
         throw new DomainError(
@@ -99,10 +89,11 @@ export class ComputeLimits {
 
   /** The same for the upkeep of a nonce account, simulated each time. */
   async limitOfUpkeep(trial: Uint8Array): Promise<number> {
-    return withMargin((await this.#simulate(trial, { slot: 0n, foreign: false })).units);
+    return withMargin((await this.#simulate(trial, NO_BASIS.slot)).units);
   }
 
-  async #simulate(message: Uint8Array, { slot, foreign }: Expected): Promise<Tried> {
+  /** The highest units that a quorum returns, from banks of `slot` or later. */
+  async #simulate(message: Uint8Array, slot: bigint) {
     const { raw } = assembleTransaction(message, new Uint8Array(64));
     const { alike, others, faults } = await this.#chain.simulations(raw, slot, isAlike);
     const [first] = alike;
@@ -114,22 +105,7 @@ export class ComputeLimits {
       const reason = describeFailure(error, message);
       throw new DomainError('NodeFault', `the transfer would fail now: ${reason}`, { logs });
     }
-    if (!foreign) this.#distrust(alike, others);
     return { units: highest([0n, ...alike.map(unitsOf)]), logs };
-  }
-
-  /**
-   * Distrusts a node that counted other units than a node of the quorum, at the same slot and on the same path. At
-   * different slots the accounts may have changed: anyone can fund the address of the token account.
-   */
-  #distrust(alike: readonly Simulation[], others: readonly Simulation[]): void {
-    for (const other of others) {
-      const agreed = alike.find(({ slot }) => slot === other.slot);
-      if (agreed === undefined || other.error !== null || makesAta(other.logs) !== makesAta(agreed.logs))
-        continue;
-      const reason = `counted ${unitsOf(other)} compute units where a quorum counted ${unitsOf(agreed)}`;
-      this.#chain.pool.distrust(other.node, reason);
-    }
   }
 }
 

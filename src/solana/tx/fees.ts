@@ -20,33 +20,27 @@ import { composeTransfer, type TransferDraft, type TransferSpec } from './transf
 export interface FeeOptions extends PriceBounds {
   /** Upper limit of the whole fee of one transaction, base and priority. */
   readonly maxFeeLamports: bigint;
-  /** Percentile of recent prices to follow, 0 to 1. Default 0.75. */
-  readonly percentile?: number;
   /** How long a price request waits to share its call, in ms. Default 400. */
   readonly requestWindowMs?: number;
 }
 
-/** A transfer with its limits, and its exact whole fee in lamports, which is also its fee cap. */
-export interface FeePlan {
-  readonly spec: TransferSpec;
+type ComputeSettings = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
+
+/** A composed message with its limits, and its exact whole fee in lamports, which is also its fee cap. */
+export interface FeePlan extends ComputeSettings {
+  readonly message: Uint8Array;
   readonly feeLamports: bigint;
 }
 
-type Limits = Pick<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
-
-interface Plan {
-  readonly compose: (limits: Limits) => Uint8Array;
+interface PlanRequest {
+  readonly compose: (settings: ComputeSettings) => Uint8Array;
   readonly limitOf: (trial: Uint8Array) => Promise<number>;
   readonly own: readonly string[];
   readonly last: bigint | null;
   readonly salt: bigint;
 }
 
-interface Planned {
-  readonly limits: Limits;
-  readonly feeLamports: bigint;
-}
-
+/** The percentile of recent prices to follow, 0 to 1. */
 const PERCENTILE = 0.75;
 const ACCOUNTS_PER_REQUEST = 128;
 const REQUEST_WINDOW_MS = 400;
@@ -71,43 +65,31 @@ export class FeePlanner {
   }
 
   /**
-   * Limits for an attempt. `last` is the price of the previous attempt, null for the first; `salt` makes equal
+   * ComputeSettings for an attempt. `last` is the price of the previous attempt, null for the first; `salt` makes equal
    * transfers different messages. Throws TransferWouldFail if the chain would not accept the transfer. Throws
    * DomainError InvalidRequest if it exceeds a packet, and FeeAboveBound if the fee limit is below the lowest price.
    * Throws NodeFault if too few nodes agree on the simulation, or it failed for a reason that may pass.
    */
-  async plan(
+  plan(
     draft: TransferDraft,
     last: bigint | null,
     salt: bigint,
     basis: DraftBasis = NO_BASIS,
   ): Promise<FeePlan> {
-    const compose = (limits: Limits) => composeTransfer({ ...draft, ...limits }).message;
+    const compose = (settings: ComputeSettings) => composeTransfer({ ...draft, ...settings });
     const limitOf = (trial: Uint8Array) => this.#limits.limitFor(draft, basis, trial);
-    const { limits, feeLamports } = await this.#plan({
-      compose,
-      limitOf,
-      own: ownAccounts(draft),
-      last,
-      salt,
-    });
-    return { spec: { ...draft, ...limits }, feeLamports };
+    return this.#plan({ compose, limitOf, own: ownAccounts(draft), last, salt });
   }
 
   /** Limits and fee for creating or advancing a nonce account. Throws as {@link plan}. */
-  async planUpkeep(
-    draft: NonceUpkeepDraft,
-    last: bigint | null,
-    salt: bigint,
-  ): Promise<{ readonly message: Uint8Array; readonly limits: Limits; readonly feeLamports: bigint }> {
-    const compose = (limits: Limits) => composeUpkeep({ ...draft, ...limits });
+  planUpkeep(draft: NonceUpkeepDraft, last: bigint | null, salt: bigint): Promise<FeePlan> {
+    const compose = (settings: ComputeSettings) => composeUpkeep({ ...draft, ...settings });
     const limitOf = (trial: Uint8Array) => this.#limits.limitOfUpkeep(trial);
     const own = [draft.wallet, nonceAddress(draft.wallet, draft.seed)];
-    const { limits, feeLamports } = await this.#plan({ compose, limitOf, own, last, salt });
-    return { message: compose(limits), limits, feeLamports };
+    return this.#plan({ compose, limitOf, own, last, salt });
   }
 
-  async #plan({ compose, limitOf, own, last, salt }: Plan): Promise<Planned> {
+  async #plan({ compose, limitOf, own, last, salt }: PlanRequest): Promise<FeePlan> {
     const trial = compose({ computeUnitLimit: MAX_COMPUTE_UNITS, computeUnitPriceMicroLamports: 0n });
     const foreign = decodeMessage(trial).writable.filter((account) => !own.includes(account));
     const [recent, computeUnitLimit, base] = await Promise.all([
@@ -117,8 +99,9 @@ export class FeePlanner {
     ]);
     const bounds = this.#boundsFor(computeUnitLimit, base);
     const computeUnitPriceMicroLamports = attemptPrice(recent, last, salt, bounds);
-    const limits = { computeUnitLimit, computeUnitPriceMicroLamports };
-    return { limits, feeLamports: base + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports) };
+    const settings = { computeUnitLimit, computeUnitPriceMicroLamports };
+    const feeLamports = base + priorityLamports(computeUnitLimit, computeUnitPriceMicroLamports);
+    return { ...settings, message: compose(settings), feeLamports };
   }
 
   /** The price limits, with a cap that keeps the whole fee within its limit. */
@@ -141,7 +124,7 @@ export class FeePlanner {
   // One answer is the maximum over all its accounts, so it is an upper bound for each transfer that shares the call.
   async #ask(asked: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
     const accounts = asked.filter((account) => account !== ANY);
-    const price = await this.#chain.recentPrice(accounts, this.#options.percentile ?? PERCENTILE);
+    const price = await this.#chain.recentPrice(accounts, PERCENTILE);
     return new Map(asked.map((account) => [account, price]));
   }
 }

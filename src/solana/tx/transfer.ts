@@ -14,7 +14,6 @@ import {
 } from '../../shims/spl-token.ts';
 import { advanceNonce } from '../nonces/account.ts';
 import { deriveAta } from '../tokens/ata.ts';
-import { messageHashOf } from './message.ts';
 import { ATA_PROGRAM, MEMO_PROGRAM } from './programs.ts';
 
 /** An extra account for a transfer hook; never a signer. */
@@ -53,12 +52,6 @@ export interface TransferSpec {
 
 export type TransferDraft = Omit<TransferSpec, 'computeUnitLimit' | 'computeUnitPriceMicroLamports'>;
 
-/** A composed version-0 message and its identity (hex SHA-256). */
-export interface ComposedTransfer {
-  readonly message: Uint8Array;
-  readonly messageHash: string;
-}
-
 /** Largest transaction that nodes accept: one packet. */
 const MAX_TRANSACTION_BYTES = 1232;
 const SIGNATURE_BYTES = 65;
@@ -67,14 +60,14 @@ const MAX_SIGNATURES = 12;
 const MAX_MESSAGE_BYTES = MAX_TRANSACTION_BYTES - SIGNATURE_BYTES;
 
 /**
- * Composes a transfer: the nonce advance if it has one, compute unit limit and price, the token account, memo,
+ * The version-0 message of a transfer: the nonce advance if it has one, compute unit limit and price, the token account, memo,
  * transfer. Token-2022 requires the memo directly before the transfer. Throws DomainError InvalidRequest if the
  * transaction exceeds a packet.
  */
-export function composeTransfer(spec: TransferSpec): ComposedTransfer {
+export function composeTransfer(spec: TransferSpec): Uint8Array {
   const message = serialized(spec);
   if (message === null) throw new DomainError('InvalidRequest', tooLarge(spec), { field: 'memo' });
-  return { message, messageHash: messageHashOf(message) };
+  return message;
 }
 
 function serialized(spec: TransferSpec): Uint8Array | null {

@@ -108,7 +108,7 @@ describe('an attempt on its way', () => {
       computeUnitLimit: 100_000,
       computeUnitPriceMicroLamports: 1_000n,
       blockhash: good.blockhash,
-    }).message;
+    });
     const tooMuch = { ...lifeOf, ...assembleTransaction(message, await room.signer.sign(message)) };
     const { verdict } = await room.withBlocks(room.watcher.watch(tooMuch, ears().hooks));
     expect(verdict).toMatchObject({ kind: 'failed', error: expect.stringContaining('"Custom":1') });

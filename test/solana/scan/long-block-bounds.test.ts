@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { NameFilter } from '../../../src/solana/scan/bytes/name-filter.ts';
 import { inTurn, searchParts } from '../../../src/solana/scan/bytes/oversized-block.ts';
 import { splitBlock } from '../../../src/solana/scan/bytes/splitter.ts';
 import { WatchSet } from '../../../src/solana/scan/bytes/watch-set.ts';
@@ -121,17 +120,13 @@ describe('the memory that a long answer can use', () => {
     expect((await read(paid)).transactions).toHaveLength(5);
   });
 
-  it('holds a signature filter of fixed size that forgets none', () => {
-    const names = new NameFilter();
-    const nameAt = (index: number) =>
-      `${'2'.repeat(32)}${index.toString(9).padStart(7, '0')}`.replaceAll('0', '9');
-    for (let index = 0; index < 200_000; index += 1) names.add(nameAt(index));
-    const held = (from: number) =>
-      Array.from({ length: 100_000 }, (_, index) => nameAt(from + index)).filter((name) => names.has(name));
-    expect(held(0)).toHaveLength(100_000);
-    expect(held(100_000)).toHaveLength(100_000);
-    expect(held(200_000).length).toBeLessThan(10);
-    expect(names.has('no address')).toBe(false);
+  it('names no more addresses than a block can name', async () => {
+    const wallets = ADDRESSES.slice(0, 3);
+    const read = (names: number) =>
+      searchParts(answerOf(short('A'.repeat(88), wallets), 10).parts(), 7n, new WatchSet(0), NODE, { names });
+    const { kept } = await read(3);
+    expect([...wallets, 'no address'].filter((text) => kept.names.has(text))).toEqual(wallets);
+    await expect(read(2)).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it('holds two answers at once, and one per node', async () => {

@@ -27,7 +27,7 @@ const READERS: readonly [string, (bytes: Buffer) => unknown][] = [
 ];
 
 const piecewise = (bytes: Buffer, wallets: WatchSet) =>
-  searchParts(inParts(bytes), 7n, wallets, NODE, { pieceBytes: 900, nameBytes: 2 ** 10 });
+  searchParts(inParts(bytes), 7n, wallets, NODE, { pieceBytes: 900 });
 
 async function outcomeOf(read: (bytes: Buffer) => unknown, bytes: Buffer): Promise<string> {
   try {

@@ -27,7 +27,7 @@ it('a missing error stays missing', () => {
 
 const wallet = (): string => Keypair.generate().publicKey.toBase58();
 
-const { message } = composeTransfer({
+const message = composeTransfer({
   asset: 'SOL',
   amount: 1n,
   source: wallet(),

@@ -85,7 +85,7 @@ function transfer(changes: Changes = {}): Promise<Awaited<ReturnType<typeof fail
     blockhash: tipHash(),
     ...changes,
   };
-  return failed(composeTransfer(spec).message);
+  return failed(composeTransfer(spec));
 }
 
 /** A transfer of tokens to a wallet whose account it makes, unless `token` says otherwise. */

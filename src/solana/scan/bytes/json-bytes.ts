@@ -24,6 +24,12 @@ export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 
+/** Bytes from `start` up to, and without, `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Receives the range of a string's text. */
 export type OnText = (start: number, end: number) => void;
 

@@ -1,11 +1,10 @@
-import { type BlockHeader, isBlockTime } from '../../../domain/deposit.ts';
-import { HASH_TEXT, LONGEST_SIGNATURE, SHORTEST_SIGNATURE } from '../../rpc/node-text.ts';
+import type { BlockHeader } from '../../../domain/deposit.ts';
+import { LONGEST_SIGNATURE, SHORTEST_SIGNATURE } from '../../rpc/node-text.ts';
+import { headerFields, headerOf } from '../block.ts';
 import { listIn } from '../listing.ts';
-import { JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
-import { type ByteRange, Lookups } from './lookup-tables.ts';
-import type { NameFilter } from './name-filter.ts';
+import { type ByteRange, JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
 import { TransactionBytes } from './transaction-bytes.ts';
-import type { WatchSet } from './watch-set.ts';
+import { Lookups, type WatchSet } from './watch-set.ts';
 
 export type BlockScan =
   /** The scan is not reliable: parse the whole block, and treat each of its wallets as a candidate. */
@@ -22,15 +21,6 @@ export type BlockScan =
     };
 
 const BACKSLASH = 0x5c;
-const INTEGER = /^(0|[1-9][0-9]{0,14})$/;
-const QUOTED = /^"(.*)"$/;
-const HEADER_FIELDS = ['blockhash', 'parentSlot', 'previousBlockhash', 'blockHeight', 'blockTime'] as const;
-
-type HeaderField = (typeof HEADER_FIELDS)[number];
-
-function isHeaderField(name: string): name is HeaderField {
-  return HEADER_FIELDS.some((field) => field === name);
-}
 
 /**
  * Searches a `getBlock` answer (transactionDetails `accounts` or `full`, encoding `jsonParsed` or `json`) for watched
@@ -39,12 +29,13 @@ function isHeaderField(name: string): name is HeaderField {
  * also true if a transaction lacks plain-text account keys, meta, or one of its token balance lists. All possible
  * wallets are added to `names`.
  */
-export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: NameFilter): BlockScan {
+export function scanBlockBytes(bytes: Uint8Array, watched: WatchSet, names?: WatchSet): BlockScan {
   if (bytes.includes(BACKSLASH)) return { mustParse: true };
   try {
     return new AnswerScan(bytes, watched, names).scan();
   } catch (error) {
-    if (error instanceof Unreadable || error instanceof RangeError) return { mustParse: true };
+    if (error instanceof Unreadable || error instanceof RangeError || error instanceof SyntaxError)
+      return { mustParse: true };
     throw error;
   }
 }
@@ -56,9 +47,9 @@ class AnswerScan {
   readonly #reader: TransactionBytes;
   readonly #transactions: ByteRange[] = [];
   readonly #signatures: ByteRange[] = [];
-  readonly #fields = new Map<HeaderField, string | null>();
+  readonly #fields: Record<string, unknown> = {};
 
-  constructor(bytes: Uint8Array, watched: WatchSet, names?: NameFilter) {
+  constructor(bytes: Uint8Array, watched: WatchSet, names?: WatchSet) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const lookups = new Lookups(watched, view);
     this.#bytes = bytes;
@@ -84,7 +75,9 @@ class AnswerScan {
     });
     if (!isShown) throw new Unreadable('no result');
     const list = listIn(this.#bytes, this.#signatures);
-    return { mustParse: false, header: headerOf(this.#fields), list, ...this.#hits() };
+    const { data: fields } = headerFields.safeParse(this.#fields);
+    if (fields === undefined) throw new Unreadable('a field of its header is absent or malformed');
+    return { mustParse: false, header: headerOf(fields), list, ...this.#hits() };
   }
 
   #block(at: number): number {
@@ -96,7 +89,7 @@ class AnswerScan {
         return json.array(value, (transaction) => this.#transaction(transaction));
       }
       const next = json.value(value);
-      if (isHeaderField(name)) this.#fields.set(name, this.#scalar(value, next));
+      if (Object.hasOwn(headerFields.shape, name)) this.#fields[name] = JSON.parse(json.text(value, next));
       return next;
     });
     if (!isListed) throw new Unreadable('no list of transactions');
@@ -120,11 +113,6 @@ class AnswerScan {
     this.#signatures.push({ start, end });
   }
 
-  #scalar(start: number, end: number): string | null {
-    const text = this.#json.text(start, end);
-    return text === 'null' ? null : text.replace(QUOTED, '$1');
-  }
-
   /** Found texts and transactions are both in byte order; texts outside transactions are ignored. */
   #hits(): { candidates: readonly string[]; hitTransactions: readonly ByteRange[] } {
     const candidates = new Set<string>();
@@ -139,29 +127,4 @@ class AnswerScan {
     }
     return { candidates: [...candidates], hitTransactions: [...hitTransactions] };
   }
-}
-
-/** Throws {@link Unreadable} if a field is absent or malformed, or the height is null: then only a parse decides. */
-function headerOf(fields: ReadonlyMap<HeaderField, string | null>): Omit<BlockHeader, 'slot'> {
-  const text = (name: HeaderField): string => {
-    const value = fields.get(name);
-    if (value === undefined || value === null) throw new Unreadable(`no ${name}`);
-    return value;
-  };
-  const hash = (name: HeaderField): string => {
-    if (!HASH_TEXT.test(text(name))) throw new Unreadable(`${name} is no hash`);
-    return text(name);
-  };
-  const integer = (name: HeaderField): bigint => {
-    if (!INTEGER.test(text(name))) throw new Unreadable(`${name} is no integer`);
-    return BigInt(text(name));
-  };
-  const time = (fields.get('blockTime') ?? null) === null ? null : integer('blockTime');
-  return {
-    blockhash: hash('blockhash'),
-    parentSlot: integer('parentSlot'),
-    previousBlockhash: hash('previousBlockhash'),
-    height: integer('blockHeight'),
-    time: time !== null && isBlockTime(time) ? time : null,
-  };
 }

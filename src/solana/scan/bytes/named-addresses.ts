@@ -1,6 +1,6 @@
 import { ADDRESS_TEXT } from '../../../domain/address.ts';
 import { type JsonBytes, Unreadable } from './json-bytes.ts';
-import type { OnAddress } from './same-shape.ts';
+import type { OnAddress } from './shape.ts';
 
 /** A key is an object in transactionDetails `accounts` and encoding `jsonParsed`, and a string in encoding `json`. */
 export function walkKey(json: JsonBytes, at: number, onAddress: OnAddress): number {

@@ -1,4 +1,4 @@
-import { Runs } from './byte-runs.ts';
+import { areSame } from './byte-runs.ts';
 import { isBlank, type JsonBytes } from './json-bytes.ts';
 
 /** Reads the value at a position and returns the position after it. */
@@ -8,10 +8,11 @@ export type ReadValue = (at: number) => number;
 interface Step {
   readonly name: string;
   /**
-   * The bytes between its value and the previous one, or the start of the object; they contain its key and no other.
-   * A single run per step, because each step is learned separately.
+   * Where the bytes are between its value and the previous one, or the start of the object. They contain its key and
+   * no other.
    */
-  readonly lead: Runs;
+  readonly lead: number;
+  readonly leadLength: number;
   readonly read: ReadValue;
 }
 
@@ -44,10 +45,9 @@ export class Members {
     const steps = this.#steps;
     let next = at;
     for (let index = 0; index < steps.length; index += 1) {
-      const { lead, read } = steps[index] as Step;
-      const value = afterLead(lead, view, next);
-      if (value < 0 || isBlank(view.getUint8(value))) return this.#walk(next, index);
-      next = read(value);
+      const { lead, leadLength, read } = steps[index] as Step;
+      if (!isLead(view, lead, next, leadLength)) return this.#walk(next, index);
+      next = read(next + leadLength);
       if (view.getUint8(next) === CLOSE) return next + 1;
     }
     return this.#walk(next, steps.length);
@@ -69,23 +69,22 @@ export class Members {
     return this.#json.furtherMembers(at, visit, names);
   }
 
-  #learn(place: number, from: number, value: number, member: Omit<Step, 'lead'>): void {
+  #learn(place: number, from: number, value: number, member: Pick<Step, 'name' | 'read'>): void {
     if (this.#learned === MOST_LEARNED) return;
-    const { buffer, byteOffset } = this.#json.view;
     const steps = this.#steps;
     const double = steps.findIndex(({ name }) => name === member.name);
     if (double > place) steps.length = place;
-    steps[place] = { lead: new Runs([new Uint8Array(buffer, byteOffset + from, value - from)]), ...member };
+    steps[place] = { lead: from, leadLength: value - from, ...member };
     this.#learned += 1;
   }
 }
 
-/** -1 if the run is not there, or the text ends too soon after it. The catch is cheaper than a length check. */
-function afterLead(lead: Runs, view: DataView, at: number): number {
+/** False also if the text ends too soon after `at`. The catch is cheaper than a length check. */
+function isLead(view: DataView, lead: number, at: number, length: number): boolean {
   try {
-    return lead.after(view, at, 0);
+    return areSame(view, lead, at, length) && !isBlank(view.getUint8(at + length));
   } catch (error) {
-    if (error instanceof RangeError) return -1;
+    if (error instanceof RangeError) return false;
     throw error;
   }
 }

@@ -1,18 +1,18 @@
+import { createHash } from 'node:crypto';
 import type { ScannedTransaction } from '../../../domain/deposit.ts';
 import { NodeFault } from '../../rpc/errors.ts';
 import type { StreamedAnswer } from '../../rpc/node.ts';
 import { RateLimiter, RateLimitTimeout } from '../../rpc/rate-limiter.ts';
 import { withAbort } from '../../rpc/with-abort.ts';
-import { Listing } from '../listing.ts';
+import { END } from '../listing.ts';
 import { relevantChanges } from '../relevant-changes.ts';
 import { type BlockSource, type Search, type SearchMatches, searchAnswer } from '../search.ts';
 import { Unreadable } from './json-bytes.ts';
-import { NameFilter } from './name-filter.ts';
 import { splitBlock } from './splitter.ts';
-import type { WatchSet } from './watch-set.ts';
+import { WatchSet } from './watch-set.ts';
 
 export interface LongBlock extends Search, StreamedAnswer {
-  readonly kept: { readonly kind: 'names'; readonly names: NameFilter };
+  readonly kept: { readonly kind: 'names'; readonly names: WatchSet };
   /** Approximate bytes kept of it, without the search result. */
   readonly size: number;
 }
@@ -26,10 +26,16 @@ export interface LongBounds {
    * costs 300 compute units; an account named for the first time costs an entry in a lookup table.
    */
   readonly findings: number;
-  readonly nameBytes?: number;
+  /** Different addresses. A block full of lookup tables names at most 2.5 million. */
+  readonly names: number;
 }
 
-const BOUNDS: LongBounds = { pieceBytes: 4 * 1_024 * 1_024, transactions: 2 ** 17, findings: 2 ** 20 };
+const BOUNDS: LongBounds = {
+  pieceBytes: 4 * 1_024 * 1_024,
+  transactions: 2 ** 17,
+  findings: 2 ** 20,
+  names: 2 ** 24,
+};
 
 /**
  * Searches a getBlock answer while it arrives, piece by piece, by the rules of `searchBlock`. Transactions keep only
@@ -45,11 +51,12 @@ export async function searchParts(
   narrower: Partial<LongBounds> = {},
 ): Promise<LongBlock> {
   const bounds = { ...BOUNDS, ...narrower };
-  const names = new NameFilter(bounds.nameBytes);
+  const names = new WatchSet(0);
   const findings = new Findings(bounds);
   const search = (bytes: Buffer) => {
     const { header, found: piece } = searchAnswer(bytes, slot, watched, node, names);
     findings.add(piece);
+    if (names.size > bounds.names) throw new Unreadable(`it names more than ${bounds.names} addresses`);
     return header;
   };
   try {
@@ -77,7 +84,8 @@ export async function searchParts(
 /** The results of all pieces so far, limited to what a block can contain. */
 class Findings {
   readonly #bounds: LongBounds;
-  readonly #listing = new Listing();
+  readonly #listed = createHash('sha256');
+  #size = 0;
   readonly #candidates = new Set<string>();
   readonly #transactions: ScannedTransaction[] = [];
   #changes = 0;
@@ -87,13 +95,14 @@ class Findings {
   }
 
   add({ list, candidates, transactions }: SearchMatches): void {
-    this.#listing.add(list);
-    if (this.#listing.size > this.#bounds.transactions)
+    this.#listed.update(list);
+    for (const byte of list) if (byte === END) this.#size += 1;
+    if (this.#size > this.#bounds.transactions)
       throw new Unreadable(`it has more than ${this.#bounds.transactions} transactions`);
-    const mine = new Set(candidates);
-    for (const address of mine) this.#candidates.add(address);
+    const ours = new Set(candidates);
+    for (const address of ours) this.#candidates.add(address);
     for (const transaction of transactions)
-      this.#keep(relevantChanges(transaction, (address) => mine.has(address)));
+      this.#keep(relevantChanges(transaction, (address) => ours.has(address)));
     if (Math.max(this.#changes, this.#candidates.size) > this.#bounds.findings)
       throw new Unreadable(
         `it contains more than ${this.#bounds.findings} wallets of ours, or changes of them`,
@@ -102,7 +111,7 @@ class Findings {
 
   search(): Omit<Search, 'header'> {
     return {
-      listed: this.#listing.name(),
+      listed: this.#listed.digest('base64'),
       candidates: [...this.#candidates],
       transactions: this.#transactions,
     };
@@ -129,7 +138,7 @@ const byNode = new WeakMap<BlockSource, RateLimiter>();
 export async function inTurn<T>(node: BlockSource, read: () => Promise<T>, over?: AbortSignal): Promise<T> {
   const own = byNode.get(node) ?? limiterFor(OF_A_NODE);
   byNode.set(node, own);
-  const pass = (given: AbortSignal) => own.pass(given, () => all.pass(given, read));
+  const pass = (signal: AbortSignal) => own.pass(signal, () => all.pass(signal, read));
   try {
     return await withAbort(pass, AbortSignal.timeout(PATIENCE_MS), over);
   } catch (error) {

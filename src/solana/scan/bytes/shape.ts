@@ -1,6 +1,6 @@
 import { addressEnd } from './base58-text.ts';
-import { areSame, Runs } from './byte-runs.ts';
-import { isScalarStart, type OnText } from './json-bytes.ts';
+import { areSame } from './byte-runs.ts';
+import { isScalarStart, type JsonBytes, type OnText } from './json-bytes.ts';
 import { quoteAfter, scalarEndAfter } from './u32.ts';
 
 /** A key with its colon, a text, or another scalar, in JSON without a backslash. */
@@ -13,34 +13,86 @@ const TEXT = 2;
 const ADDRESS = 3;
 const WALLET = 4;
 
-/** The positions of addresses in an example, and whether each may be a wallet. */
-export type AddressesAt = ReadonlyMap<number, { readonly isWallet: boolean }>;
+/** Learning a shape costs more than walking a value: a node whose values all differ must not cause one per value. */
+const MOST_SHAPES = 16;
+
+/** Receives the range of an address's text. */
+export type OnAddress = (start: number, end: number, isWallet: boolean) => void;
+
+/** Reads a value of any shape and returns the position after it. Reports the same texts for all values of a shape. */
+type ShapeReader = (at: number, onAddress: OnAddress) => number;
+
+/** Reads JSON values that mostly have one shape, as the account keys and token balances of a block do. */
+export class AlikeReader {
+  readonly #view: DataView;
+  readonly #walk: ShapeReader;
+  readonly #onWallet: OnText;
+  #shape: Shape | null = null;
+  #learned = 0;
+
+  constructor(json: JsonBytes, walk: ShapeReader, onWallet: OnText) {
+    this.#view = json.view;
+    this.#walk = walk;
+    this.#onWallet = onWallet;
+  }
+
+  /** Reads the value at `at`, reports its wallets at least once, and returns the end. Throws errors of `walk`. */
+  read(at: number): number {
+    const next = this.#repeated(at);
+    if (next >= 0) return next;
+    const addresses = new Map<number, boolean>();
+    const end = this.#walk(at, (from, to, isWallet) => {
+      addresses.set(from, isWallet);
+      if (isWallet) this.#onWallet(from, to);
+    });
+    if (this.#learned < MOST_SHAPES) {
+      this.#shape = new Shape(this.#view, at, end, addresses);
+      this.#learned += 1;
+    }
+    return end;
+  }
+
+  /** -1 if the value has another shape, or the text ends so soon after it that only a walk can decide. */
+  #repeated(at: number): number {
+    try {
+      return this.#shape?.read(this.#view, at, this.#onWallet) ?? -1;
+    } catch (error) {
+      if (error instanceof RangeError) return -1;
+      throw error;
+    }
+  }
+}
+
+/** The position of each address in an example, and whether it may be a wallet. */
+type AddressesAt = ReadonlyMap<number, boolean>;
 
 /**
  * A JSON value without its scalars, learned from one example. If the bytes between the scalars are equal, so are
  * keys, order and nesting. Comparing bytes takes half the time of walking them.
  */
-export class Shape {
-  readonly #runs: Runs;
+class Shape {
+  /** Position and length of each run of bytes between scalars, in the example. */
+  readonly #runs: Int32Array;
   readonly #follows: Uint8Array;
   /** The run after the last address. `#rest`: where the bytes from there on are in the last value of this shape. */
   readonly #lastRun: number;
   #rest = 0;
   #restLength = 0;
 
-  constructor(example: Uint8Array, addresses: AddressesAt) {
-    const runs: Uint8Array[] = [];
+  /** The example is the value from `start` to `end`. */
+  constructor(view: DataView, start: number, end: number, addresses: AddressesAt) {
+    const runs: number[] = [];
     const follows: number[] = [];
-    let from = 0;
-    for (const token of Buffer.from(example).toString('latin1').matchAll(TOKENS)) {
-      const [all, text] = token;
-      if (all.endsWith(':')) continue;
-      const at = token.index + (text === undefined ? 0 : 1);
-      runs.push(example.subarray(from, at));
-      follows.push(kindOf(text, addresses.get(at)?.isWallet));
-      from = at + (text ?? all).length;
+    let from = start;
+    const text = Buffer.from(view.buffer, view.byteOffset + start, end - start).toString('latin1');
+    for (const { 0: token, 1: content, index } of text.matchAll(TOKENS)) {
+      if (token.endsWith(':')) continue;
+      const at = start + index + (content === undefined ? 0 : 1);
+      runs.push(from, at - from);
+      follows.push(kindOf(content, addresses.get(at)));
+      from = at + (content ?? token).length;
     }
-    this.#runs = new Runs([...runs, example.subarray(from)]);
+    this.#runs = Int32Array.from([...runs, from, end - from]);
     this.#follows = Uint8Array.from([...follows, END]);
     this.#lastRun = 1 + follows.findLastIndex((kind) => kind >= ADDRESS);
   }
@@ -56,11 +108,13 @@ export class Shape {
     let rest = at;
     for (let run = 0; ; run += 1) {
       if (run === this.#lastRun) {
-        if (areSame(view, this.#rest, next, this.#restLength)) return next + this.#restLength;
+        if (this.#restLength > 0 && areSame(view, this.#rest, next, this.#restLength))
+          return next + this.#restLength;
         rest = next;
       }
-      next = runs.after(view, next, run);
-      if (next < 0) return -1;
+      const length = runs[2 * run + 1] as number;
+      if (!areSame(view, runs[2 * run] as number, next, length)) return -1;
+      next += length;
       const follows = this.#follows[run] as number;
       if (follows === END) {
         this.#rest = rest;

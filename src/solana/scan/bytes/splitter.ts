@@ -44,7 +44,7 @@ class Splitter {
   readonly #list = new ListWalk();
   readonly #envelope: Uint8Array[] = [];
   #isFirst = true;
-  #held: Uint8Array[] = [];
+  #pending: Uint8Array[] = [];
   #size = 0;
 
   constructor(pieceBytes: number) {
@@ -87,11 +87,11 @@ class Splitter {
   }
 
   *#piece(): Generator<Buffer> {
-    const held = Buffer.concat(this.#release());
-    const first = behindBlanks(held, 0);
-    if (first === held.length) return;
-    const hasComma = held[first] === COMMA;
-    const elements = held.subarray(hasComma ? behindBlanks(held, first + 1) : first);
+    const bytes = Buffer.concat(this.#release());
+    const first = behindBlanks(bytes, 0);
+    if (first === bytes.length) return;
+    const hasComma = bytes[first] === COMMA;
+    const elements = bytes.subarray(hasComma ? behindBlanks(bytes, first + 1) : first);
     if (hasComma === this.#isFirst || elements.length === 0)
       throw new Unreadable('a comma among its transactions is missing, or one too many');
     this.#isFirst = false;
@@ -101,14 +101,14 @@ class Splitter {
   #hold(bytes: Uint8Array, most: number): void {
     this.#size += bytes.length;
     if (this.#size > most) throw new Unreadable(`it exceeds ${most} bytes without an end`);
-    this.#held.push(bytes);
+    this.#pending.push(bytes);
   }
 
   #release(): readonly Uint8Array[] {
-    const held = this.#held;
-    this.#held = [];
+    const pending = this.#pending;
+    this.#pending = [];
     this.#size = 0;
-    return held;
+    return pending;
   }
 }
 

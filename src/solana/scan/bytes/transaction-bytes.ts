@@ -1,7 +1,7 @@
 import { type JsonBytes, type OnText, Unreadable } from './json-bytes.ts';
 import { walkKey, walkLoaded, walkTokenBalance } from './named-addresses.ts';
 import { Members, type ReadValue } from './object-keys.ts';
-import { AlikeReader } from './same-shape.ts';
+import { AlikeReader } from './shape.ts';
 
 /** Versions with a known shape, as JSON. */
 const VERSIONS = ['"legacy"', '0', '1'];

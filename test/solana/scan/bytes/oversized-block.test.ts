@@ -9,8 +9,6 @@ import { terms } from '../../../domain/credits-support.ts';
 import { ADDRESSES, type Draw, drawFrom, OURS, write } from '../block-text.ts';
 import { readableBlock } from '../readable-block.ts';
 
-/** Plenty for the names of these blocks: the usual 16 MiB would be cleared for each of thousands. */
-const NAME_BYTES = 2 ** 16;
 const NODE = { name: 'node', maxTransactionVersion: 1 };
 const watched = new WatchSet(OURS.length);
 for (const wallet of OURS) watched.add(wallet);
@@ -32,7 +30,7 @@ async function* cutAnywhere(bytes: Uint8Array, draw: Draw, longest: number): Asy
 }
 
 const read = (bytes: Uint8Array, draw: Draw, longest = 300, pieceBytes = 500) =>
-  searchParts(cutAnywhere(bytes, draw, longest), 7n, watched, NODE, { pieceBytes, nameBytes: NAME_BYTES });
+  searchParts(cutAnywhere(bytes, draw, longest), 7n, watched, NODE, { pieceBytes });
 
 describe('a block that is read in pieces', () => {
   it('yields the same as a block in memory, however it is written and cut', async () => {

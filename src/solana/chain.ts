@@ -102,8 +102,7 @@ export class Chain {
 
   /**
    * Simulates a transaction (base64) on as many nodes as a quorum has, best first, at `minContextSlot` or later.
-   * Signatures are not checked; the blockhash is replaced. Never throws: `alike` is empty if no quorum returns the
-   * same result.
+   * Signatures are not checked; the blockhash is replaced. `alike` is empty if no quorum returns the same result.
    */
   simulations(
     raw: string,
@@ -157,7 +156,7 @@ export class Chain {
     );
   }
 
-  /** Sends the same bytes to every node not in `busy`, the nodes with an unanswered send. Never throws. */
+  /** Sends the same bytes to every node not in `busy`, the nodes with an unanswered send. */
   async send(raw: string, busy = new Set<string>()): Promise<SendAnswer[]> {
     const sendTo = (node: SolanaNode): Promise<string> => {
       busy.add(node.name);

@@ -188,6 +188,27 @@ describe('the node pool', () => {
   });
 });
 
+describe('an error that is not of a node', () => {
+  const defect = (): Promise<bigint> => Promise.reject(new TypeError('a defect'));
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['read', () => pool.read(defect)],
+    ['agreed', () => pool.agreed(defect, Object.is)],
+    ['some', () => pool.some(defect, () => true)],
+    ['second', () => pool.second('', defect, () => true)],
+    ['all', () => pool.all(defect)],
+    ['most', () => pool.most(defect)],
+  ])('fails `%s` if no node answers', async (_name, request) => {
+    await expect(request()).rejects.toThrow('a defect');
+  });
+
+  it('is a missing answer if another node answers', async () => {
+    const [first] = pool.nodes;
+    const results = await pool.all((node) => (node === first ? defect() : height()));
+    expect(results.map(({ result }) => result.status)).toEqual(['rejected', 'fulfilled']);
+  });
+});
+
 describe('codes and numbers', () => {
   it.each<[code: number, reaction: Reaction]>([
     [-32001, 'elsewhere'],

@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { reactionTo, retryAfterMs } from '../../src/solana/rpc/errors.ts';
+import { reactionTo } from '../../src/solana/rpc/errors.ts';
 import {
   getBlock,
+  getMultipleAccounts,
   getSignatureStatuses,
   getTransaction,
   sendTransaction,
@@ -46,9 +47,19 @@ describe('a malformed answer', () => {
     const account = '{"lamports":1,"owner":"x","executable":false,"data":["AA==","base64"]}';
     const bad = account.replace('"lamports":1', '"lamports":-1');
     await scripted.open((asked) => resultOf(asked, `{"context":{"slot":1},"value":[${account},${bad}]}`));
-    await expect(scripted.node.call('getMultipleAccounts', [], accountsAnswer)).rejects.toThrow(
+    await expect(scripted.node.call('getMultipleAccounts', [], accountsAnswer(2))).rejects.toThrow(
       'result.value.1.lamports: ',
     );
+  });
+
+  it.each([
+    ['bytes are not base64', '["%%%%","base64"]', 1],
+    ['accounts are fewer than were requested', '["AA==","base64"]', 2],
+  ])('is a fault when its %s', async (_name, data, count) => {
+    const account = `{"lamports":1,"owner":"x","executable":false,"data":${data}}`;
+    await scripted.open((asked) => resultOf(asked, `{"context":{"slot":1},"value":[${account}]}`));
+    const answer = getMultipleAccounts(scripted.node, Array(count).fill('address'));
+    await expect(answer).rejects.toMatchObject({ code: 'NodeFault' });
   });
 
   it.each<[string, (asked: Asked) => string]>([
@@ -120,7 +131,8 @@ describe('a request to a node', () => {
     await scripted.open((asked) =>
       resultOf(asked, `{"context":{"slot":1},"value":[${Array(256).fill(status).join()}]}`),
     );
-    expect((await getSignatureStatuses(scripted.node, [], true)).value).toHaveLength(256);
+    const { value } = await getSignatureStatuses(scripted.node, Array(256).fill('signature'), true);
+    expect(value).toHaveLength(256);
   });
 
   it('accepts gzip, and keeps its connection', async () => {
@@ -182,7 +194,7 @@ describe('a request to a node', () => {
   ])('accepts a Retry-After of %s', async (_name, header, wanted) => {
     await scripted.open(() => ({ status: 429, body: '', headers: { 'retry-after': header } }));
     const error: unknown = await slot().catch((reason: unknown) => reason);
-    expect(retryAfterMs(error)).toBe(wanted);
+    expect(error).toMatchObject({ retryAfterMs: wanted });
   });
 });
 

@@ -3,13 +3,7 @@ import { messageOf } from '../../domain/errors.ts';
 import type { AttemptRow } from '../../ledger/settlements/attempts.ts';
 import type { Chain } from '../../solana/chain.ts';
 import { attemptEvidence } from '../../solana/proof/attempt-evidence.ts';
-import {
-  type AnyAttempt,
-  attemptOfRow,
-  examineNow,
-  type Finding,
-  isExpiring,
-} from '../../solana/proof/examine.ts';
+import { type AnyAttempt, attemptOfRow, examineNow, type Finding } from '../../solana/proof/examine.ts';
 import { type BlockCache, blockCache } from '../../solana/proof/linked-blocks.ts';
 import { TtlCache } from '../../solana/rpc/ttl-cache.ts';
 import type { ExplainedBody } from './attempts.ts';
@@ -63,8 +57,8 @@ async function explainLive(
 }
 
 function lacks(attempt: AnyAttempt, { evidence }: Finding, nodes: readonly string[]): readonly Missing[] {
-  if ('use' in evidence) return isExpiring(attempt) ? [] : missingOfNonce(attempt, evidence, nodes);
-  return isExpiring(attempt) ? missingOf(attempt, evidence, nodes) : [];
+  if ('use' in evidence) return 'nonce' in attempt ? missingOfNonce(attempt, evidence, nodes) : [];
+  return 'nonce' in attempt ? [] : missingOf(attempt, evidence, nodes);
 }
 
 function reasonOf({ verdict, obstacle }: Finding): string | null {

@@ -92,8 +92,6 @@ async function accountsAtOnce(
   for (let tries = 0; tries < TRIES; tries += 1) {
     const answers = await Promise.all(parts.map((part) => getMultipleAccounts(node, part)));
     const values = answers.flatMap(({ value }) => value);
-    if (values.length !== addresses.length)
-      throw new NodeFault(node.name, `returns ${values.length} accounts of ${addresses.length}`);
     const slots = new Set(answers.map(({ context }) => context.slot));
     const [slot, another] = slots;
     if (slot === undefined || another !== undefined) continue;

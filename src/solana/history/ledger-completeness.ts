@@ -4,6 +4,7 @@ import { ascending, highest } from '../../domain/units.ts';
 import { getBlock, getFirstAvailableBlock } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { TtlCache } from '../rpc/ttl-cache.ts';
 import { LOOKED_AHEAD, windowsOf } from '../scan/frontier.ts';
 import { isBlockMissing } from '../scan/header-quorum.ts';
 
@@ -11,13 +12,6 @@ export interface Holders {
   readonly holding: ReadonlySet<string>;
   /** Nodes that do not answer now. */
   readonly silent: ReadonlySet<string>;
-}
-
-interface CompletenessAnswer {
-  readonly holds: Promise<boolean>;
-  readonly begunAt: number;
-  /** When it expires; infinite while the request runs. */
-  until: number;
 }
 
 export interface ShownLedger {
@@ -41,16 +35,16 @@ const ANSWERS_KEPT = 256;
  */
 export class LedgerCompleteness {
   readonly #now: () => number;
-  /** By node and range, oldest first. */
-  readonly #known = new Map<string, CompletenessAnswer>();
+  /** By node and range. */
+  readonly #answers: TtlCache<{ holds: boolean; begunAt: number; endedAt: number }>;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
+    this.#answers = new TtlCache(HELD_MS, ANSWERS_KEPT, 'answered', now);
   }
 
   /**
    * Asks all nodes, each about one range at most once in ten minutes if it has all blocks, once a minute otherwise.
-   * Never throws.
    */
   holdersOf(pool: NodePool, slots: Slots): Promise<Holders> {
     return this.#holders(pool, slots, null);
@@ -74,31 +68,18 @@ export class LedgerCompleteness {
   /** Concurrent callers share one request, including its failure; the next call asks again. */
   async #holds(node: SolanaNode, slots: Slots, since: number | null): Promise<boolean> {
     const key = `${node.name}/${slots.from}-${slots.to}`;
-    const known = this.#known.get(key);
-    if (known === undefined) return this.#ask(key, node, slots);
-    if (since === null ? this.#now() <= known.until : known.begunAt > since) return known.holds;
-    if (known.until < Number.POSITIVE_INFINITY) return this.#ask(key, node, slots);
-    await known.holds.catch(() => null);
-    return this.#holds(node, slots, since);
+    for (;;) {
+      const answer = this.#answers.get(key, () => this.#ask(node, slots));
+      const { holds, begunAt, endedAt } = await answer;
+      const isCurrent = since === null ? holds || this.#now() - endedAt <= LACKED_MS : begunAt > since;
+      if (isCurrent) return holds;
+      this.#answers.forget(key, answer);
+    }
   }
 
-  #ask(key: string, node: SolanaNode, slots: Slots): Promise<boolean> {
+  async #ask(node: SolanaNode, slots: Slots) {
     const begunAt = this.#now();
-    const holds = showsAllOf(node, slots);
-    const answer: CompletenessAnswer = { holds, begunAt, until: Number.POSITIVE_INFINITY };
-    this.#known.delete(key);
-    this.#known.set(key, answer);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > ANSWERS_KEPT && oldest !== undefined) this.#known.delete(oldest);
-    holds.then(
-      (held) => {
-        answer.until = this.#now() + (held ? HELD_MS : LACKED_MS);
-      },
-      () => {
-        if (this.#known.get(key) === answer) this.#known.delete(key);
-      },
-    );
-    return holds;
+    return { holds: await showsAllOf(node, slots), begunAt, endedAt: this.#now() };
   }
 }
 

@@ -31,9 +31,8 @@ export interface AccountHistory {
 }
 
 /** One node's list. The node lists no transactions from before `historyFrom`. */
-interface Listing extends WalletListing {
+interface NodeListing extends WalletListing {
   readonly historyFrom: bigint;
-  readonly node: string;
 }
 
 /**
@@ -95,7 +94,7 @@ export async function areWhole(
 }
 
 /** The slot above `above` up to which a quorum's lists are complete; null if too few are. */
-function listedTo(pool: NodePool, listings: readonly Listing[], above: bigint): bigint | null {
+function listedTo(pool: NodePool, listings: readonly NodeListing[], above: bigint): bigint | null {
   const covered = listings.map(({ coveredTo }) => coveredTo);
   const common = reached(covered, pool.quorum);
   return common === null || common <= above ? null : common;
@@ -106,13 +105,13 @@ async function listingsOfAll(
   { pool, lists }: Pick<ListedNodes, 'pool' | 'lists'>,
   account: string,
   above: bigint,
-): Promise<readonly Listing[]> {
+): Promise<readonly NodeListing[]> {
   const answers = await pool.all(async (node) => {
     const listing = await lists.ofNode(node, account, above, () => false);
     if (!listing.entries.every(({ signature }) => isSignature(signature)))
       throw new NodeFault(node.name, `getSignaturesForAddress: lists an invalid signature for ${account}`);
     // Read last: entries that the node has purged by then may be missing in its list.
-    return { ...listing, historyFrom: await getFirstAvailableBlock(node), node: node.name };
+    return { ...listing, historyFrom: await getFirstAvailableBlock(node) };
   });
   return answersIn(answers).map(({ answer }) => answer);
 }

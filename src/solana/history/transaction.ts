@@ -36,7 +36,7 @@ export async function fetchTransaction(
 
 /**
  * The nodes that deny a received amount now. Such a node returns the transaction in that finalized slot without a
- * gain of the account, or the slot without the transaction. A node that returns neither does not count. Never throws.
+ * gain of the account, or the slot without the transaction. A node that returns neither does not count.
  */
 export async function denyingNodes(
   pool: NodePool,

@@ -1,6 +1,7 @@
-import { DomainError, isDomainError } from '../../domain/errors.ts';
+import { DomainError } from '../../domain/errors.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import { endless, HISTORY_BOUNDS, type HistoryBounds, historyPage, type WalletSignature } from './pages.ts';
 import { finalizedProgress, type Progress } from './wallet-history.ts';
 
@@ -57,16 +58,9 @@ export class WalletLists {
     slot: bigint,
     known: IsKnown,
   ): Promise<readonly WalletListing[]> {
-    const answers = (await pool.most((node) => this.ofNode(node, wallet, slot, known))).map(
-      ({ result }) => result,
-    );
-    const listings = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-    if (listings.length > 0) return listings;
-    const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
-    throw (
-      reasons.find((reason) => isDomainError(reason, 'Unavailable')) ??
-      new DomainError('NoHealthyNode', 'no node returns the history of the wallet', {}, reasons[0])
-    );
+    const answers = answersIn(await pool.most((node) => this.ofNode(node, wallet, slot, known)));
+    if (answers.length > 0) return answers.map(({ answer }) => answer);
+    throw new DomainError('NoHealthyNode', `no node returns the history of ${wallet}`);
   }
 
   async ofNode(node: SolanaNode, wallet: string, slot: bigint, known: IsKnown): Promise<WalletListing> {

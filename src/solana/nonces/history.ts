@@ -5,6 +5,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { ascending } from '../../domain/units.ts';
 import { type HistoryPage, historyPage, type WalletSignature } from '../history/pages.ts';
 import { unionOf } from '../history/wallet-signatures.ts';
+import { transactionAs } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
 import { answersIn, versionsOf } from '../rpc/quorum.ts';
 import { slotOrHeight, u64 } from '../rpc/schemas.ts';
@@ -148,11 +149,8 @@ async function askAdvance(
   signature: string,
   attempt: NonceAttemptFacts,
 ): Promise<readonly ShownAdvance[]> {
-  const answers = await pool.all((node) => {
-    const maxSupportedTransactionVersion = node.maxTransactionVersion;
-    const options = { encoding: 'json', commitment: 'finalized', maxSupportedTransactionVersion };
-    return node.call('getTransaction', [signature, options], ranTransaction);
-  });
+  const options = { encoding: 'json', commitment: 'finalized' } as const;
+  const answers = await pool.all((node) => transactionAs(node, signature, options, ranTransaction));
   return answersIn(answers).flatMap(({ node, answer }) => {
     const shown = readAdvance(answer, attempt);
     return shown === null ? [] : [{ node, ...shown }];

@@ -1,6 +1,6 @@
 import { chunksOf } from '../../domain/chunks.ts';
-import { DomainError } from '../../domain/errors.ts';
 import { finalizedProgress } from '../history/wallet-history.ts';
+import { NodeFault } from '../rpc/errors.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
@@ -38,16 +38,15 @@ async function surveyOn(node: SolanaNode, addresses: readonly string[]): Promise
   const shown: ShownNonce[] = [];
   for (const keys of chunksOf(addresses, ACCOUNTS_PER_CALL)) {
     const { context, value } = await getMultipleAccounts(node, keys);
-    if (context.slot < reached || value.length !== keys.length) throw outdated(node);
+    if (context.slot < reached)
+      throw new NodeFault(
+        node.name,
+        "getMultipleAccounts: the answer is older than the node's finalized slot",
+      );
     for (const account of value)
       shown.push({ nonce: readNonceAccount(account)?.nonce ?? null, slot: context.slot, height });
   }
   return shown;
-}
-
-function outdated(node: SolanaNode): DomainError {
-  const message = `${node.name} getMultipleAccounts: the answer is older than the node's finalized slot, or incomplete`;
-  return new DomainError('NodeFault', message, { node: node.name });
 }
 
 /** One node's finalized value of a nonce account, and how far the node had finalized before that request. */

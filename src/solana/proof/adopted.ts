@@ -16,12 +16,6 @@ export type AdoptedLife = Pick<AttemptFacts, 'blockhashSlot' | 'blockhashHeight'
   readonly adoptedFrom: string;
 };
 
-/** A transaction as its buyer sent it: wire bytes, and the slot in which a node returns it. */
-export interface SentTransaction {
-  readonly wire: Uint8Array;
-  readonly slot: Slot;
-}
-
 /**
  * Slots to search below a given slot: they contain more blocks than a blockhash lives, unless many slots are skipped.
  * `REACHES` limits how often the range doubles.
@@ -30,10 +24,10 @@ const REACH = 192n;
 const REACHES = 32n;
 
 /**
- * The wire bytes of a buyer's transaction, from a node that has it in a confirmed block; null if no node returns it
- * yet. The caller must verify the signatures: a node can invent everything else.
+ * The wire bytes of a buyer's transaction and its slot, from a node that has it in a confirmed block; null if no node
+ * returns it yet. The caller must verify the signatures: a node can invent everything else.
  */
-export async function sentTransaction(pool: NodePool, signature: string): Promise<SentTransaction | null> {
+export async function sentTransaction(pool: NodePool, signature: string) {
   const shown = await pool.second(
     '',
     (node) => getSignedTransaction(node, signature, 'confirmed'),

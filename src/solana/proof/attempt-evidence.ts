@@ -8,7 +8,7 @@ import type {
   SequencedCoverage,
   StatusObservation,
 } from '../../domain/attempt.ts';
-import { type AnyAttempt, isExpiring } from './examine.ts';
+import type { AnyAttempt } from './examine.ts';
 import { claimedHeight, deathHeight } from './judge.ts';
 
 /** The evidence of a verdict as it is stored (as JSON) and shown. `AttemptEvidence` in the API describes its fields. */
@@ -38,7 +38,7 @@ export function lastHeight(attempt: AttemptFacts, { origin }: Pick<Evidence, 'or
 function blockFacts(attempt: AnyAttempt, evidence: Evidence) {
   const { finalizedHeights, stillTaking, origin, displacement } = evidence;
   return {
-    lastHeight: isExpiring(attempt) ? lastHeight(attempt, evidence) : null,
+    lastHeight: 'nonce' in attempt ? null : lastHeight(attempt, evidence),
     finalizedHeights: finalizedHeights.map(({ node, sequence: order, answer: height }) => ({
       node,
       order,

@@ -5,7 +5,7 @@ import type { Chain } from '../chain.ts';
 import { nullIfNodesFail } from '../rpc/errors.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
-import { answersIn } from '../rpc/quorum.ts';
+import { type Agreement, answersIn, versionsOf } from '../rpc/quorum.ts';
 import { confirmedBlock } from './linked-blocks.ts';
 import { type AskOutcome, askOutcome, type TransactionOutcome } from './outcomes.ts';
 import { NOT_SHOWN, type Spending } from './spending.ts';
@@ -101,23 +101,20 @@ async function reportOfOutcomes(
   signature: string,
   sequence: number,
 ): Promise<NodeAnswer<StatusObservation> | null> {
-  const outcomes = await outcomesOf(pool, signature);
-  const agreed = outcomes.find((outcome) => nodesWith(outcomes, outcome).length > 1) ?? outcomes[0];
-  if (agreed === undefined) return null;
-  const { node, slot, error } = agreed;
+  const [most] = await outcomesOf(pool, signature);
+  if (most === undefined) return null;
+  const { node, slot, error } = most.answer;
   return { node, sequence, answer: { kind: 'seen', commitment: 'finalized', slot, error, atSlot: null } };
 }
 
-async function outcomesOf(pool: NodePool, signature: string): Promise<readonly TransactionOutcome[]> {
+/** The different finalized outcomes with the nodes that return each; most nodes first. */
+async function outcomesOf(
+  pool: NodePool,
+  signature: string,
+): Promise<readonly Agreement<TransactionOutcome>[]> {
   const answers = answersIn(await pool.all((node) => askOutcome(node, signature)));
-  return answers.flatMap(({ answer }) => answer ?? []);
-}
-
-function nodesWith(
-  outcomes: readonly TransactionOutcome[],
-  { slot, error }: Pick<TransactionOutcome, 'slot' | 'error'>,
-): readonly string[] {
-  return outcomes.filter((other) => other.slot === slot && other.error === error).map(({ node }) => node);
+  const outcomes = answers.flatMap(({ node, answer }) => (answer === null ? [] : [{ node, answer }]));
+  return versionsOf(outcomes, (one, other) => one.slot === other.slot && one.error === other.error);
 }
 
 /** The nodes that return a transaction as landed although its attempt is dead or failed in the database. */
@@ -135,7 +132,7 @@ export async function proveLanded(
   slot: bigint,
 ): Promise<LandingProof | null> {
   const agreed = agreedOutcome(pool, await outcomesOf(pool, signature));
-  if (agreed !== null) return agreed;
+  if (agreed !== undefined) return { shownBy: agreed.nodes };
   const block = await confirmedBlock(pool, slot).catch(nullIfNodesFail);
   return block?.signatures.has(signature) === true ? { shownBy: [`the block of slot ${slot}`] } : null;
 }
@@ -188,9 +185,13 @@ async function checkFailure(
   if (claiming.length === 0) return seen.length >= twoOf(pool) ? 'failed' : 'unclaimed';
   const outcomes = await outcomesOf(pool, failure.signature);
   const agreed = agreedOutcome(pool, outcomes);
-  if (agreed?.error === null) return agreed;
-  const claimants = new Set([...claiming, ...outcomes.filter(isSuccess)].map(({ node }) => node));
-  const failing = agreed?.shownBy ?? (claimants.size === 1 ? asRecorded(outcomes, failure, claimants) : []);
+  if (agreed !== undefined && isSuccess(agreed.answer)) return { shownBy: agreed.nodes };
+  const successes = outcomes.filter(({ answer }) => isSuccess(answer));
+  const claimants = new Set([
+    ...claiming.map(({ node }) => node),
+    ...successes.flatMap(({ nodes }) => nodes),
+  ]);
+  const failing = agreed?.nodes ?? (claimants.size === 1 ? asRecorded(outcomes, failure, claimants) : []);
   if (failing.length === 0) return null;
   const reason = `reports that ${failure.signature} succeeded, but it failed on ${failing.join(' and ')}, and two nodes proved the failure before`;
   for (const node of claimants) pool.distrust(node, reason);
@@ -199,26 +200,25 @@ async function checkFailure(
 
 /** Nodes that return the recorded outcome, without those that also claim a success. */
 function asRecorded(
-  outcomes: readonly TransactionOutcome[],
+  outcomes: readonly Agreement<TransactionOutcome>[],
   { slot, error }: RecordedFailure,
   claimants: ReadonlySet<string>,
 ): readonly string[] {
-  return slot === null ? [] : nodesWith(outcomes, { slot, error }).filter((node) => !claimants.has(node));
+  const recorded = outcomes.find(({ answer }) => answer.slot === slot && answer.error === error);
+  return recorded?.nodes.filter((node) => !claimants.has(node)) ?? [];
 }
 
 function isSuccess({ error }: Pick<TransactionOutcome, 'error'>): boolean {
   return error === null;
 }
 
-/** The finalized outcome that two nodes return alike (one in a pool of one), a success first; else null. */
+/** The finalized outcome that two nodes return alike (one in a pool of one), a success first. */
 function agreedOutcome(
   pool: NodePool,
-  outcomes: readonly TransactionOutcome[],
-): (LandingProof & Pick<TransactionOutcome, 'error'>) | null {
-  const agreed = [...outcomes.filter(isSuccess), ...outcomes].find(
-    (outcome) => nodesWith(outcomes, outcome).length >= twoOf(pool),
-  );
-  return agreed === undefined ? null : { error: agreed.error, shownBy: nodesWith(outcomes, agreed) };
+  outcomes: readonly Agreement<TransactionOutcome>[],
+): Agreement<TransactionOutcome> | undefined {
+  const agreed = outcomes.filter(({ nodes }) => nodes.length >= twoOf(pool));
+  return agreed.find(({ answer }) => isSuccess(answer)) ?? agreed[0];
 }
 
 function twoOf({ quorum }: NodePool): number {

@@ -50,7 +50,7 @@ export interface Finding {
 }
 
 /** The first step of every proof of death: attempts past their last height, or without their nonce, on some node. */
-export interface Due<A extends AnyAttempt> {
+export interface DueAttempts<A extends AnyAttempt> {
   readonly attempts: readonly A[];
   readonly heights: readonly NodeAnswer<BlockHeight>[];
   readonly nonces: FinalizedNonces;
@@ -68,7 +68,7 @@ export function attemptOfRow<S extends string | null>(
   return { signature, blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, adoptedFrom };
 }
 
-type FirstAnswers = Pick<Due<AnyAttempt>, 'heights' | 'nonces'>;
+type FirstAnswers = Pick<DueAttempts<AnyAttempt>, 'heights' | 'nonces'>;
 
 const NOT_ASKED: FirstAnswers = { heights: [], nonces: new Map() };
 
@@ -80,8 +80,8 @@ export function findOutcome(
   spending: Spending,
   { heights, nonces }: FirstAnswers = NOT_ASKED,
 ): Finding {
-  const shared = { times: timesSince(askedAt), spending, obstacle: null };
-  if (hasNonce(attempt)) {
+  const shared = { times: { askedAt, judgedAt: new Date() }, spending, obstacle: null };
+  if ('nonce' in attempt) {
     const finalizedNonces = nonces.get(attempt.nonceAccount) ?? [];
     const evidence = { ...outcome, finalizedNonces, use: null, bypass: null, coverage: null };
     return { ...shared, verdict: judgeNonceAttempt(attempt, evidence), evidence };
@@ -92,32 +92,35 @@ export function findOutcome(
 }
 
 /** Selects the attempts that are past their last height, or lost their nonce, on any node. */
-export async function findDue<A extends AnyAttempt>(chain: Chain, attempts: readonly A[]): Promise<Due<A>> {
+export async function findDue<A extends AnyAttempt>(
+  chain: Chain,
+  attempts: readonly A[],
+): Promise<DueAttempts<A>> {
   const askedAt = new Date();
-  const accounts = attempts.flatMap((attempt) => (hasNonce(attempt) ? [attempt.nonceAccount] : []));
+  const accounts = attempts.flatMap((attempt) => ('nonce' in attempt ? [attempt.nonceAccount] : []));
   const expiring = accounts.length < attempts.length;
   const [heights, nonces] = await Promise.all([
     expiring ? askHeights(chain.pool, 'finalized') : [],
     askNonces(chain.pool, accounts),
   ]);
   const isOver = (attempt: AnyAttempt): boolean =>
-    hasNonce(attempt) ? isUsedUp(attempt, nonces) : isDue(attempt, heights);
+    'nonce' in attempt ? isUsedUp(attempt, nonces) : isDue(attempt, heights);
   return { attempts: attempts.filter(isOver), heights, nonces, askedAt };
 }
 
 /** Gathers and judges the evidence for due attempts. Results are in the order of `attempts`. */
 export async function examine(
   chain: Chain,
-  { attempts, heights, nonces, askedAt }: Due<AnySignedAttempt>,
+  { attempts, heights, nonces, askedAt }: DueAttempts<AnySignedAttempt>,
   cache: BlockCache,
 ): Promise<readonly Finding[]> {
-  const lasting = attempts.filter(hasNonce);
-  const expiring = attempts.filter(isExpiring);
+  const lasting = attempts.filter((attempt) => 'nonce' in attempt);
+  const expiring = attempts.filter((attempt) => 'blockhash' in attempt);
   const [ofBlockhashes, ofNonces] = await Promise.all([
     investigate(chain, expiring, heights, cache),
     investigateNonces(chain, lasting, nonces, cache),
   ]);
-  const times = timesSince(askedAt);
+  const times = { askedAt, judgedAt: new Date() };
   const findings = new Map<AnySignedAttempt, Finding>([
     ...judgeAll(expiring, ofBlockhashes, judgeAttempt, times),
     ...judgeAll(lasting, ofNonces, judgeNonceAttempt, times),
@@ -140,29 +143,11 @@ function judgeAll<A extends AnySignedAttempt, E extends Evidence | NonceEvidence
 /** Asks all nodes now about one attempt, due or not. Reads only: sends and signs nothing. */
 export async function examineNow(chain: Chain, attempt: AnyAttempt, cache: BlockCache): Promise<Finding> {
   const due = await findDue(chain, [attempt]);
-  if (isSigned(attempt)) {
-    const [finding] = await examine(chain, { ...due, attempts: [attempt] }, cache);
+  const { signature } = attempt;
+  if (signature !== null) {
+    const [finding] = await examine(chain, { ...due, attempts: [{ ...attempt, signature }] }, cache);
     if (finding !== undefined) return finding;
   }
   const outcome = noOutcome(chain.pool.quorum);
   return findOutcome(attempt, outcome, due.askedAt, NOT_SHOWN, due);
-}
-
-function timesSince(askedAt: Date): InvestigationTimes {
-  return { askedAt, judgedAt: new Date() };
-}
-
-/** True if a block height ends the attempt's life, not a durable nonce. */
-export function isExpiring<A extends AnyAttempt>(
-  attempt: A,
-): attempt is Exclude<A, { readonly nonce: string }> {
-  return !hasNonce(attempt);
-}
-
-function isSigned(attempt: AnyAttempt): attempt is AnySignedAttempt {
-  return attempt.signature !== null;
-}
-
-function hasNonce<A extends AnyAttempt>(attempt: A): attempt is Extract<A, { readonly nonce: string }> {
-  return 'nonce' in attempt;
 }

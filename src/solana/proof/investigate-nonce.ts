@@ -14,6 +14,7 @@ import { readNonceAccount } from '../nonces/account.ts';
 import { findNonceEnd, type NonceEnd, nonceWalk } from '../nonces/history.ts';
 import { ACCOUNTS_PER_CALL, getMultipleAccounts } from '../rpc/methods.ts';
 import type { NodePool } from '../rpc/pool.ts';
+import { answersIn } from '../rpc/quorum.ts';
 import type { Finding } from './examine.ts';
 import { BLOCKS_LACK_IT, type Investigation, withOutcomes } from './investigate.ts';
 import { judgeUnsignedNonce } from './judge-nonce.ts';
@@ -31,11 +32,10 @@ const AT_ONCE = 8;
 export async function askNonces(pool: NodePool, accounts: readonly string[]): Promise<FinalizedNonces> {
   const found = new Map<string, NodeAnswer<string>[]>();
   for (const keys of chunksOf([...new Set(accounts)], ACCOUNTS_PER_CALL)) {
-    const answers = await pool.all((node) => getMultipleAccounts(node, keys));
-    for (const [at, { node, result }] of answers.entries()) {
-      if (result.status === 'rejected' || result.value.value.length !== keys.length) continue;
+    const answers = answersIn(await pool.all((node) => getMultipleAccounts(node, keys)));
+    for (const [at, { node, answer }] of answers.entries()) {
       for (const [index, key] of keys.entries()) {
-        const state = readNonceAccount(result.value.value[index] ?? null);
+        const state = readNonceAccount(answer.value[index] ?? null);
         const values = found.get(key) ?? [];
         if (state !== null) values.push({ node, sequence: 1 + at, answer: state.nonce });
         found.set(key, values);

@@ -185,22 +185,35 @@ async function signedBy(
   return signed.get(`${blockhash}/${wallet}`, () => reads(() => readSignedIn(pool, block, wallet)));
 }
 
-/** All signers in a linked block, as a quorum returns them. Throws as {@link readAccounts}, or NoHealthyNode. */
-async function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSignatures> {
-  const ask = async (node: SolanaNode, over: AbortSignal): Promise<BlockSignatures> => {
-    const transactions = await readAccounts(node, block, over);
-    return new BlockSignatures(new Set(transactions.flatMap(({ signers }) => signers)));
-  };
-  return agreedIn(block, await pool.agreed(ask, (one, other) => one.isSame(other)));
+/** All signers in a linked block, by a quorum. */
+function readSigners(pool: NodePool, block: LinkedBlock): Promise<BlockSignatures> {
+  const read = (transactions: readonly TransactionSigners[]) =>
+    new BlockSignatures(new Set(transactions.flatMap(({ signers }) => signers)));
+  return agreedIn(pool, block, read, (one, other) => one.isSame(other));
 }
 
-/** The transactions of a linked block that the wallet signed, by a quorum. Throws as {@link readSigners}. */
-async function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
-  const ask = async (node: SolanaNode, over: AbortSignal): Promise<readonly string[]> => {
-    const transactions = await readAccounts(node, block, over);
-    return transactions.flatMap(({ signature, signers }) => (signers.includes(wallet) ? [signature] : []));
-  };
-  return agreedIn(block, await pool.agreed(ask, (one, other) => one.join() === other.join()));
+/** The transactions of a linked block that the wallet signed, by a quorum. */
+function readSignedIn(pool: NodePool, block: LinkedBlock, wallet: string): Promise<readonly string[]> {
+  const read = (transactions: readonly TransactionSigners[]) =>
+    transactions.flatMap(({ signature, signers }) => (signers.includes(wallet) ? [signature] : []));
+  return agreedIn(pool, block, read, (one, other) => one.join() === other.join());
+}
+
+interface TransactionSigners {
+  readonly signature: string;
+  readonly signers: readonly string[];
+}
+
+/** The reading of a linked block's transactions that a quorum returns alike. Throws NoHealthyNode if there is none. */
+async function agreedIn<T>(
+  pool: NodePool,
+  block: LinkedBlock,
+  read: (transactions: readonly TransactionSigners[]) => T,
+  isSame: (one: T, other: T) => boolean,
+): Promise<T> {
+  const agreed = await pool.agreed(async (node, over) => read(await readAccounts(node, block, over)), isSame);
+  if (agreed !== null) return agreed.answer;
+  throw new DomainError('NoHealthyNode', `no quorum returns block ${block.slot} with the same accounts`);
 }
 
 /** Throws NodeFault unless the node returns exactly the linked block with exactly its transactions. */
@@ -213,11 +226,6 @@ async function readAccounts(node: SolanaNode, block: LinkedBlock, over: AbortSig
     transactions.every(({ signature }) => block.signatures.has(signature));
   if (isSame) return transactions;
   throw new NodeFault(node.name, `getBlock: returns another block ${block.slot} with accounts`);
-}
-
-function agreedIn<T>({ slot }: LinkedBlock, shown: { readonly answer: T } | null): T {
-  if (shown !== null) return shown.answer;
-  throw new DomainError('NoHealthyNode', `no quorum returns block ${slot} with the same accounts`);
 }
 
 /**
@@ -259,23 +267,17 @@ async function askHistories(
 }
 
 /** A finalized transaction that names the wallet. `messageHash` is null if no node returns its bytes. */
-export interface WalletEntry {
-  readonly signature: string;
-  readonly slot: bigint;
-  readonly messageHash: string | null;
-}
+export type WalletEntry = WalletSignature & { readonly messageHash: string | null };
 
 /** One node's history of the wallet, from block `historyFrom` up to the finalized slot `atSlot`. */
-export interface WalletHistory {
+interface NodeWalletHistory extends Omit<Extract<StatusObservation, { kind: 'absent' }>, 'kind'> {
   readonly entries: readonly WalletEntry[];
-  readonly historyFrom: bigint | null;
-  readonly atSlot: bigint;
 }
 
 /** A node's history of the wallet as a status of the message. One entry without bytes makes it `unreadable`. */
 export function observationOfMessage(
   messageHash: string,
-  { entries, historyFrom, atSlot }: WalletHistory,
+  { entries, historyFrom, atSlot }: NodeWalletHistory,
 ): StatusObservation {
   const found = entries.find((entry) => entry.messageHash === messageHash);
   if (found !== undefined)

@@ -12,7 +12,7 @@ import {
 } from '../../domain/units.ts';
 import { HISTORY_BOUNDS, type HistoryBounds } from '../history/pages.ts';
 import type { NonceWalk } from '../nonces/history.ts';
-import { NodeFault } from '../rpc/errors.ts';
+import { NodeFault, nullIfNodesFail } from '../rpc/errors.ts';
 import { getBlock, getBlocksWithLimit } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
@@ -200,7 +200,7 @@ async function walkDown(
   slots: readonly bigint[],
   fetch: Fetch,
 ): Promise<ConfirmedBlock[] | null> {
-  await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetch(slot).catch(() => null));
+  await pLimit(FETCHES_AT_ONCE).map(slots, (slot) => fetch(slot).catch(nullIfNodesFail));
   const blocks: ConfirmedBlock[] = [];
   for (let wanted = last; ; ) {
     const block = await fetch(wanted.slot);

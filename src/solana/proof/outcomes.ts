@@ -1,3 +1,4 @@
+import { nullIfNodesFail } from '../rpc/errors.ts';
 import { getBlockOutcomes, getTransaction } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { OutcomeMeta } from '../rpc/schemas.ts';
@@ -26,7 +27,7 @@ export const askOutcome: AskOutcome = async (node, signature) => {
 export function askBlockOutcome(slot: bigint, signatures: readonly string[]): AskOutcome {
   const blocks = new Map<SolanaNode, Promise<ReadonlyMap<string, OutcomeMeta> | null>>();
   const blockOf = (node: SolanaNode) => {
-    const block = blocks.get(node) ?? getBlockOutcomes(node, slot, signatures).catch(() => null);
+    const block = blocks.get(node) ?? getBlockOutcomes(node, slot, signatures).catch(nullIfNodesFail);
     blocks.set(node, block);
     return block;
   };

@@ -16,15 +16,7 @@ export function noOutcome(quorum: number): OutcomeEvidence {
 export type SeenBy = Extract<StatusObservation, { kind: 'seen' }> & { readonly node: string };
 
 export function seenBy({ node, answer }: NodeAnswer<StatusObservation>): readonly SeenBy[] {
-  switch (answer.kind) {
-    case 'seen':
-      return [{ ...answer, node }];
-    case 'absent':
-    case 'unreadable':
-      return [];
-    default:
-      return answer satisfies never;
-  }
+  return answer.kind === 'seen' ? [{ ...answer, node }] : [];
 }
 
 /** True for a null that proves absence: the node had reached `toSlot`, and has history back to `fromSlot`. */

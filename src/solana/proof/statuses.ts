@@ -1,6 +1,5 @@
 import type { NodeAnswer, StatusObservation } from '../../domain/attempt.ts';
 import { messageOf } from '../../domain/errors.ts';
-import { NodeFault } from '../rpc/errors.ts';
 import { getFirstAvailableBlock, getSignatureStatuses, getTransaction } from '../rpc/methods.ts';
 import type { SolanaNode } from '../rpc/node.ts';
 import type { NodePool } from '../rpc/pool.ts';
@@ -16,12 +15,6 @@ export async function readStatuses(
   history: boolean,
 ): Promise<StatusObservation[]> {
   const { context, value } = await getSignatureStatuses(node, signatures, history);
-  if (value.length !== signatures.length) {
-    throw new NodeFault(
-      node.name,
-      `getSignatureStatuses: value has ${value.length} entries for ${signatures.length} signatures`,
-    );
-  }
   return value.map((status) => observationOf(status, context.slot));
 }
 
@@ -45,9 +38,7 @@ export function observationOf(status: SignatureStatus | null, atSlot: bigint): S
 }
 
 /** The first block with transactions on each node; a node that does not answer is left out. */
-export type HistoryStarts = ReadonlyMap<string, bigint>;
-
-export async function historyStarts(pool: NodePool): Promise<HistoryStarts> {
+export async function historyStarts(pool: NodePool): Promise<ReadonlyMap<string, bigint>> {
   const answers = answersIn(await pool.all(getFirstAvailableBlock));
   return new Map(answers.map(({ node, answer }) => [node, answer]));
 }
@@ -62,7 +53,7 @@ export async function confirmAbsence(
   pool: NodePool,
   signature: string,
   statuses: readonly NodeAnswer<StatusObservation>[],
-  starts: HistoryStarts,
+  starts: ReadonlyMap<string, bigint>,
 ): Promise<readonly NodeAnswer<StatusObservation>[]> {
   if (statuses.filter(({ answer }) => answer.kind === 'absent').length < pool.quorum) return statuses;
   const answers = await pool.all((node) => getTransaction(node, signature));

@@ -1,6 +1,7 @@
 import type { AttemptVerdict, Evidence, InvestigationTimes, NonceEvidence } from '../../domain/attempt.ts';
 import type { AwaitedCommitment } from '../../domain/settlement.ts';
 import type { SendAnswer } from '../chain.ts';
+import type { Commitment } from '../rpc/methods.ts';
 import type { AnySignedAttempt } from './examine.ts';
 import type { Spending } from './spending.ts';
 
@@ -30,8 +31,6 @@ export interface LandingHooks {
   readonly signal: AbortSignal;
 }
 
-export type SeenAt = 'processed' | 'confirmed' | 'finalized' | null;
-
 /** One watched attempt: its statuses, the last state its caller received, and the end of the wait. Calls no node. */
 export class Watch {
   readonly attempt: WatchedAttempt;
@@ -52,7 +51,7 @@ export class Watch {
   /** How often no second node returned the outcome that the first one reports. */
   unconfirmedTries = 0;
   readonly #hooks: LandingHooks;
-  #seen: SeenAt;
+  #seen: Commitment | null;
   /** A node reports that it failed in its block: it is not sent again, and it is not reported as confirmed. */
   #hasFailed = false;
   #holdReason: string | null;
@@ -99,12 +98,12 @@ export class Watch {
     return (await this.#hooks.maySend?.()) ?? true;
   }
 
-  get seen(): SeenAt {
+  get seen(): Commitment | null {
     return this.#seen;
   }
 
   /** Adds a node's status, and whether it failed there. A change clears the reason for `held`. */
-  see(now: SeenAt, hasFailed: boolean): void {
+  see(now: Commitment | null, hasFailed: boolean): void {
     if (now === this.#seen && hasFailed === this.#hasFailed) return;
     this.#seen = now;
     this.#hasFailed = hasFailed;

@@ -254,11 +254,6 @@ export async function readAccounts(
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, ShownAccount>> {
   const { context, value } = await rpc.getMultipleAccounts(node, keys, 'finalized');
-  if (value.length !== keys.length)
-    throw new NodeFault(
-      node.name,
-      `getMultipleAccounts: value has ${value.length} entries for ${keys.length} keys`,
-    );
   const by = { node: node.name, slot: context.slot };
   return new Map(keys.map((address, index) => [address, { ...by, address, account: value[index] ?? null }]));
 }

@@ -135,11 +135,6 @@ export function isNodeTrouble(error: unknown): boolean {
   return reaction === 'demote' || reaction === 'unreadable';
 }
 
-/** How long the node asked us to stay away (Retry-After), or null. */
-export function retryAfterMs(error: unknown): number | null {
-  return error instanceof NodeFault ? error.retryAfterMs : null;
-}
-
 /** The error in a -32002 answer as stable text (`BlockhashNotFound`, `{"InstructionError":…}`). */
 export function preflightError(error: RpcError): string | null {
   if (typeof error.data !== 'object' || error.data === null || !('err' in error.data)) return null;
@@ -147,10 +142,15 @@ export function preflightError(error: RpcError): string | null {
   return text !== null && isPlain(text) ? text : null;
 }
 
-/** For `catch`: null for an error of nodes, which proves nothing. Throws any other error, such as a defect of ours. */
+/** True for an error of nodes, which proves nothing. Any other error, such as a defect of ours, must be reported. */
+export function isNodeError(error: unknown): boolean {
+  return (
+    error instanceof RpcError || isDomainError(error, 'NodeFault') || isDomainError(error, 'NoHealthyNode')
+  );
+}
+
+/** For `catch`: null for an error of nodes. Throws any other error. */
 export function nullIfNodesFail(error: unknown): null {
-  const isOfNodes =
-    error instanceof RpcError || isDomainError(error, 'NodeFault') || isDomainError(error, 'NoHealthyNode');
-  if (isOfNodes) return null;
+  if (isNodeError(error)) return null;
   throw error;
 }

@@ -1,9 +1,11 @@
+import type { z } from 'zod';
 import type { SolanaNode, StreamedAnswer } from './node.ts';
 import * as shape from './schemas.ts';
 import type { ReadParts } from './wire.ts';
 
 /** How sure a node must be of what it answers. */
 export type Commitment = 'processed' | 'confirmed' | 'finalized';
+type BlockCommitment = Exclude<Commitment, 'processed'>;
 
 /**
  * Bytes that are read of each account. No mint, token account or list of hook accounts for payments needs more.
@@ -39,7 +41,7 @@ export const getBlock = (
   node: SolanaNode,
   slot: bigint,
   asked: {
-    readonly commitment: Exclude<Commitment, 'processed'>;
+    readonly commitment: BlockCommitment;
     readonly transactionDetails: 'signatures' | 'none';
   },
   over?: AbortSignal,
@@ -51,10 +53,10 @@ export const getBlock = (
     over,
   );
 
-/** Parameters for a finalized block with the accounts of its transactions and their balances. */
-const accountsOfBlock = (node: SolanaNode, slot: bigint) => [
+/** Parameters for a block with the accounts of its transactions and their balances. */
+const accountsOfBlock = (node: SolanaNode, slot: bigint, commitment: BlockCommitment = 'finalized') => [
   Number(slot),
-  { transactionDetails: 'accounts', rewards: false, ...FINALIZED, ...versionsOf(node) },
+  { commitment, transactionDetails: 'accounts', encoding: 'jsonParsed', rewards: false, ...versionsOf(node) },
 ];
 
 /** The finalized block of a slot, with the signers of each transaction. */
@@ -70,7 +72,7 @@ export const getBlocks = (
   node: SolanaNode,
   first: bigint,
   last: bigint,
-  commitment: Exclude<Commitment, 'processed'> = 'finalized',
+  commitment: BlockCommitment = 'finalized',
 ) => node.call('getBlocks', [Number(first), Number(last), { commitment }], shape.slotsAnswer);
 
 /**
@@ -80,25 +82,10 @@ export const getBlocks = (
 export const getBlockBytes = <Long extends StreamedAnswer>(
   node: SolanaNode,
   slot: bigint,
-  commitment: Exclude<Commitment, 'processed'>,
+  commitment: BlockCommitment,
   read: ReadParts<Long>,
   over?: AbortSignal,
-) =>
-  node.bytes(
-    'getBlock',
-    [
-      Number(slot),
-      {
-        commitment,
-        transactionDetails: 'accounts',
-        encoding: 'jsonParsed',
-        rewards: false,
-        ...versionsOf(node),
-      },
-    ],
-    read,
-    over,
-  );
+) => node.bytes('getBlock', accountsOfBlock(node, slot, commitment), read, over);
 
 /** The first block whose transactions the node still has. */
 export const getFirstAvailableBlock = (node: SolanaNode) =>
@@ -128,7 +115,7 @@ export const getMultipleAccounts = (
   node.call(
     'getMultipleAccounts',
     [addresses, { encoding: 'base64', dataSlice: { offset: 0, length: ACCOUNT_BYTES }, commitment }],
-    shape.accountsAnswer,
+    shape.accountsAnswer(addresses.length),
   );
 
 /** The addresses of a wallet's finalized token accounts under one token program. */
@@ -182,7 +169,7 @@ export const getSignatureStatuses = (
   node.call(
     'getSignatureStatuses',
     [signatures, ...(searchTransactionHistory ? [{ searchTransactionHistory }] : [])],
-    shape.statusesAnswer,
+    shape.statusesAnswer(signatures.length),
   );
 
 /** Finalized transactions that name an address, newest first: at most `limit`, older than `before`. */
@@ -195,32 +182,28 @@ export const getSignaturesForAddress = (
 export const getTransaction = (
   node: SolanaNode,
   signature: string,
-  commitment: Exclude<Commitment, 'processed'> = 'finalized',
-) =>
-  node.call(
-    'getTransaction',
-    [signature, { encoding: 'base64', commitment, ...versionsOf(node) }],
-    shape.transactionAnswer,
-  );
+  commitment: BlockCommitment = 'finalized',
+) => transactionAs(node, signature, { encoding: 'base64', commitment }, shape.transactionAnswer);
 
 /** A finalized transaction with its balances, as getBlock returns it. */
 export const getTransactionAccounts = (node: SolanaNode, signature: string) =>
-  node.call(
-    'getTransaction',
-    [signature, { encoding: 'jsonParsed', ...FINALIZED, ...versionsOf(node) }],
-    shape.transactionAccountsAnswer,
-  );
+  transactionAs(node, signature, { encoding: 'jsonParsed', ...FINALIZED }, shape.transactionAccountsAnswer);
 
 export const getSignedTransaction = (
   node: SolanaNode,
   signature: string,
-  commitment: Exclude<Commitment, 'processed'> = 'finalized',
-) =>
-  node.call(
-    'getTransaction',
-    [signature, { encoding: 'base64', commitment, ...versionsOf(node) }],
-    shape.signedTransactionAnswer,
-  );
+  commitment: BlockCommitment = 'finalized',
+) => transactionAs(node, signature, { encoding: 'base64', commitment }, shape.signedTransactionAnswer);
+
+/** A transaction in an encoding, with a schema for that encoding. */
+export function transactionAs<T>(
+  node: SolanaNode,
+  signature: string,
+  options: { readonly encoding: 'base64' | 'json' | 'jsonParsed'; readonly commitment: BlockCommitment },
+  schema: z.ZodType<T>,
+): Promise<T> {
+  return node.call('getTransaction', [signature, { ...options, ...versionsOf(node) }], schema);
+}
 
 function versionsOf({ maxTransactionVersion }: SolanaNode) {
   return { maxSupportedTransactionVersion: maxTransactionVersion };

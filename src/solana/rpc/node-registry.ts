@@ -5,7 +5,7 @@ import { checkUrls, nodeNames } from './node-urls.ts';
 import { PooledNode } from './pooled-node.ts';
 import type { Clock } from './probe.ts';
 import { agree, reached } from './quorum.ts';
-import { type NodeReport, nodeWarnings, type PoolReport } from './report.ts';
+import { type NodeReport, type NodeWarning, nodeWarnings } from './report.ts';
 
 export interface PoolOptions extends Omit<NodeOptions, 'name'> {
   /** Time between two progress probes; every sixth probe asks for identities, too. Default 10,000. */
@@ -29,12 +29,13 @@ const PROBES_PER_IDENTITY = 6;
  */
 export class NodeRegistry {
   /** In configured order, whether they serve or not. */
-  readonly members: readonly PooledNode[];
+  protected readonly members: readonly PooledNode[];
   readonly #majority: number;
   readonly #onLoopback: boolean;
   readonly #options: PoolOptions;
   readonly #interval: NodeJS.Timeout;
-  #cluster: string | null = null;
+  /** The genesis hash that a quorum returns; null until one does. */
+  cluster: string | null = null;
   #warned: ReadonlySet<string> = new Set();
   #probing: Promise<void> | null = null;
   #rounds = 0;
@@ -64,25 +65,30 @@ export class NodeRegistry {
     return alone && this.#onLoopback ? 1 : Math.max(2, this.#majority);
   }
 
-  /** The genesis hash of the pool. While no quorum returns one, throws NoHealthyNode with each node's answer. */
-  get cluster(): string {
-    if (this.#cluster !== null) return this.#cluster;
-    const seen = this.members.map(
+  /** All configured nodes in their order, whether they serve or not. Send requests through the pool. */
+  get nodes(): readonly SolanaNode[] {
+    return this.members.map((member) => member.node);
+  }
+
+  /** {@link cluster}. While it is null, throws NoHealthyNode with each node's answer. */
+  get genesisHash(): string {
+    if (this.cluster !== null) return this.cluster;
+    const answers = this.members.map(
       ({ node, facts, demoted, isSame }) =>
         `${node.name} ${facts === null || isSame ? `(${demoted?.reason ?? 'silent'})` : facts.genesisHash}`,
     );
-    const wanted = `${this.quorum} of ${this.members.length} RPC nodes`;
-    throw new DomainError(
-      'NoHealthyNode',
-      `fewer than ${wanted} return the same cluster: ${seen.join(', ')}`,
-    );
+    const needed = `${this.quorum} of ${this.members.length} RPC nodes`;
+    const message = `fewer than ${needed} return the same cluster: ${answers.join(', ')}`;
+    throw new DomainError('NoHealthyNode', message);
   }
 
-  /** `neededSlot`: the lowest slot whose blocks are needed; null if it is not known. */
-  report(neededSlot: bigint | null = null): PoolReport {
-    const nodes = this.members.map((member) => member.report());
-    const warnings = nodeWarnings(nodes, neededSlot);
-    return { genesisHash: this.#cluster, quorum: this.quorum, nodes, warnings };
+  report(): readonly NodeReport[] {
+    return this.members.map((member) => member.report());
+  }
+
+  /** The broken rules of node operation. `neededSlot`: the lowest slot whose blocks are needed; null if not known. */
+  warnings(neededSlot: bigint | null = null): readonly NodeWarning[] {
+    return nodeWarnings(this.report(), neededSlot);
   }
 
   /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
@@ -117,21 +123,20 @@ export class NodeRegistry {
     const joined = this.members.filter(({ membership }) => membership === 'joined');
     await Promise.all(joined.map((member) => member.advance()));
     compareProgress(joined);
-    const { nodes, warnings } = this.report();
-    this.#warn(warnings.map(({ message }) => message));
-    this.#options.onProbe?.(nodes);
+    this.#warn(this.warnings().map(({ message }) => message));
+    this.#options.onProbe?.(this.report());
   }
 
   #admit(): void {
-    const late = this.#cluster !== null;
+    const late = this.cluster !== null;
     this.#refuseDuplicates();
-    this.#cluster ??= this.#agreedCluster();
-    if (this.#cluster === null) return;
+    this.cluster ??= this.#agreedCluster();
+    if (this.cluster === null) return;
     for (const member of this.members) {
       const shown = member.facts?.genesisHash;
       if (shown === undefined || member.membership === 'refused') continue;
-      if (shown !== this.#cluster) {
-        member.refuseAs(shown, this.#cluster);
+      if (shown !== this.cluster) {
+        member.refuseAs(shown, this.cluster);
       } else if (member.membership === 'silent') {
         member.join();
         if (late) this.#options.onNotice?.(`${member.node.name} answers now, and joins`);
@@ -170,9 +175,9 @@ export class NodeRegistry {
 
 /** Sets each node's lag behind the others at finalized; negative if it is ahead. */
 function compareProgress(members: readonly PooledNode[]): void {
-  const slots = members.flatMap(({ progress }) => progress?.finalized ?? []);
+  const slots = members.flatMap(({ finalizedSlot }) => finalizedSlot ?? []);
   // The slot that most nodes have reached: with three or more, no single node moves it. Of two, the higher one.
   const common = reached(slots, slots.length < 3 ? 1 : Math.floor(slots.length / 2) + 1) ?? 0n;
-  for (const member of members)
-    if (member.progress !== null) member.health.lagSlots = common - member.progress.finalized;
+  for (const { finalizedSlot, health } of members)
+    if (finalizedSlot !== null) health.lagSlots = common - finalizedSlot;
 }

@@ -23,18 +23,7 @@ export function nodeNames(urls: readonly string[]): string[] {
 }
 
 /** Second levels of country domains, as `co` in `co.uk`. No public suffix list: a wrong guess costs one warning. */
-const SECOND_LEVELS: ReadonlySet<string> = new Set([
-  'ac',
-  'co',
-  'com',
-  'edu',
-  'go',
-  'gov',
-  'ne',
-  'net',
-  'or',
-  'org',
-]);
+const SECOND_LEVEL = /^(?:ac|com?|edu|gov?|net?|org?)$/;
 
 /** The registered domain of a node name (`host:port#2`); null for an IP address and a name without a dot. */
 function registrableDomain(node: string): string | null {
@@ -42,7 +31,7 @@ function registrableDomain(node: string): string | null {
   const labels = host.split('.').filter((label) => label !== '');
   const [top = '', second = ''] = labels.toReversed();
   if (labels.length < 2 || !/^[a-z]/.test(top) || host.startsWith('[')) return null;
-  return labels.slice(top.length === 2 && SECOND_LEVELS.has(second) ? -3 : -2).join('.');
+  return labels.slice(top.length === 2 && SECOND_LEVEL.test(second) ? -3 : -2).join('.');
 }
 
 export function sharedDomains(nodes: readonly string[]): ReadonlyMap<string, readonly string[]> {

@@ -1,53 +1,24 @@
 import { DomainError } from '../../domain/errors.ts';
 import { answersOfMost } from './answers.ts';
-import { NodeFault, reactionTo } from './errors.ts';
+import { isNodeError, NodeFault, reactionTo } from './errors.ts';
 import { HedgedRequest, type HedgedResult, HedgePermits, type Wanting } from './hedged-request.ts';
 import type { SolanaNode } from './node.ts';
 import { NodeRegistry, type PoolOptions } from './node-registry.ts';
 import type { PooledNode } from './pooled-node.ts';
 import { probeGenesis } from './probe.ts';
 import { type Agreement, type Answer, agree, answersIn, type NodeResult, versionsOf } from './quorum.ts';
-import type { NodeReport, NodeWarning, PoolReport } from './report.ts';
+import type { PoolReport } from './report.ts';
 import { withAbort } from './with-abort.ts';
 
 /** A request to one node. `over` aborts when the answer is no longer needed. */
 type Ask<T> = (node: SolanaNode, over: AbortSignal) => Promise<T>;
 
-/** At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all nodes. */
-export class NodePool {
-  readonly genesisHash: string;
-  readonly #nodes: NodeRegistry;
+/**
+ * At least two nodes of one cluster (one on loopback). Reads fail over; sends and proofs ask all nodes. An error of a
+ * node is one missing answer. Each request throws any other error, such as a defect of ours, if no node answers.
+ */
+export class NodePool extends NodeRegistry {
   readonly #permits = new HedgePermits();
-
-  /** Throws NoHealthyNode if no quorum of the nodes has returned one cluster yet. */
-  constructor(registry: NodeRegistry) {
-    this.genesisHash = registry.cluster;
-    this.#nodes = registry;
-  }
-
-  /** Nodes that must agree: more than half of those configured and at least 2; 1 for a single loopback node. */
-  get quorum(): number {
-    return this.#nodes.quorum;
-  }
-
-  /** All configured nodes in their order, whether they serve or not. Send requests through the pool. */
-  get nodes(): readonly SolanaNode[] {
-    return this.#nodes.members.map((member) => member.node);
-  }
-
-  report(): readonly NodeReport[] {
-    return this.#nodes.report().nodes;
-  }
-
-  /** The broken rules of node operation; `neededSlot`: as {@link NodeRegistry.report}. */
-  warnings(neededSlot: bigint | null = null): readonly NodeWarning[] {
-    return this.#nodes.report(neededSlot).warnings;
-  }
-
-  /** Probes every node that is not refused: identity and progress. Also runs at each interval. Never throws. */
-  probe(): Promise<void> {
-    return this.#nodes.probe();
-  }
 
   /**
    * Asks every node for its cluster now, because a host name may lead elsewhere since the last probe. Throws
@@ -56,9 +27,9 @@ export class NodePool {
   async confirmCluster(): Promise<void> {
     const answers = answersIn(await this.most(probeGenesis));
     const others = answers.filter(({ answer }) => answer !== this.genesisHash);
-    for (const member of this.#nodes.members) {
-      const shown = others.find(({ node }) => node === member.node.name);
-      if (shown !== undefined) member.refuseAs(shown.answer, this.genesisHash);
+    for (const member of this.members) {
+      const other = others.find(({ node }) => node === member.node.name);
+      if (other !== undefined) member.refuseAs(other.answer, this.genesisHash);
     }
     const agreeing = answers.length - others.length;
     if (agreeing >= this.quorum) return;
@@ -97,18 +68,22 @@ export class NodePool {
   }
 
   /**
-   * Asks as many nodes as needed for a quorum of answers that are `wanted`, each judged alone, the best first.
-   * Returns the results of all asked nodes. Throws only the reason of `end`, once it aborts.
+   * Asks as many nodes as needed for a quorum of answers that pass `isSufficient`, each judged alone, the best first.
+   * Returns the results of all asked nodes. Throws the reason of `end`, once it aborts.
    */
-  async some<T>(ask: Ask<T>, wanted: (answer: T) => boolean, end?: AbortSignal): Promise<NodeResult<T>[]> {
-    const isWanted = ({ result }: NodeResult<T>) => result.status === 'fulfilled' && wanted(result.value);
-    const results = await this.#hedge(ask, (given) => this.quorum - given.filter(isWanted).length, end);
-    return [...results];
+  async some<T>(
+    ask: Ask<T>,
+    isSufficient: (answer: T) => boolean,
+    end?: AbortSignal,
+  ): Promise<readonly NodeResult<T>[]> {
+    const missing: Wanting<T> = (results) =>
+      this.quorum - answersIn(results).filter(({ answer }) => isSufficient(answer)).length;
+    return this.#hedge(ask, missing, end);
   }
 
-  /** Asks every node, or each that is `meant`, in parallel. Never throws: one that may not be asked has a NodeFault. */
-  all<T>(ask: Ask<T>, meant: (node: SolanaNode) => boolean = () => true): Promise<NodeResult<T>[]> {
-    const members = this.#nodes.members.filter(({ node }) => meant(node));
+  /** Asks every node that passes the filter in parallel. The result of a node that may not be asked is a NodeFault. */
+  all<T>(ask: Ask<T>, filter: (node: SolanaNode) => boolean = () => true): Promise<NodeResult<T>[]> {
+    const members = this.members.filter(({ node }) => filter(node));
     return askEach(members, members.length, ask);
   }
 
@@ -117,28 +92,28 @@ export class NodePool {
    * more; avoided nodes have none. A late node has a NodeFault.
    */
   most<T>(ask: Ask<T>): Promise<NodeResult<T>[]> {
-    return askEach(this.#nodes.members, this.quorum, ask);
+    return askEach(this.members, this.quorum, ask);
   }
 
   /**
-   * Asks the nodes other than `name`, the best first, until one returns a `wanted` answer; with a single node, that
-   * node. A node that lags or lost its history must not hide what another one has. Null if no node returns it.
+   * Asks the nodes other than `name`, the best first, until an answer passes `isSufficient`; with a single node, that
+   * node. A node that lags or lost its history must not hide what another one has. Null if no answer passes.
    */
-  async second<T>(name: string, ask: Ask<T>, wanted: (answer: T) => boolean): Promise<Answer<T> | null> {
+  async second<T>(
+    name: string,
+    ask: Ask<T>,
+    isSufficient: (answer: T) => boolean,
+  ): Promise<Answer<T> | null> {
     const others = this.#ranked().filter(({ node }) => this.quorum === 1 || node.name !== name);
     const find = (results: readonly NodeResult<T>[]) =>
-      answersIn(results).find(({ answer }) => wanted(answer)) ?? null;
+      answersIn(results).find(({ answer }) => isSufficient(answer)) ?? null;
     const missing: Wanting<T> = (results) => (find(results) === null ? 1 : 0);
     return find(await this.#hedge(ask, missing, undefined, others));
   }
 
   /** Asks this node last for some time, because a quorum contradicted its answer. */
   distrust(name: string, reason: string): void {
-    for (const member of this.#nodes.members) if (member.node.name === name) member.health.disproved(reason);
-  }
-
-  close(): Promise<void> {
-    return this.#nodes.close();
+    for (const member of this.members) if (member.node.name === name) member.health.disproved(reason);
   }
 
   async #hedge<T>(
@@ -151,25 +126,24 @@ export class NodePool {
       new HedgedRequest(members, (node) => ask(node, over), wanting, this.#permits).run();
     const results = await withAbort(run, end);
     end?.throwIfAborted();
+    throwDefect(results);
     return results;
   }
 
   /** The nodes that may be asked: by score, then demoted ones, then distrusted ones. Equals keep configured order. */
   #ranked(): PooledNode[] {
-    return this.#nodes.members
+    return this.members
       .filter((member) => member.askable)
       .toSorted((a, b) => rank(a) - rank(b) || b.score - a.score);
   }
 
   #unanswered(last: unknown): unknown {
-    if (!(last instanceof DomainError) || this.#nodes.members.length === 1) return last;
+    if (!(last instanceof DomainError) || this.members.length === 1) return last;
     return new DomainError('NoHealthyNode', `no node answered: ${last.message}`, {}, last);
   }
 
   #noneAvailable(): DomainError {
-    const reason = this.#nodes.members.map(
-      ({ node, demoted }) => `${node.name}: ${demoted?.reason ?? 'ready'}`,
-    );
+    const reason = this.members.map(({ node, demoted }) => `${node.name}: ${demoted?.reason ?? 'ready'}`);
     return new DomainError('NoHealthyNode', `no node is available now: ${reason.join('; ')}`);
   }
 }
@@ -192,7 +166,12 @@ async function askEach<T>(
     }));
     return answersOfMost(asked, quorum);
   });
-  return members.map(({ node: { name } }, index) => ({ node: name, result: results[index] ?? late(name) }));
+  const named = members.map(({ node: { name } }, index) => ({
+    node: name,
+    result: results[index] ?? late(name),
+  }));
+  throwDefect(named);
+  return named;
 }
 
 function late(node: string): PromiseRejectedResult {
@@ -201,6 +180,16 @@ function late(node: string): PromiseRejectedResult {
 
 function isAnswer({ result }: NodeResult<unknown>): boolean {
   return result.status === 'fulfilled';
+}
+
+/**
+ * Throws an error that is not of nodes, such as a defect of ours, if no node answered: it must not count as a missing
+ * answer. If another node answered, the error may depend on one false answer.
+ */
+function throwDefect(results: readonly NodeResult<unknown>[]): void {
+  if (results.some(isAnswer)) return;
+  for (const { result } of results)
+    if (result.status === 'rejected' && !isNodeError(result.reason)) throw result.reason;
 }
 
 /** True for an error that would end a request for good if every node returned it. */
@@ -215,13 +204,14 @@ function isRefusal(error: unknown): boolean {
  * `admit`.
  */
 export async function openNodePool(urls: readonly string[], options: PoolOptions = {}): Promise<NodePool> {
-  const registry = new NodeRegistry(urls, options);
+  const pool = new NodePool(urls, options);
   try {
-    await registry.probe();
-    await options.admit?.(registry.cluster);
-    return new NodePool(registry);
+    await pool.probe();
+    const { genesisHash } = pool;
+    await options.admit?.(genesisHash);
+    return pool;
   } catch (error) {
-    await registry.close();
+    await pool.close();
     throw error;
   }
 }
@@ -231,7 +221,8 @@ export async function surveyNodes(urls: readonly string[], neededSlot: bigint | 
   const registry = new NodeRegistry(urls, {});
   try {
     await registry.probe();
-    return registry.report(neededSlot);
+    const { cluster: genesisHash, quorum } = registry;
+    return { genesisHash, quorum, nodes: registry.report(), warnings: registry.warnings(neededSlot) };
   } finally {
     await registry.close();
   }

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../domain/errors.ts';
-import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError, retryAfterMs } from './errors.ts';
+import { HISTORY_OFF, isNodeTrouble, NodeFault, RpcError } from './errors.ts';
 import { type Demotion, Health } from './health.ts';
 import type { SolanaNode } from './node.ts';
 import {
   type Clock,
   type NodeFacts,
-  type Progress,
   probeFacts,
+  probeFinalized,
   probeMethods,
-  probeProgress,
   UNKNOWN_FACTS,
 } from './probe.ts';
 import type { Membership, NodeReport } from './report.ts';
@@ -20,12 +19,13 @@ const SUSPECT_MS = 2_000;
 export class PooledNode {
   readonly node: SolanaNode;
   readonly health: Health;
+  /** From the newest probe; null if it failed. */
+  finalizedSlot: bigint | null = null;
   readonly #now: Clock;
   #membership: Membership = 'silent';
   #reason = 'not asked yet';
   #sameAs: string | null = null;
   #facts: NodeFacts | null = null;
-  #progress: Progress | null = null;
 
   constructor(node: SolanaNode, now: Clock) {
     this.node = node;
@@ -44,10 +44,6 @@ export class PooledNode {
 
   get facts(): NodeFacts | null {
     return this.#facts;
-  }
-
-  get progress(): Progress | null {
-    return this.#progress;
   }
 
   get score(): number {
@@ -99,13 +95,13 @@ export class PooledNode {
   }
 
   async advance(): Promise<void> {
+    const startedAt = this.#now();
     try {
-      this.#progress = await this.#observed(() => probeProgress(this.node, this.#now));
+      this.finalizedSlot = await this.#observed(() => probeFinalized(this.node));
+      this.health.probed(this.#now() - startedAt);
     } catch {
-      this.#progress = null;
-      return;
+      this.finalizedSlot = null;
     }
-    this.health.probed(this.#progress.latencyMs);
   }
 
   join(): void {
@@ -127,7 +123,7 @@ export class PooledNode {
 
   /** Counts an answer as a fault. */
   blame(error: unknown): void {
-    this.health.failed(reasonOf(error), retryAfterMs(error));
+    this.health.failed(reasonOf(error), error instanceof NodeFault ? error.retryAfterMs : null);
   }
 
   report(): NodeReport {
@@ -136,7 +132,7 @@ export class PooledNode {
       membership: this.#membership,
       ...(this.#facts ?? UNKNOWN_FACTS),
       sameAs: this.#sameAs,
-      finalizedSlot: this.#progress?.finalized ?? null,
+      finalizedSlot: this.finalizedSlot,
       lagSlots: this.health.lagSlots,
       missingMethods: this.node.missingMethods,
       latencyMs: this.health.latencyMs,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HISTORY_OFF, RpcError } from './errors.ts';
+import { HISTORY_OFF, nullIfNodesFail, RpcError } from './errors.ts';
 import type { SolanaNode } from './node.ts';
 import { identityAnswer, slotOrHeight, textAnswer, transactionAnswer, versionAnswer } from './schemas.ts';
 
@@ -12,11 +12,6 @@ export interface NodeFacts {
   readonly firstAvailableBlock: bigint | null;
   /** Whether the node keeps transactions at all; `firstAvailableBlock` is how far back. */
   readonly history: 'on' | 'off' | 'unknown';
-}
-
-export interface Progress {
-  readonly finalized: bigint;
-  readonly latencyMs: number;
 }
 
 export type Clock = () => number;
@@ -47,15 +42,9 @@ const NO_SIGNATURE = '1'.repeat(64);
 export async function probeFacts(node: SolanaNode): Promise<NodeFacts> {
   const [genesisHash, identity, version, firstAvailableBlock, history] = await Promise.all([
     probeGenesis(node),
-    node.probe('getIdentity', [], identityAnswer).then(
-      (answer) => answer.identity,
-      () => null,
-    ),
-    node.probe('getVersion', [], versionAnswer).then(
-      (answer) => answer['solana-core'],
-      () => null,
-    ),
-    node.probe('getFirstAvailableBlock', [], slotOrHeight).catch(() => null),
+    node.probe('getIdentity', [], identityAnswer).catch(nullIfNodesFail),
+    node.probe('getVersion', [], versionAnswer).catch(nullIfNodesFail),
+    node.probe('getFirstAvailableBlock', [], slotOrHeight).catch(nullIfNodesFail),
     probeHistory(node),
   ]);
   return { genesisHash, identity, version, firstAvailableBlock, history };
@@ -65,10 +54,8 @@ export function probeGenesis(node: SolanaNode): Promise<string> {
   return node.probe('getGenesisHash', [], textAnswer);
 }
 
-export async function probeProgress(node: SolanaNode, now: Clock): Promise<Progress> {
-  const started = now();
-  const finalized = await node.probe('getSlot', [{ commitment: 'finalized' }], slotOrHeight);
-  return { finalized, latencyMs: now() - started };
+export function probeFinalized(node: SolanaNode): Promise<bigint> {
+  return node.probe('getSlot', [{ commitment: 'finalized' }], slotOrHeight);
 }
 
 /** Finds the methods that a node lacks: a node refuses a call without parameters differently if it has the method. */

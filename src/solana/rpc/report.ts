@@ -55,13 +55,11 @@ export interface PoolReport {
   readonly warnings: readonly NodeWarning[];
 }
 
-/** What the rules compare a node with. `newest`: the newest release among the joined nodes. */
-interface Compared {
-  readonly newest: Release | null;
-  readonly neededSlot: bigint | null;
-}
-
-type Rule = (node: NodeReport, compared: Compared) => string | null;
+/** `newest`: the newest release among the joined nodes. */
+type Rule = (
+  node: NodeReport,
+  limits: { readonly newest: Release | null; readonly neededSlot: bigint | null },
+) => string | null;
 
 /** The rules for a node that has joined: the text after its name, or null if it keeps the rule. */
 const JOINED_RULES = {
@@ -91,20 +89,20 @@ export function nodeWarnings(
 ): readonly NodeWarning[] {
   const joined = reports.filter(({ membership }) => membership === 'joined');
   const releases = joined.map(({ version }) => releaseOf(version));
-  const compared = { newest: releases.toSorted(compareReleases).at(-1) ?? null, neededSlot };
+  const limits = { newest: releases.toSorted(compareReleases).at(-1) ?? null, neededSlot };
   return [
     ...oneProvider(reports),
     ...fewNodes(joined.filter(({ finalizedSlot }) => finalizedSlot !== null).length, reports.length),
     ...reports.flatMap((report) =>
-      report.membership === 'joined' ? brokenBy(report, compared) : [absent(report)],
+      report.membership === 'joined' ? brokenBy(report, limits) : [absent(report)],
     ),
   ];
 }
 
-function brokenBy(report: NodeReport, compared: Compared): readonly NodeWarning[] {
+function brokenBy(...[report, limits]: Parameters<Rule>): readonly NodeWarning[] {
   const { node } = report;
   return Object.entries(JOINED_RULES).flatMap(([kind, textOf]) => {
-    const text = textOf(report, compared);
+    const text = textOf(report, limits);
     return text === null
       ? []
       : [{ kind: kind as keyof typeof JOINED_RULES, node, message: `${node} ${text}` }];

@@ -1,4 +1,3 @@
-import { base64 } from '@scure/base';
 import { z } from 'zod';
 import { isAddress } from '../../domain/address.ts';
 import { isBlockTime } from '../../domain/deposit.ts';
@@ -58,7 +57,9 @@ export function atSlot<T>(value: z.ZodType<T>) {
   return z.object({ context, value });
 }
 
-const base64Bytes = z.tuple([z.string(), z.literal('base64')]).transform(([text]) => base64.decode(text));
+const base64Bytes = z
+  .tuple([z.base64(), z.literal('base64')])
+  .transform(([text]): Uint8Array => new Uint8Array(Buffer.from(text, 'base64')));
 const account = z
   .object({ lamports: u64, owner: z.string(), data: base64Bytes, executable: z.boolean() })
   .nullable();
@@ -70,9 +71,8 @@ export interface AccountInfo {
   readonly executable: boolean;
 }
 
-export const accountsAnswer: z.ZodType<{ context: { slot: bigint }; value: (AccountInfo | null)[] }> = atSlot(
-  z.array(account),
-);
+export const accountsAnswer = (count: number) =>
+  atSlot<(AccountInfo | null)[]>(z.array(account).length(count));
 
 /** getTokenAccountsByOwner; only the addresses are read. */
 export const tokenAccountsAnswer = atSlot(
@@ -132,7 +132,7 @@ const signatureStatus = z.object({
 
 export type SignatureStatus = z.infer<typeof signatureStatus>;
 
-export const statusesAnswer = atSlot(z.array(signatureStatus.nullable()));
+export const statusesAnswer = (count: number) => atSlot(z.array(signatureStatus.nullable()).length(count));
 
 /** The balance of the fee payer, which is the first account; null if unreadable. */
 const payerBalance = z
@@ -222,5 +222,7 @@ export const epochInfoAnswer = z.object({
 });
 export const slotsAnswer = z.array(slotOrHeight);
 export const textAnswer = plainText;
-export const identityAnswer = z.object({ identity: plainText });
-export const versionAnswer = z.object({ 'solana-core': plainText });
+export const identityAnswer = z.object({ identity: plainText }).transform(({ identity }) => identity);
+export const versionAnswer = z
+  .object({ 'solana-core': plainText })
+  .transform((answer) => answer['solana-core']);

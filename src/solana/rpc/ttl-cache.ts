@@ -6,24 +6,31 @@ export class TtlCache<T> {
   readonly #ttlMs: number;
   readonly #limit: number;
   readonly #since: 'asked' | 'answered';
+  readonly #now: () => number;
   readonly #entries = new Map<string, { at: number; value: Promise<T> }>();
 
-  constructor(ttlMs: number, limit = 1000, since: 'asked' | 'answered' = 'asked') {
+  constructor(
+    ttlMs: number,
+    limit = 1000,
+    since: 'asked' | 'answered' = 'asked',
+    now: () => number = () => performance.now(),
+  ) {
     this.#ttlMs = ttlMs;
     this.#limit = limit;
     this.#since = since;
+    this.#now = now;
   }
 
   get(key: string, load: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(key);
-    if (entry !== undefined && performance.now() - entry.at < this.#ttlMs) return entry.value;
+    if (entry !== undefined && this.#now() - entry.at < this.#ttlMs) return entry.value;
     const value = load();
-    const fresh = { at: this.#since === 'asked' ? performance.now() : Number.POSITIVE_INFINITY, value };
+    const fresh = { at: this.#since === 'asked' ? this.#now() : Number.POSITIVE_INFINITY, value };
     this.#entries.delete(key);
     this.#entries.set(key, fresh);
     value.then(
       () => {
-        if (this.#since === 'answered') fresh.at = performance.now();
+        if (this.#since === 'answered') fresh.at = this.#now();
       },
       () => {
         if (this.#entries.get(key) === fresh) this.#entries.delete(key);
@@ -34,8 +41,9 @@ export class TtlCache<T> {
     return value;
   }
 
-  forget(key: string): void {
-    this.#entries.delete(key);
+  /** Removes the value of a key; with `value`, only that one. */
+  forget(key: string, value?: Promise<T>): void {
+    if (value === undefined || this.#entries.get(key)?.value === value) this.#entries.delete(key);
   }
 
   clear(): void {

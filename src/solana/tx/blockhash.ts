@@ -60,7 +60,7 @@ async function askOthers(
   let shownBy = 1;
   let contradicted = false;
   if (shownBy >= pool.quorum) return { shownBy, contradicted };
-  await new Promise<void>((resolve) => {
+  await new Promise<void>((resolve, reject) => {
     const asked = pool.all(async (node) => {
       const block = node.name === from.name ? null : await findBlock(node, slot);
       if (block === null) return;
@@ -68,7 +68,7 @@ async function askOthers(
       else contradicted = true;
       if (shownBy >= pool.quorum) resolve();
     });
-    void Promise.race([asked, agreementTimeout()]).then(() => resolve());
+    Promise.race([asked, agreementTimeout()]).then(() => resolve(), reject);
   });
   return { shownBy, contradicted };
 }

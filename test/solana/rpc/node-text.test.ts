@@ -23,7 +23,7 @@ describe('texts of a node, before they are stored,', () => {
   it.each(UNKEPT)('are refused as a chain error when they hold %s', (_name, words) => {
     for (const err of [words, { InstructionError: [0, words] }]) {
       const status = { slot: 7, err, confirmationStatus: 'finalized' };
-      const shown = statusesAnswer.safeParse({ context: { slot: 9 }, value: [status] });
+      const shown = statusesAnswer(1).safeParse({ context: { slot: 9 }, value: [status] });
       expect(shown.success).toBe(false);
       const refusal = { code: -32_002, message: 'failed', data: { err } };
       expect(preflightError(new RpcError(refusal, 'node', 'sendTransaction'))).toBeNull();

@@ -34,7 +34,7 @@ export function createLanding(deps: LandingDeps) {
   async function land(id: string, n: number, signature: string, reporter: LandingReporter): Promise<Landing> {
     const attempt = await signedAttempt(ledger, id, n, signature);
     const ended = attempt.state === 'signed' ? await untilSettled(attempt, reporter) : attempt;
-    return whenPeopleAgree(ledger, ended, reporter, restMs);
+    return untilOperatorsDecide(ledger, ended, reporter, restMs);
   }
 
   return {
@@ -56,7 +56,7 @@ export function createLanding(deps: LandingDeps) {
 }
 
 /** Waits until the run may continue: after a payment by a dead attempt, only if this attempt can never pay. */
-async function whenPeopleAgree(
+async function untilOperatorsDecide(
   ledger: Ledger,
   ended: AttemptRow,
   reporter: LandingReporter,

@@ -49,7 +49,7 @@ export async function prepareNext(
     const preparation = await next.prepare().catch((error: unknown) => next.afterRace(error));
     if (!isSeen(preparation, shown)) return preparation;
   } catch (error) {
-    const preparation = await stuck(preparing.ledger, id, error);
+    const preparation = await holdForError(preparing.ledger, id, error);
     if (!isSeen(preparation, shown)) return preparation;
     // The run must not fail: the settlement continues after the cause is fixed.
     throw mayPass(error) ? error : notYet(CANNOT_PREPARE, messageOf(error), retryDelay());
@@ -96,7 +96,7 @@ class NextAttempt {
   async #begin(n: number, after: Earlier): Promise<Preparation> {
     for (let turn = 0; ; turn += 1) {
       const salt = saltOf(this.#settlement.id, n, turn);
-      const composition = await this.#kind.compose(this.#settlement, { n, salt, ...after }).catch(tooDear);
+      const composition = await this.#kind.compose(this.#settlement, { n, salt, ...after }).catch(holdForFee);
       if (composition.kind !== 'composed') return this.#turnAway(composition, n, after);
       const written = await this.#write(composition);
       if (written === 'taken' && composition.attempt.adoptedFrom !== null)
@@ -176,7 +176,7 @@ function waitForFailure(attempts: readonly AttemptRow[]): void {
 }
 
 /** Holds a settlement whose fee is above the configured bound, until the fee falls or an operator raises the bound. */
-function tooDear(error: unknown): Refusal {
+function holdForFee(error: unknown): Refusal {
   if (!isDomainError(error, 'FeeAboveBound')) throw error;
   return { kind: 'held', reason: { code: 'fee_above_bound', message: error.message } };
 }
@@ -197,7 +197,7 @@ function isSeen(preparation: Preparation, shown: DisplayedStatus): boolean {
  * Holds the settlement after several failed tries, or at once for an error that no retry fixes. Rethrows
  * expected waits and errors that may still pass. Callers handle a lost race and a refusal of the signer.
  */
-async function stuck(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
+async function holdForError(ledger: Ledger, id: string, error: unknown): Promise<Preparation> {
   if (error instanceof ApplicationFailure) throw error;
   if (isDomainError(error, 'IllegalTransition') || isDomainError(error, 'SigningRefused')) throw error;
   if (mayPass(error) && activityInfo().attempt < TRIES_UNSEEN) throw error;

@@ -33,7 +33,7 @@ type ProgressReporter = Pick<LandingReporter, 'begin' | 'show'>;
 export function createJudge(deps: JudgeDeps) {
   const parts: Parts = {
     ...deps,
-    paid: new PaidMeanwhile(deps.ledger.settlements),
+    paid: new DeadAttemptPayments(deps.ledger.settlements),
     sameMessage: new SameMessage(deps.ledger, deps.chain),
   };
   return (attempt: AttemptRow, reporter: ProgressReporter, signal: AbortSignal) =>
@@ -41,7 +41,7 @@ export function createJudge(deps: JudgeDeps) {
 }
 
 interface Parts extends JudgeDeps {
-  readonly paid: PaidMeanwhile;
+  readonly paid: DeadAttemptPayments;
   readonly sameMessage: SameMessage;
 }
 
@@ -234,7 +234,7 @@ export async function confirmOneCluster(
 const SHARED_MS = 2_000;
 
 /** Reports to the watches of this process whether a dead attempt has paid their settlement. */
-class PaidMeanwhile {
+class DeadAttemptPayments {
   readonly #record: Pick<Settlements, 'paidByDead'>;
   readonly #watched = new Map<symbol, string>();
   readonly #asked = new TtlCache<ReadonlyMap<string, StatusReason>>(SHARED_MS, 1);

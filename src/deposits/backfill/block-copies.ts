@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { SolanaNode } from '../../solana/rpc/node.ts';
 import { isBlockMissing } from '../../solana/scan/header-quorum.ts';
 import { fetchBlock, fetchBlockOrNull, type SearchedBlock } from '../../solana/scan/searched-block.ts';
-import type { VersionedWatchSet, WatchedBlock } from '../scan/matcher.ts';
+import type { WatchedBlock, WatchState } from '../scan/matcher.ts';
 import type { BlockDeps } from '../scan/scanner.ts';
 
 /** Bytes of answers that one reader may keep. */
@@ -45,7 +45,7 @@ export class BlockCopies {
 async function copiesOf(
   { pool }: BlockDeps,
   header: BlockHeader,
-  watch: VersionedWatchSet,
+  watch: WatchState,
 ): Promise<readonly WatchedBlock[]> {
   const results = await pool.some(
     (node, over) => blockOrNull(node, header, watch, over),
@@ -66,10 +66,10 @@ async function copiesOf(
 async function blockOrNull(
   node: SolanaNode,
   header: BlockHeader,
-  watch: VersionedWatchSet,
+  watch: WatchState,
   over: AbortSignal,
 ): Promise<WatchedBlock | null> {
-  const watched = (block: SearchedBlock, by: VersionedWatchSet): WatchedBlock => ({
+  const watched = (block: SearchedBlock, by: WatchState): WatchedBlock => ({
     ...block,
     header,
     watch: by,

@@ -36,15 +36,15 @@ export function createDepositRanges(deps: RangeDeps) {
   const turn = pLimit(RANGES_AT_ONCE);
   return {
     planCatchUp(): Promise<CatchUpPlan> {
-      return unlessStill(
-        () => touching(deps, plan(deps), false),
+      return orReason(
+        () => whileReporting(deps, plan(deps), false),
         (reason) => ({ behind: false, ranges: [], reason }),
       );
     },
 
     /** Stages the blocks of a range as far as they link. The tail scan proves missing ones a gap. Idempotent. */
     scanRange(range: CatchUpRange): Promise<RangeEnd> {
-      return unlessStill<RangeEnd>(
+      return orReason<RangeEnd>(
         async () => {
           const stage = (over: AbortSignal) => stageRange(deps, range, over);
           const complete = await turn(() => withAbort(stage, cancellationSignal()));
@@ -55,15 +55,15 @@ export function createDepositRanges(deps: RangeDeps) {
     },
 
     joinRanges(): Promise<JoinEnd> {
-      return unlessStill(
-        () => touching(deps, joinStaged(deps), true),
+      return orReason(
+        () => whileReporting(deps, joinStaged(deps), true),
         (reason) => ({ joined: 0, status: null, reason }),
       );
     },
   };
 }
 
-async function unlessStill<Answer>(
+async function orReason<Answer>(
   work: () => Promise<Answer>,
   otherwise: (reason: string) => Answer,
 ): Promise<Answer> {
@@ -92,7 +92,7 @@ async function tipSeen({ ledger, pool }: RangeDeps): Promise<bigint> {
 }
 
 /** Waits for `work`, and shows meanwhile that a worker is at work. */
-function touching<T>({ ledger }: RangeDeps, work: Promise<T>, isCatchingUp: boolean): Promise<T> {
+function whileReporting<T>({ ledger }: RangeDeps, work: Promise<T>, isCatchingUp: boolean): Promise<T> {
   return meanwhile(work, REPORT_EVERY_MS, () => quietly(() => ledger.scanStatus.touch(isCatchingUp)));
 }
 

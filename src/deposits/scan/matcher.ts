@@ -26,20 +26,20 @@ export interface MatcherOptions {
 }
 
 /** A watch set in memory. It contains at least every wallet up to `version` of the database. */
-export interface VersionedWatchSet {
+export interface WatchState {
   readonly set: WatchSet;
   readonly version: bigint;
 }
 
 export interface WatchedBlock extends SearchedBlock {
-  readonly watch: VersionedWatchSet;
+  readonly watch: WatchState;
   /** Reads the same block from a node again and searches it with another set. */
-  readonly readAgain: (watch: VersionedWatchSet) => Promise<WatchedBlock>;
+  readonly readAgain: (watch: WatchState) => Promise<WatchedBlock>;
 }
 
 type Searched = Pick<Search, 'candidates' | 'transactions'>;
 type WithFinding<Asked extends Searched> = Asked & { readonly finding: BlockFinding };
-type AssetTermsByMint = ReadonlyMap<string, AssetTerms>;
+type TermsByAsset = ReadonlyMap<string, AssetTerms>;
 type Rules = Pick<Ours, 'ataOf' | 'asset' | 'ownerChangeAllowed' | 'nestedIn'>;
 
 /**
@@ -61,9 +61,9 @@ const ATTEMPTS = 3;
 export class DepositMatcher {
   readonly #ledger: Ledger;
   readonly #options: MatcherOptions;
-  readonly #fresh: TtlCache<VersionedWatchSet>;
+  readonly #fresh: TtlCache<WatchState>;
   /** Each value extends the previous set, so that a version always belongs to the set it was read for. */
-  #current: Promise<VersionedWatchSet> | null = null;
+  #current: Promise<WatchState> | null = null;
 
   constructor(ledger: Ledger, options: MatcherOptions) {
     this.#ledger = ledger;
@@ -72,11 +72,11 @@ export class DepositMatcher {
   }
 
   /** The watch set, at most `freshMs` old. The first call reads all of it. */
-  watch(): Promise<VersionedWatchSet> {
+  watch(): Promise<WatchState> {
     return this.#fresh.get('', () => this.#refresh());
   }
 
-  #refresh(): Promise<VersionedWatchSet> {
+  #refresh(): Promise<WatchState> {
     const next = this.#catchUp(this.#current);
     this.#current = next;
     next.catch(() => {
@@ -85,14 +85,14 @@ export class DepositMatcher {
     return next;
   }
 
-  async #catchUp(known: Promise<VersionedWatchSet> | null): Promise<VersionedWatchSet> {
+  async #catchUp(known: Promise<WatchState> | null): Promise<WatchState> {
     const { set, version: before } = await (known ?? this.#load());
     const { version, wallets } = await this.#ledger.watched.since(before);
     for (const { address } of wallets) set.add(address);
     return { set, version };
   }
 
-  async #load(): Promise<VersionedWatchSet> {
+  async #load(): Promise<WatchState> {
     // The version is read first: wallets added while the rows are read are read again later.
     const version = await this.#ledger.watched.version();
     const set = new WatchSet(EXPECTED_AT_FIRST);
@@ -135,7 +135,7 @@ export class DepositMatcher {
   async match(
     blocks: readonly WatchedBlock[],
     attempt = 1,
-    terms: AssetTermsByMint | Promise<AssetTermsByMint> = this.#terms(),
+    terms: TermsByAsset | Promise<TermsByAsset> = this.#terms(),
   ): Promise<Matched<MatchedBlock>> {
     const rules = this.#rules(await terms);
     const watch = await (attempt === 1 ? this.watch() : this.#refresh());
@@ -166,11 +166,7 @@ export class DepositMatcher {
   }
 
   /** The block, searched with all of `watch`. Throws Unavailable if a node must be asked and `mayRead` is false. */
-  async #searchedWith(
-    watch: VersionedWatchSet,
-    block: WatchedBlock,
-    mayRead: boolean,
-  ): Promise<WatchedBlock> {
+  async #searchedWith(watch: WatchState, block: WatchedBlock, mayRead: boolean): Promise<WatchedBlock> {
     const { kept, header } = block;
     // A search with a set that was dropped belongs to another database.
     const isOfSet = block.watch.set === watch.set;
@@ -191,12 +187,12 @@ export class DepositMatcher {
     return searchBlock(bytes, header.slot, set, { name: node, maxTransactionVersion });
   }
 
-  #rules(terms: AssetTermsByMint): Rules {
+  #rules(terms: TermsByAsset): Rules {
     const { ownerChangeAllowed } = this.#options;
     return { ataOf: ataOrNone, asset: (asset) => terms.get(asset), ownerChangeAllowed };
   }
 
-  async #terms(): Promise<AssetTermsByMint> {
+  async #terms(): Promise<TermsByAsset> {
     const rows: readonly AssetTerms[] = await this.#ledger.assets.list();
     const terms = new Map(rows.map((row) => [row.asset, row]));
     return terms.has(SOL) ? terms : terms.set(SOL, untouchedSol(await this.#options.minimumLamports()));
@@ -221,7 +217,7 @@ function mentionsOf({ candidates, transactions }: Searched): number {
   return mentions.reduce((sum, count) => sum + count, 0);
 }
 
-function nestedRule(terms: AssetTermsByMint, wallets: readonly string[]): Pick<Ours, 'nestedIn'> {
+function nestedRule(terms: TermsByAsset, wallets: readonly string[]): Pick<Ours, 'nestedIn'> {
   const owners = new Map(
     wallets.flatMap((wallet) =>
       derivedAccountsOf([...terms.values()], wallet).map((owner) => [owner, wallet] as const),

@@ -11,7 +11,7 @@ import {
 import { finalizedTip } from '../../solana/scan/frontier.ts';
 import { type ExpectedBlock, fetchBlock } from '../../solana/scan/searched-block.ts';
 import { startBlock } from '../../solana/scan/start.ts';
-import type { DepositMatcher, VersionedWatchSet, WatchedBlock } from './matcher.ts';
+import type { DepositMatcher, WatchedBlock, WatchState } from './matcher.ts';
 
 export interface ScannerDeps {
   readonly ledger: Ledger;
@@ -99,7 +99,7 @@ export function openReader(
 export function openBlocks({ pool, matcher }: BlockDeps): FetchBlock<WatchedBlock> {
   const read = async (
     slot: bigint,
-    watch: VersionedWatchSet,
+    watch: WatchState,
     end?: AbortSignal,
     expected?: ExpectedBlock,
   ): Promise<WatchedBlock> => {

@@ -20,10 +20,10 @@ export function answerProblems(app: FastifyInstance, methodsOf: (path: string) =
     if (isRefusalOfFastify(error)) {
       const hint = HINTS.get(error.code);
       const detail = hint === undefined ? error.message : `${error.message}: ${hint}`;
-      return send(reply, error.statusCode, 'InvalidRequest', ERROR_KINDS.InvalidRequest.title, detail);
+      return send(reply, error.statusCode, 'InvalidRequest', detail);
     }
     request.log.error({ err: error }, 'unexpected failure');
-    return send(reply, 500, 'Internal', 'An unexpected failure', `see the log of request ${request.id}`);
+    return send(reply, 500, 'Internal', `see the log of request ${request.id}`);
   });
   // A hook runs before the body is parsed: an invalid body of an unknown method is not reported.
   app.addHook('onRequest', async (request, reply) => {
@@ -44,13 +44,13 @@ function asDomainError(error: unknown, reads: boolean): DomainError | null {
 }
 
 function sendDomainError(error: DomainError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { status, title, retryable } = ERROR_KINDS[error.code];
+  const { status, retryable } = ERROR_KINDS[error.code];
   // During an outage, one line with the cause is enough for each request.
   if (retryable && status >= 500)
     request.log.warn({ code: error.code, cause: causeOf(error) }, error.message);
   else if (status >= 500) request.log.error({ err: error }, error.message);
   if (retryable) reply.header('retry-after', '1');
-  return send(reply, status, error.code, title, error.message, error.context);
+  return send(reply, status, error.code, error.message, error.context);
 }
 
 function causeOf({ cause }: Error): string | undefined {
@@ -61,10 +61,10 @@ function send(
   reply: FastifyReply,
   status: number,
   code: ProblemCode,
-  title: string,
   detail: string,
   context: Readonly<Record<string, unknown>> = {},
 ): FastifyReply {
+  const title = code === 'Internal' ? 'An unexpected failure' : ERROR_KINDS[code].title;
   const body = { ...context, type: `urn:sluice:problem:${code}`, title, status, detail, code };
   return reply.code(status).header('content-type', MEDIA_TYPE).send(body);
 }

@@ -102,14 +102,14 @@ export function assetRoutes(app: FastifyInstance, deps: AssetDeps): void {
 
 async function listed(deps: AssetDeps): Promise<readonly NewAsset[]> {
   const rows = await deps.ledger.assets.list();
-  return rows.some(({ asset }) => asset === SOL) ? rows : [await untouched(deps, SOL), ...rows];
+  return rows.some(({ asset }) => asset === SOL) ? rows : [(await readAsset(deps, SOL)).fresh, ...rows];
 }
 
 /** @throws DomainError NotFound */
 async function get(deps: AssetDeps, asset: string): Promise<NewAsset> {
   const row = await deps.ledger.assets.get(asset);
   if (row !== undefined) return row;
-  if (asset === SOL) return untouched(deps, SOL);
+  if (asset === SOL) return (await readAsset(deps, SOL)).fresh;
   throw new DomainError('NotFound', `${asset} is not among the assets`);
 }
 
@@ -134,11 +134,7 @@ async function put(
   return deps.ledger.assets.put(fresh, (current) => changeTerms(current, change, limits));
 }
 
-async function untouched(deps: AssetDeps, asset: string): Promise<NewAsset> {
-  return (await readAsset(deps, asset)).fresh;
-}
-
-/** {@link untouched}, and the program of its transfer hook; null without one. */
+/** The asset as the chain describes it, with default terms, and the program of its transfer hook; null without one. */
 async function readAsset(
   { chain = noChain }: AssetDeps,
   asset: string,

@@ -47,7 +47,7 @@ type NewMint = TransactionPart & { readonly token: Token };
 export type MintTo = (token: Token, owner: string, units: bigint) => Promise<void>;
 
 const noMint: MintTo = async ({ mint }) => {
-  throw new Error(`who has the authority to mint ${mint}?`);
+  throw new Error(`no authority to mint ${mint} is set`);
 };
 
 const ACCOUNT_BYTES = 165;

@@ -4,7 +4,7 @@ import { invalidParams } from './errors.ts';
 
 export type CallConfig = Readonly<Record<string, unknown>>;
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return `string ${JSON.stringify(value)}`;
   if (typeof value === 'number')
@@ -15,7 +15,7 @@ function shown(value: unknown): string {
 
 function wrongType(value: unknown, expected: string): Error {
   const kind = typeof value === 'number' && Number.isInteger(value) ? 'value' : 'type';
-  return invalidParams(`Invalid params: invalid ${kind}: ${shown(value)}, expected ${expected}.`);
+  return invalidParams(`Invalid params: invalid ${kind}: ${describeValue(value)}, expected ${expected}.`);
 }
 
 function toConfig(value: unknown): CallConfig {

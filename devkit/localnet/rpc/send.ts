@@ -168,14 +168,14 @@ function accountsAfter(
   view: NodeView,
   block: ReturnType<NodeView['bank']>,
 ): unknown {
-  const wanted = nested(config, 'accounts');
-  if (wanted === null) return null;
-  const addresses = stringsOf(wanted, 'addresses').map(checkAddress);
+  const accountsConfig = nested(config, 'accounts');
+  if (accountsConfig === null) return null;
+  const addresses = stringsOf(accountsConfig, 'addresses').map(checkAddress);
   const limit = simulation.meta?.before.lamports.length ?? addresses.length;
   if (addresses.length > limit) throw invalidParams(`Too many accounts provided; max ${limit}`);
   if (simulation.err !== null) return addresses.map(() => null);
   const mintOf = (mint: string) => simulation.accountsAfter.get(mint) ?? view.chain.account(mint, block);
-  const options = { ...accountOptions(wanted, view, block, 'base64'), mintOf };
+  const options = { ...accountOptions(accountsConfig, view, block, 'base64'), mintOf };
   return addresses.map((address) => {
     const account = simulation.accountsAfter.get(address) ?? view.chain.account(address, block);
     return encodeAccount(account?.lamports === 0n ? null : account, options);

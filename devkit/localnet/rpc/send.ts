@@ -16,11 +16,11 @@ import { accountOptions } from './accounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
 import {
-  type CallConfig,
   checkAddress,
   commitmentOf,
   flag,
   nested,
+  type Options,
   optionalNumber,
   optionalString,
   optionalWord,
@@ -48,7 +48,7 @@ function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
   return bytes;
 }
 
-function decodeParam(params: Params, config: CallConfig): DecodedTransaction {
+function decodeParam(params: Params, config: Options): DecodedTransaction {
   const raw = decodeBytes(
     params.string(0),
     optionalWord(config, 'encoding', ['base58', 'base64']) ?? 'base58',
@@ -153,7 +153,7 @@ function sendTransaction(params: Params, view: NodeView): unknown {
   return transaction.signature;
 }
 
-function preflight(transaction: DecodedTransaction, config: CallConfig, view: NodeView): void {
+function preflight(transaction: DecodedTransaction, config: Options, view: NodeView): void {
   if (!signaturesHold(transaction)) throw failures.signature();
   const block = view.at(commitmentOf(config, 'preflightCommitment'));
   const minimum = optionalNumber(config, 'minContextSlot');
@@ -163,7 +163,7 @@ function preflight(transaction: DecodedTransaction, config: CallConfig, view: No
 }
 
 function accountsAfter(
-  config: CallConfig,
+  config: Options,
   simulation: SimulationResult,
   view: NodeView,
   block: ReturnType<NodeView['bank']>,

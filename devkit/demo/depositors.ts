@@ -1,7 +1,7 @@
 import type { NotCreditedReason } from '../../src/client/client.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { mintsOf } from '../localstack/chain.ts';
-import { Payer, type Token, type TransactionPart } from '../localstack/payer.ts';
+import { type Draft, Payer, type Token } from '../localstack/payer.ts';
 import { openDeposits } from './development-pool.ts';
 import type { Stage } from './stage.ts';
 
@@ -18,7 +18,7 @@ export interface Gift {
 
 export interface Payment {
   readonly from: Payer;
-  readonly steps: readonly TransactionPart[];
+  readonly steps: readonly Draft[];
   readonly gifts: readonly Gift[];
 }
 
@@ -108,13 +108,7 @@ function honest(
 /** The account that is handed over comes last: it is the one that the thief pays from. */
 function fakes(from: Payer, token: Token, { alice, bob }: Users<'alice' | 'bob'>): readonly Payment[] {
   const counterfeit = from.counterfeit(alice, UNITS);
-  const fake = (
-    what: string,
-    reason: NotCreditedReason,
-    steps: TransactionPart,
-    sent: bigint,
-    mint = token.mint,
-  ) => ({
+  const fake = (what: string, reason: NotCreditedReason, steps: Draft, sent: bigint, mint = token.mint) => ({
     from,
     steps: [steps],
     gifts: [{ ...gift(what, alice, mint, sent), reason }],

@@ -68,15 +68,15 @@ async function waitUntilScanned(
   );
   const last = Math.max(...slots);
   say(`waiting until the scan has passed slot ${last}, the newest with a deposit`);
-  let shown: string | null = null;
+  let reported: string | null = null;
   for (;;) {
     const status = await sluice.scan.status();
     const { cursor } = status;
     const reason = 'reason' in status ? status.reason : null;
     const passed = cursor !== null && BigInt(cursor.slot) >= BigInt(last);
     if (passed && (await sluice.deposits.list({ state: 'pending' }).next()).done === true) return;
-    if (reason !== null && reason !== shown) say(`the scan is stopped: ${reason}`);
-    shown = reason;
+    if (reason !== null && reason !== reported) say(`the scan is stopped: ${reason}`);
+    reported = reason;
     await sleep(PAUSE_MS, undefined, { signal });
   }
 }

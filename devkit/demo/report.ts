@@ -44,7 +44,7 @@ export interface DemoReport {
 }
 
 export interface Ended {
-  readonly asked: Case;
+  readonly request: Case;
   readonly result: Withdrawal;
 }
 
@@ -61,14 +61,14 @@ export function report(
   { faults: depositFaults, rows: depositRows, ...deposits }: DepositsReport,
   { faults: saleFaults, rows: saleRows, ...x402 }: SalesReport,
 ): DemoReport {
-  const claims = paid.map(({ asked, result }) => claimOf(asked.terms, result));
+  const claims = paid.map(({ request, result }) => claimOf(request.terms, result));
   const verdicts = claims.map((claim) => judge(claim, payments));
   const unpaid = paid.filter(({ result }) => result.status !== 'finalized');
   const faults = [
     ...verdicts.flatMap(({ fault }) => (fault === null ? [] : [fault])),
-    ...unpaid.map(({ asked, result }) => `${asked.what}: ${result.status}, not finalized`),
+    ...unpaid.map(({ request, result }) => `${request.what}: ${result.status}, not finalized`),
     ...strangersTo(claims, payments).map(({ signature }) => `no withdrawal has the transfer ${signature}`),
-    ...(rejected.result.status === 'rejected' ? [] : [`${rejected.asked.what}: not rejected`]),
+    ...(rejected.result.status === 'rejected' ? [] : [`${rejected.request.what}: not rejected`]),
     ...killFault(paid.at(-1), kill),
     ...depositFaults,
     ...saleFaults,
@@ -129,6 +129,6 @@ function paidRow(ended: Ended, payments: readonly ChainPayment[]): DemoRow {
   };
 }
 
-function row({ asked, result }: Ended): Pick<DemoRow, 'what' | 'status' | 'sent'> {
-  return { what: asked.what, status: result.status, sent: asked.terms.amount };
+function row({ request, result }: Ended): Pick<DemoRow, 'what' | 'status' | 'sent'> {
+  return { what: request.what, status: result.status, sent: request.terms.amount };
 }

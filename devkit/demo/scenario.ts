@@ -39,16 +39,16 @@ async function payCustomers(
   return [await Promise.all(paid.map((each) => follow(stage, each))), await follow(stage, rejected)];
 }
 
-async function follow({ sluice, say, signal }: Stage, asked: Case): Promise<Ended> {
-  let shown = '';
-  const result = await sluice.waitForFinal(asked.terms.id, {
+async function follow({ sluice, say, signal }: Stage, request: Case): Promise<Ended> {
+  let reported = '';
+  const result = await sluice.waitForFinal(request.terms.id, {
     pollMs: 200,
     signal,
     onChange: ({ status, reason }) => {
-      const line = `${asked.what}: ${status}${reason === null ? '' : ` — ${reason.message}`}`;
-      if (line !== shown) say(line);
-      shown = line;
+      const line = `${request.what}: ${status}${reason === null ? '' : ` — ${reason.message}`}`;
+      if (line !== reported) say(line);
+      reported = line;
     },
   });
-  return { asked, result };
+  return { request, result };
 }

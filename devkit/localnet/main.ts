@@ -17,7 +17,6 @@ async function main(): Promise<void> {
       nodes: { type: 'string', default: '2' },
       'hot-wallet': { type: 'string' },
       'ready-file': { type: 'string' },
-      legacy: { type: 'boolean', default: false },
     },
   });
   const hotWallet = values['hot-wallet'];
@@ -26,7 +25,6 @@ async function main(): Promise<void> {
     slotMs: whole('slot-ms', values['slot-ms']),
     finalityLag: whole('finality-lag', values['finality-lag']),
     nodes: whole('nodes', values.nodes),
-    legacy: values.legacy,
     ...(hotWallet === undefined ? {} : { hotWallet }),
   });
   const { rpcUrls, wsUrls, mint, feeMint, plantedMint } = localnet;

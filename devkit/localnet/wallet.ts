@@ -45,12 +45,12 @@ export function submitSigned(
 }
 
 const UNITS = 1000;
-let given = 0;
+let airdrops = 0;
 
 /** Queues a transfer from the faucet. The unit limit differs each time, or two equal airdrops would be one transaction. */
 export function airdrop(chain: SimulatedChain, faucet: Wallet, address: string, lamports: bigint): string {
-  given += 1;
-  const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS + (given % 100_000) });
+  airdrops += 1;
+  const limit = ComputeBudgetProgram.setComputeUnitLimit({ units: UNITS + (airdrops % 100_000) });
   const transfer = SystemProgram.transfer({
     fromPubkey: faucet.publicKey,
     toPubkey: new PublicKey(address),

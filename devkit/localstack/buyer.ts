@@ -131,8 +131,8 @@ async function payVersion1({ v1 }: AskedTerms, wallet: BuyerWallet): Promise<Pay
 /** Scheme `exact`: the seller's fee payer signs it after the buyer. Source: scheme_exact_svm. */
 async function exactTransaction(requirements: PaymentRequirements, wallet: BuyerWallet): Promise<Uint8Array> {
   const { asset: mint, payTo, amount, maxAmountRequired, extra } = requirements;
-  const asked = { mint, payTo, amount: BigInt(amount ?? maxAmountRequired ?? 0) };
-  const transfer = await transferOf(asked, wallet);
+  const transferTerms = { mint, payTo, amount: BigInt(amount ?? maxAmountRequired ?? 0) };
+  const transfer = await transferOf(transferTerms, wallet);
   const memo = memoInstruction(extra.memo ?? randomUUID());
   return signed([transfer.instruction, memo], new PublicKey(extra.feePayer), wallet);
 }

@@ -175,7 +175,7 @@ function tokenGain(
   { accountIndex, mint, owner, uiTokenAmount }: RpcTokenBalance,
 ): bigint {
   const before = meta.preTokenBalances.find(
-    (held) => held.accountIndex === accountIndex && held.mint === mint && held.owner === owner,
+    (balance) => balance.accountIndex === accountIndex && balance.mint === mint && balance.owner === owner,
   );
   return BigInt(uiTokenAmount.amount) - BigInt(before?.uiTokenAmount.amount ?? '0');
 }

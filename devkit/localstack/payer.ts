@@ -31,7 +31,7 @@ export interface Token {
   readonly program: string;
 }
 
-export interface TransactionPart {
+export interface Draft {
   readonly instructions: readonly TransactionInstruction[];
   readonly signers: readonly Keypair[];
 }
@@ -41,13 +41,13 @@ export const DECIMALS = 6;
 const FEE_BASIS_POINTS = 100;
 const MAXIMUM_FEE = 1_000_000_000_000n;
 /** A mint that does not exist yet, and what makes it. */
-type NewMint = TransactionPart & { readonly token: Token };
+type NewMint = Draft & { readonly token: Token };
 
 /** Gives base units of a token of the chain to a wallet. */
 export type MintTo = (token: Token, owner: string, units: bigint) => Promise<void>;
 
 const noMint: MintTo = async ({ mint }) => {
-  throw new Error(`who has the authority to mint ${mint}?`);
+  throw new Error(`no authority to mint ${mint} is set`);
 };
 
 const ACCOUNT_BYTES = 165;
@@ -80,7 +80,7 @@ export class Payer {
    * Sends without preflight, so that a transaction that fails lands, too, and again until it is in a block of the chain; its
    * signature. Throws where it can land no more.
    */
-  async send(...steps: readonly TransactionPart[]): Promise<string> {
+  async send(...steps: readonly Draft[]): Promise<string> {
     const { value } = await rpc<LatestBlockhashAnswer>(this.#url, 'getLatestBlockhash', [
       { commitment: 'confirmed' },
     ]);
@@ -104,19 +104,19 @@ export class Payer {
     }
   }
 
-  lamports(to: string, lamports: bigint): TransactionPart {
+  lamports(to: string, lamports: bigint): Draft {
     const transfer = { fromPubkey: this.#keypair.publicKey, toPubkey: new PublicKey(to), lamports };
     return { instructions: [SystemProgram.transfer(transfer)], signers: [] };
   }
 
   /** Tokens to the associated account of a wallet, which is made where it is absent. */
-  tokens(token: Token, to: string, units: bigint): TransactionPart {
+  tokens(token: Token, to: string, units: bigint): Draft {
     const { instructions } = this.#transfer(token, accountOf(token, to), units);
     return { instructions: [this.#open(token, to), ...instructions], signers: [] };
   }
 
   /** Tokens to a new token account that is not the associated one of its owner. */
-  tokensBeside({ mint }: Token, owner: string, units: bigint): TransactionPart {
+  tokensBeside({ mint }: Token, owner: string, units: bigint): Draft {
     const token = { mint, program: TOKEN_PROGRAM_ID.toBase58() };
     const account = Keypair.generate();
     const instructions = [
@@ -128,7 +128,7 @@ export class Payer {
   }
 
   /** Gives the associated token account of the payer itself, with all that is in it, to another owner. */
-  handOver(token: Token, to: string): TransactionPart {
+  handOver(token: Token, to: string): Draft {
     const account = accountOf(token, this.address);
     const owner = new PublicKey(to);
     const { publicKey } = this.#keypair;
@@ -169,14 +169,14 @@ export class Payer {
   }
 
   /** New units of a mint of the payer's own, to the associated account of a wallet, which is made where it is absent. */
-  mintTo(token: Token, to: string, units: bigint): TransactionPart {
+  mintTo(token: Token, to: string, units: bigint): Draft {
     const [mint, program] = [new PublicKey(token.mint), new PublicKey(token.program)];
     const { publicKey } = this.#keypair;
     const mintTo = createMintToInstruction(mint, accountOf(token, to), publicKey, units, [], program);
     return { instructions: [this.#open(token, to), mintTo], signers: [] };
   }
 
-  #transfer(token: Token, to: PublicKey, units: bigint): TransactionPart {
+  #transfer(token: Token, to: PublicKey, units: bigint): Draft {
     const { publicKey } = this.#keypair;
     const [mint, program] = [new PublicKey(token.mint), new PublicKey(token.program)];
     const from = accountOf(token, this.address);

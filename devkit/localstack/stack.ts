@@ -113,7 +113,7 @@ async function startBase(options: StackOptions, dir: string, closers: Closers): 
   return { temporal, postgres, chain, key };
 }
 
-/** Lets the API take the key, and answers its name, which a record that was there before may have given it. */
+/** Registers the key at the API. Returns its name; a key that is already stored keeps its earlier name. */
 async function giveKey(databaseUrl: string, key: string): Promise<string> {
   const ledger = await openLedger(databaseUrl);
   try {
@@ -199,18 +199,18 @@ async function salesOf(
 
 async function assemble(options: StackOptions, closers: Closers): Promise<Stack> {
   const { compiledIn } = options;
-  const given = options.env ?? process.env;
+  const settings = options.env ?? process.env;
   const dir = resolve(options.stateDir ?? '.sluice');
   const logDir = join(dir, 'logs');
   const base = await startBase(options, dir, closers);
-  const rpcUrls = nodesOf(base, given);
+  const rpcUrls = nodesOf(base, settings);
   const connection = await Connection.connect({ address: base.temporal.address });
   closers.add('Temporal connection', () => connection.close());
-  const apiKey = given.SLUICE_API_KEY || keptApiKey(join(dir, 'keys', 'api-key'));
+  const apiKey = settings.SLUICE_API_KEY || keptApiKey(join(dir, 'keys', 'api-key'));
   const apiKeyName = await giveKey(base.postgres.url, apiKey);
   const httpPort = options.httpPort ?? (await freePort());
   const apiUrl = `http://127.0.0.1:${httpPort}`;
-  const environments = serviceEnvironments(base, given, rpcUrls, httpPort);
+  const environments = serviceEnvironments(base, settings, rpcUrls, httpPort);
   const { namespace } = base.temporal;
   const sales = await salesOf(options, base.chain, dir, apiUrl);
   const env = { ...environments.others, ...sales?.env };

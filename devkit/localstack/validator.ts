@@ -44,15 +44,15 @@ export async function startValidator(options: ValidatorOptions): Promise<LocalCh
     await validator.start(options.signal);
     const authority = new Payer(url);
     const { mint, feeMint } = await makeMints(url, authority, options);
-    const shown = ({ mint: address }: Token) => ({ address, decimals: DECIMALS });
+    const describeMint = ({ mint: address }: Token) => ({ address, decimals: DECIMALS });
     return {
       kind: 'validator',
       process: validator,
       info: {
         rpcUrls: [url],
         wsUrls: [`ws://127.0.0.1:${port + 1}`],
-        mint: shown(mint),
-        feeMint: shown(feeMint),
+        mint: describeMint(mint),
+        feeMint: describeMint(feeMint),
       },
       mintTo: async (token, owner, units) =>
         void (await authority.send(authority.mintTo(token, owner, units))),
@@ -137,8 +137,8 @@ async function makeMints(
   await authority.send(plain);
   await authority.send(withFee);
   const [mint, feeMint] = [plain.token, withFee.token];
-  const given = [mint, feeMint].map((token) => authority.mintTo(token, hotWallet, HOT_WALLET_TOKENS));
-  const last = await slotOf(url, await authority.send(...given));
+  const grants = [mint, feeMint].map((token) => authority.mintTo(token, hotWallet, HOT_WALLET_TOKENS));
+  const last = await slotOf(url, await authority.send(...grants));
   const end = Date.now() + FINAL_WITHIN_MS;
   while ((await rpc<number>(url, 'getSlot', [{ commitment: 'finalized' }])) < (last ?? Infinity)) {
     if (Date.now() > end) throw new Error(`${BINARY}: its mints are not final after ${FINAL_WITHIN_MS} ms`);

@@ -80,11 +80,11 @@ export function differencesBetween(
   recordBefore: readonly Arrived[],
   recordNow: readonly Arrived[],
 ): readonly AuditDifference[] {
-  const shown = amountsOf(chain);
+  const chainAmounts = amountsOf(chain);
   const [before, now] = [amountsOf(recordBefore), amountsOf(recordNow)];
   const all = new Map([...recordBefore, ...chain].map((one) => [depositKey(one), one]));
   return [...all].flatMap(([key, { signature, slot, account, asset }]) => {
-    const [onChain, recorded] = [shown.get(key) ?? null, before.get(key) ?? null];
+    const [onChain, recorded] = [chainAmounts.get(key) ?? null, before.get(key) ?? null];
     if (onChain === recorded) return [];
     const [chainAmount, recordedAmount] = [onChain?.toString() ?? null, recorded?.toString() ?? null];
     const repaired = (now.get(key) ?? null) === onChain;
@@ -113,7 +113,7 @@ export function differenceAlarm({
     const message = `${account} received ${chain} of ${asset} in slot ${slot}, and the database has no such deposit: ${done}`;
     return { kind: 'deposit_missed', message, ...about };
   }
-  const shown = chain === null ? 'no such arrival' : `${chain}`;
-  const message = `the database has ${record} of ${asset} for ${account} in slot ${slot}, and the nodes show ${shown}: ${done}`;
+  const nodeAmount = chain === null ? 'no such arrival' : `${chain}`;
+  const message = `the database has ${record} of ${asset} for ${account} in slot ${slot}, and the nodes show ${nodeAmount}: ${done}`;
   return { kind: 'deposit_mismatch', message, ...about };
 }

@@ -13,10 +13,11 @@ const GENESIS_HASH = {
  * mainnet's. Localnet returns devnet's, for x402 clients.
  */
 export function checkClusterName(name: ClusterName, genesisHash: string): void {
-  const wanted = name === 'localnet' ? null : GENESIS_HASH[name];
-  const isIt = wanted === null ? genesisHash !== GENESIS_HASH['mainnet-beta'] : genesisHash === wanted;
-  if (isIt) return;
-  const expected = wanted === null ? `no private chain, as ${name} says` : `not ${wanted}, which is ${name}`;
+  const isPrivate = name === 'localnet';
+  if (isPrivate ? genesisHash !== GENESIS_HASH['mainnet-beta'] : genesisHash === GENESIS_HASH[name]) return;
+  const expected = isPrivate
+    ? 'no private chain, as localnet says'
+    : `not ${GENESIS_HASH[name]}, which is ${name}`;
   const message = `the nodes belong to cluster ${genesisHash}: ${expected} (SLUICE_CLUSTER)`;
   throw new DomainError('WrongCluster', message, { nodes: genesisHash, cluster: name });
 }

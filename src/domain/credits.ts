@@ -125,12 +125,12 @@ function lostByOurSigners(transaction: ScannedTransaction, ours: Ours): Readonly
     accounts.flatMap(({ address, signer }) => (signer && ours.kindOf(address) ? [address] : [])),
   );
   if (signers.size === 0) return signers;
-  const held = new Set(
+  const signerAccounts = new Set(
     tokens.flatMap(({ account, before }) => (signers.has(before?.owner ?? '') ? [account] : [])),
   );
   const lostLamports = accounts.some(({ address, before, after }, index) => {
     const fee = index === 0 ? feeLamports : 0n;
-    return (signers.has(address) || held.has(address)) && after + fee < before;
+    return (signers.has(address) || signerAccounts.has(address)) && after + fee < before;
   });
   const lostTokens = tokens
     .flatMap(tokenChanges)
@@ -149,7 +149,7 @@ function reasonAgainst(change: BalanceDelta, ours: Ours): NotCreditedReason | nu
   if (ours.kindOf(change.wallet) === 'hot') return 'hot_wallet';
   if (change.nested === true) return 'nested_token_account';
   if (change.ownerChanged && ours.ownerChangeAllowed !== true) return 'owner_changed';
-  if (!isInItsPlace(change, terms, ours)) return 'not_associated_account';
+  if (!isExpectedAccount(change, terms, ours)) return 'not_associated_account';
   if (terms !== undefined && isRemade(change, terms)) return 'asset_changed';
   if (terms === undefined) return 'unknown_mint';
   if (!terms.depositsOn) return 'deposits_off';
@@ -158,12 +158,12 @@ function reasonAgainst(change: BalanceDelta, ours: Ours): NotCreditedReason | nu
 
 /** True if the mint is not the listed one: its issuer closed it and recreated it at the same address. */
 function isRemade({ program, decimals }: BalanceDelta, terms: AssetTerms): boolean {
-  const isOther = (shown: unknown, listed: unknown): boolean => shown !== null && shown !== listed;
+  const isOther = (current: unknown, listed: unknown): boolean => current !== null && current !== listed;
   return isOther(program, terms.program) || isOther(decimals, terms.decimals);
 }
 
 /** True for SOL, an associated token account under the mint's current program, and an allowed change of owner. */
-function isInItsPlace(change: BalanceDelta, terms: AssetTerms | undefined, ours: Ours): boolean {
+function isExpectedAccount(change: BalanceDelta, terms: AssetTerms | undefined, ours: Ours): boolean {
   const { account, wallet, asset, ownerChanged } = change;
   const program = change.program ?? terms?.program ?? null;
   if (asset === SOL || program === null) return true;

@@ -1,3 +1,4 @@
+import { LAMPORT_DECIMALS } from './amount.ts';
 import { DomainError } from './errors.ts';
 
 export interface AssetTerms {
@@ -24,7 +25,6 @@ export interface AssetLimits {
 
 export const SOL = 'SOL';
 
-const SOL_DECIMALS = 9;
 const ONE_UNIT = 1n;
 
 /** Default terms of SOL. `rentMinimum`: minimum lamports of an account, so that a smaller amount cannot open one. */
@@ -32,7 +32,7 @@ export function untouchedSol(rentMinimum: bigint): AssetTerms {
   return {
     asset: SOL,
     program: null,
-    decimals: SOL_DECIMALS,
+    decimals: LAMPORT_DECIMALS,
     minimumDeposit: rentMinimum,
     depositsOn: true,
   };

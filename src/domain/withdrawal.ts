@@ -75,8 +75,8 @@ export function fingerprint(terms: WithdrawalTerms): string {
 
 /** The error for `sent` if its id is taken by `stored`. Names each differing term with both values. */
 export function termsConflict(stored: WithdrawalTerms, sent: WithdrawalTerms): DomainError {
-  const [recorded, asked] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
-  const differing = asked.filter(([field, value]) => recorded.get(field) !== value);
+  const [recorded, requested] = [new Map(Object.entries(compared(stored))), Object.entries(compared(sent))];
+  const differing = requested.filter(([field, value]) => recorded.get(field) !== value);
   const sentences = differing.map(
     ([field, value]) =>
       `${field} is recorded as ${JSON.stringify(recorded.get(field))}, the request has ${JSON.stringify(value)}`,

@@ -11,27 +11,21 @@ export interface FeePayerWatchDeps {
 
 const KIND = 'fee_payer_low';
 
-/** Keeps an alert open for each fee payer with a low balance: without it nothing can be sold. */
-export class FeePayerWatch {
-  readonly #deps: FeePayerWatchDeps;
+/** Returns a check that keeps an alert open for each fee payer with a low balance: without it nothing can be sold. */
+export function feePayerWatch(deps: FeePayerWatchDeps): () => Promise<void> {
+  const { chain, addresses, lowLamports, ledger } = deps;
   /** Low at the last check. The alert needs two checks, because incoming funds may not be final at the first one. */
-  readonly #low = new Set<string>();
-
-  constructor(deps: FeePayerWatchDeps) {
-    this.#deps = deps;
-  }
-
-  async look(): Promise<void> {
-    const { chain, addresses, lowLamports, ledger } = this.#deps;
+  const low = new Set<string>();
+  return async () => {
     const { accounts } = await chain.accounts(addresses);
     for (const [index, subject] of addresses.entries()) {
       const lamports = accounts[index]?.lamports ?? 0n;
       const message = `fee payer ${subject} has ${lamports} lamports left: send it SOL, or nothing is sold`;
       if (lamports >= lowLamports) {
-        this.#low.delete(subject);
+        low.delete(subject);
         await ledger.alerts.close(KIND, subject);
-      } else if (this.#low.has(subject)) await ledger.alerts.raise({ kind: KIND, subject, message });
-      else this.#low.add(subject);
+      } else if (low.has(subject)) await ledger.alerts.raise({ kind: KIND, subject, message });
+      else low.add(subject);
     }
-  }
+  };
 }

@@ -50,9 +50,9 @@ export function x402Kind({ ledger, chain, lives, feePayers }: X402KindDeps): Kin
       const { feePayer, feeLamports, computeUnitLimit, terms } = await paymentOf(settlement);
       const key = feePayerKey(feePayer);
       const { asset, tokenProgram, decimals, amount, payTo, memo } = terms;
-      const asked = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
+      const transfer = { asset, tokenProgram, decimals: String(decimals), amount, payTo, memo };
       const bounds = { maxFeeLamports: feeLamports.toString(), maxComputeUnits: String(computeUnitLimit) };
-      return [{ kind: X402, key, message, terms: { ...asked, ...bounds } }];
+      return [{ kind: X402, key, message, terms: { ...transfer, ...bounds } }];
     },
     landed: async ({ settlementId }, spending) => ({
       movedLamports: 0n,

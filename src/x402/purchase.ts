@@ -114,9 +114,9 @@ export function paymentRow(
   const { payer, feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports, signature } =
     payment;
   const costs = { feePayer, feeLamports, computeUnitLimit, computeUnitPriceMicroLamports };
-  const asked = { ...rest, network: network.caip2, amount: amount.toString() };
+  const rowTerms = { ...rest, network: network.caip2, amount: amount.toString() };
   const transaction = { wire: base64.encode(wire), signature, acceptedSlot };
-  return { id: idOf(checked), ...sale, dialect, payer, ...costs, terms: asked, ...transaction };
+  return { id: idOf(checked), ...sale, dialect, payer, ...costs, terms: rowTerms, ...transaction };
 }
 
 /** Transaction signature (base58); null until the fee payer has signed. */

@@ -31,10 +31,10 @@ export interface UpstreamOptions {
 }
 
 /** Calls the upstream once. Never throws. */
-export type UpstreamAsker = (asked: UpstreamRequest, options: UpstreamOptions) => Promise<UpstreamAnswer>;
+export type UpstreamAsker = (sent: UpstreamRequest, options: UpstreamOptions) => Promise<UpstreamAnswer>;
 
-export const askUpstream: UpstreamAsker = async (asked, { timeoutMs, maxBytes }) => {
-  const { method, url, headers, body } = asked;
+export const askUpstream: UpstreamAsker = async (sent, { timeoutMs, maxBytes }) => {
+  const { method, url, headers, body } = sent;
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(new Error(`no whole answer in ${timeoutMs} ms`)), timeoutMs);
   try {

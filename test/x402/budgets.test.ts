@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Budgets } from '../../src/x402/budgets.ts';
-import { FeePayerWatch } from '../../src/x402/fee-payer-watch.ts';
+import { feePayerWatch } from '../../src/x402/fee-payer-watch.ts';
 import type { ExactPayment } from '../../src/x402/terms.ts';
 import { hex, newPayment } from '../ledger/new-payment.ts';
 import { useLedger } from '../ledger/support.ts';
@@ -76,9 +76,14 @@ describe('a fee payer with a low balance', () => {
         accounts: [{ lamports, owner: '', data: new Uint8Array(), executable: false }],
       }),
     };
-    const watch = new FeePayerWatch({ ledger: use.ledger, chain, addresses: [wallet], lowLamports: 11n });
+    const checkFeePayers = feePayerWatch({
+      ledger: use.ledger,
+      chain,
+      addresses: [wallet],
+      lowLamports: 11n,
+    });
     const isOpen = async () => {
-      await watch.look();
+      await checkFeePayers();
       const { rows } = await use.ledger.alerts.list({ open: true, limit: 200 });
       return rows.some(({ kind, subject }) => kind === 'fee_payer_low' && subject === wallet);
     };

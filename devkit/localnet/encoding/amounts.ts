@@ -13,6 +13,6 @@ export function uiAmount(amount: bigint, decimals: number) {
 
 /** The amount as blocks and transactions write it: zero has no `uiAmount`. */
 export function storedUiAmount(amount: bigint, decimals: number) {
-  const shown = uiAmount(amount, decimals);
-  return amount === 0n ? { ...shown, uiAmount: null } : shown;
+  const formatted = uiAmount(amount, decimals);
+  return amount === 0n ? { ...formatted, uiAmount: null } : formatted;
 }

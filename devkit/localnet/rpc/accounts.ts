@@ -12,20 +12,13 @@ import {
 import { uiAmount } from '../encoding/amounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { invalidParams } from './errors.ts';
-import {
-  type CallConfig,
-  checkAddress,
-  nested,
-  optionalNumber,
-  optionalWord,
-  type Params,
-} from './params.ts';
+import { checkAddress, nested, type Options, optionalNumber, optionalWord, type Params } from './params.ts';
 
 const MAX_ACCOUNTS = 100;
 
 /** The account options of a config, reading mints as of the same block. */
 export function accountOptions(
-  config: CallConfig,
+  config: Options,
   view: NodeView,
   block: Block,
   fallback: AccountEncoding,
@@ -60,7 +53,7 @@ function tokenAccountBalance(params: Params, view: NodeView): unknown {
 
 /** The token program and the mint (null for any) that a filter of getTokenAccountsByOwner names. */
 function tokenFilter(
-  filter: CallConfig,
+  filter: Options,
   view: NodeView,
   block: Block,
 ): { program: string; mint: string | null } {

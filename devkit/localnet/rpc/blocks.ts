@@ -2,20 +2,13 @@ import type { Block, TransactionRecord } from '../chain/records.ts';
 import { type EncodeOptions, encodeAccountsOnly, encodeTransaction } from '../encoding/transaction.ts';
 import { type MethodTable, type NodeView } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
-import {
-  blockCommitment,
-  type CallConfig,
-  flag,
-  optionalNumber,
-  optionalWord,
-  type Params,
-} from './params.ts';
+import { blockCommitment, flag, type Options, optionalNumber, optionalWord, type Params } from './params.ts';
 
 const ENCODINGS = ['json', 'jsonParsed', 'base64', 'base58'] as const;
 const DETAILS = ['full', 'accounts', 'signatures', 'none'] as const;
 
 /** A config that may be given as a bare encoding, the older form. */
-export function encodingConfig(params: Params, index: number): CallConfig {
+export function encodingConfig(params: Params, index: number): Options {
   try {
     return { encoding: params.string(index) };
   } catch {
@@ -24,7 +17,7 @@ export function encodingConfig(params: Params, index: number): CallConfig {
 }
 
 /** Reads encoding and version options; the check refuses transactions that the caller cannot read. */
-export function encodeOptions(config: CallConfig): {
+export function encodeOptions(config: Options): {
   options: EncodeOptions;
   check: (record: TransactionRecord) => void;
 } {
@@ -51,7 +44,7 @@ function findBlock(slot: number, view: NodeView, newest: Block): Block {
   return block;
 }
 
-function encodeBlock(block: Block, view: NodeView, config: CallConfig): unknown {
+function encodeBlock(block: Block, view: NodeView, config: Options): unknown {
   const details = optionalWord(config, 'transactionDetails', DETAILS) ?? 'full';
   const { options, check } = encodeOptions(config);
   const rewards = block.reward

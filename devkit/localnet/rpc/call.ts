@@ -5,7 +5,7 @@ import type { StoredAccount } from '../chain/vm.ts';
 import { type Fault, faultOf } from '../faults.ts';
 import { failures } from './errors.ts';
 import { falseAccount, falseTransactions, type StatusLie } from './false-answers.ts';
-import { type CallConfig, commitmentOf, optionalNumber, type Params } from './params.ts';
+import { commitmentOf, type Options, optionalNumber, type Params } from './params.ts';
 
 export const API_VERSION = '3.0.0';
 
@@ -129,7 +129,7 @@ export class NodeView {
   }
 
   /** The block that a config asks for; refuses when `minContextSlot` is still ahead. */
-  bank(config: CallConfig): Block {
+  bank(config: Options): Block {
     const block = this.at(commitmentOf(config));
     const minimum = optionalNumber(config, 'minContextSlot');
     if (minimum !== null && block.slot < minimum) throw failures.minContextSlot(block.slot);

@@ -2,9 +2,9 @@ import type { CommitmentLevel } from '../chain/records.ts';
 import { fromBase58 } from '../encoding/bytes.ts';
 import { invalidParams } from './errors.ts';
 
-export type CallConfig = Readonly<Record<string, unknown>>;
+export type Options = Readonly<Record<string, unknown>>;
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'string') return `string ${JSON.stringify(value)}`;
   if (typeof value === 'number')
@@ -15,10 +15,10 @@ function shown(value: unknown): string {
 
 function wrongType(value: unknown, expected: string): Error {
   const kind = typeof value === 'number' && Number.isInteger(value) ? 'value' : 'type';
-  return invalidParams(`Invalid params: invalid ${kind}: ${shown(value)}, expected ${expected}.`);
+  return invalidParams(`Invalid params: invalid ${kind}: ${describeValue(value)}, expected ${expected}.`);
 }
 
-function toConfig(value: unknown): CallConfig {
+function toConfig(value: unknown): Options {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw wrongType(value, 'a map');
   return Object.fromEntries(Object.entries(value));
@@ -104,47 +104,43 @@ export class Params {
     return checkAddress(this.string(index));
   }
 
-  config(index: number): CallConfig {
+  config(index: number): Options {
     return toConfig(this.#values[index]);
   }
 
-  requiredConfig(index: number): CallConfig {
+  requiredConfig(index: number): Options {
     return toConfig(this.#required(index));
   }
 }
 
 /** The commitment of a config; nodes take finalized where none, or an unknown one, is given. */
-export function commitmentOf(config: CallConfig, key = 'commitment'): CommitmentLevel {
+export function commitmentOf(config: Options, key = 'commitment'): CommitmentLevel {
   const value = config[key];
   return value === 'processed' || value === 'confirmed' ? value : 'finalized';
 }
 
 /** The commitment of a method that reads blocks, which refuses `processed`. */
-export function blockCommitment(config: CallConfig): 'confirmed' | 'finalized' {
+export function blockCommitment(config: Options): 'confirmed' | 'finalized' {
   const commitment = commitmentOf(config);
   if (commitment === 'processed') throw invalidParams('Method does not support commitment below `confirmed`');
   return commitment;
 }
 
-export function optionalNumber(config: CallConfig, key: string): number | null {
+export function optionalNumber(config: Options, key: string): number | null {
   const value = config[key];
   if (value === undefined || value === null) return null;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) throw wrongType(value, 'u64');
   return value;
 }
 
-export function optionalString(config: CallConfig, key: string): string | null {
+export function optionalString(config: Options, key: string): string | null {
   const value = config[key];
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw wrongType(value, 'a string');
   return value;
 }
 
-export function optionalWord<T extends string>(
-  config: CallConfig,
-  key: string,
-  words: readonly T[],
-): T | null {
+export function optionalWord<T extends string>(config: Options, key: string, words: readonly T[]): T | null {
   const value = optionalString(config, key);
   if (value === null) return null;
   const word = words.find((item) => item === value);
@@ -155,17 +151,17 @@ export function optionalWord<T extends string>(
   return word;
 }
 
-export function flag(config: CallConfig, key: string, fallback = false): boolean {
+export function flag(config: Options, key: string, fallback = false): boolean {
   const value = config[key];
   if (value === undefined || value === null) return fallback;
   if (typeof value !== 'boolean') throw wrongType(value, 'a boolean');
   return value;
 }
 
-export function nested(config: CallConfig, key: string): CallConfig | null {
+export function nested(config: Options, key: string): Options | null {
   return config[key] === undefined || config[key] === null ? null : toConfig(config[key]);
 }
 
-export function stringsOf(config: CallConfig, key: string): string[] {
+export function stringsOf(config: Options, key: string): string[] {
   return new Params([config[key]]).strings(0);
 }

@@ -16,11 +16,11 @@ import { accountOptions } from './accounts.ts';
 import { type MethodTable, type NodeView, withContext } from './call.ts';
 import { failures, invalidParams } from './errors.ts';
 import {
-  type CallConfig,
   checkAddress,
   commitmentOf,
   flag,
   nested,
+  type Options,
   optionalNumber,
   optionalString,
   optionalWord,
@@ -48,7 +48,7 @@ function decodeBytes(text: string, encoding: 'base58' | 'base64'): Uint8Array {
   return bytes;
 }
 
-function decodeParam(params: Params, config: CallConfig): DecodedTransaction {
+function decodeParam(params: Params, config: Options): DecodedTransaction {
   const raw = decodeBytes(
     params.string(0),
     optionalWord(config, 'encoding', ['base58', 'base64']) ?? 'base58',
@@ -153,7 +153,7 @@ function sendTransaction(params: Params, view: NodeView): unknown {
   return transaction.signature;
 }
 
-function preflight(transaction: DecodedTransaction, config: CallConfig, view: NodeView): void {
+function preflight(transaction: DecodedTransaction, config: Options, view: NodeView): void {
   if (!signaturesHold(transaction)) throw failures.signature();
   const block = view.at(commitmentOf(config, 'preflightCommitment'));
   const minimum = optionalNumber(config, 'minContextSlot');
@@ -163,19 +163,19 @@ function preflight(transaction: DecodedTransaction, config: CallConfig, view: No
 }
 
 function accountsAfter(
-  config: CallConfig,
+  config: Options,
   simulation: SimulationResult,
   view: NodeView,
   block: ReturnType<NodeView['bank']>,
 ): unknown {
-  const wanted = nested(config, 'accounts');
-  if (wanted === null) return null;
-  const addresses = stringsOf(wanted, 'addresses').map(checkAddress);
+  const accountsConfig = nested(config, 'accounts');
+  if (accountsConfig === null) return null;
+  const addresses = stringsOf(accountsConfig, 'addresses').map(checkAddress);
   const limit = simulation.meta?.before.lamports.length ?? addresses.length;
   if (addresses.length > limit) throw invalidParams(`Too many accounts provided; max ${limit}`);
   if (simulation.err !== null) return addresses.map(() => null);
   const mintOf = (mint: string) => simulation.accountsAfter.get(mint) ?? view.chain.account(mint, block);
-  const options = { ...accountOptions(wanted, view, block, 'base64'), mintOf };
+  const options = { ...accountOptions(accountsConfig, view, block, 'base64'), mintOf };
   return addresses.map((address) => {
     const account = simulation.accountsAfter.get(address) ?? view.chain.account(address, block);
     return encodeAccount(account?.lamports === 0n ? null : account, options);

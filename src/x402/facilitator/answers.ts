@@ -1,14 +1,14 @@
+import type { JsonObject } from '../formats/json.ts';
 import { reasonOfVersion1 } from '../rules/reasons.ts';
 import type { Limits, Refused } from '../terms.ts';
 import { UNAVAILABLE } from './examine.ts';
 import type { FacilitatorDeps, Settled, Verified } from './facilitator.ts';
 import type { FacilitatorRequest } from './request.ts';
 
-type ResponseBody = Readonly<Record<string, unknown>>;
 type Dialect = FacilitatorRequest['dialect'];
 
 /** Source: x402 specification, versions 1 and 2: VerifyResponse. */
-export function verifyBody(verified: Verified, dialect: Dialect): ResponseBody {
+export function verifyBody(verified: Verified, dialect: Dialect): JsonObject {
   if (verified.kind === 'valid') return { isValid: true, payer: verified.payer };
   const { message, payer } = verified;
   return {
@@ -24,7 +24,7 @@ export function settleBody(
   settled: Settled,
   dialect: Dialect,
   { network, amount }: { readonly network: string; readonly amount?: string },
-): ResponseBody {
+): JsonObject {
   const payer = settled.kind === 'success' ? settled.payment.payer : settled.payer;
   const shared = {
     ...(payer === null ? {} : { payer }),
@@ -50,7 +50,7 @@ export function supportedBody({
   network: { caip2, v1 },
   feePayers,
   limits,
-}: Pick<FacilitatorDeps, 'network' | 'feePayers' | 'limits'>): ResponseBody {
+}: Pick<FacilitatorDeps, 'network' | 'feePayers' | 'limits'>): JsonObject {
   const [feePayer] = feePayers;
   const extra = { feePayer, ...publicLimits(limits) };
   const kinds = [
@@ -62,12 +62,7 @@ export function supportedBody({
 }
 
 /** Lamports are decimal strings. `maxFeePercent` is present only if an asset has a configured value in lamports. */
-function publicLimits({
-  maxComputeUnits,
-  maxFeeLamports,
-  assetLamports,
-  maxFeePercent,
-}: Limits): ResponseBody {
+function publicLimits({ maxComputeUnits, maxFeeLamports, assetLamports, maxFeePercent }: Limits): JsonObject {
   const fixed = { maxComputeUnits, maxFeeLamports: maxFeeLamports.toString() };
   if (assetLamports.size === 0) return fixed;
   const worths = [...assetLamports].map(([asset, lamports]) => [asset, lamports.toString()]);

@@ -42,13 +42,13 @@ export class Examiner {
     const { network, managed } = this.#deps;
     try {
       checkScheme(request, network);
-      const asked = readTerms(request.requirements, network, managed);
+      const requested = readTerms(request.requirements, network, managed);
       const wire = readTransaction(request.transaction);
-      const { program, decimals } = await this.#mintOf(asked.asset, wire);
+      const { program, decimals } = await this.#mintOf(requested.asset, wire);
       const tokenAccount =
-        ataOf(asked.payTo, asked.asset, program) ??
-        refuse(INVALID, `${asked.payTo} cannot own an associated token account`);
-      const terms = { ...asked, tokenProgram: program, decimals, tokenAccount };
+        ataOf(requested.payTo, requested.asset, program) ??
+        refuse(INVALID, `${requested.payTo} cannot own an associated token account`);
+      const terms = { ...requested, tokenProgram: program, decimals, tokenAccount };
       const checked = checkExact(wire, terms, this.#deps);
       if (!checked.ok) return { ...checked, kind: 'refused' };
       const { dialect } = request;

@@ -30,8 +30,8 @@ export function readQuoteToken(secrets: readonly string[], token: string, now: n
   const [, body, tag] = TOKEN.exec(token) ?? [];
   if (body === undefined || tag === undefined) return null;
   // Compared as text: base64url of 32 bytes has unused bits, so several texts decode to the same tag.
-  const given = Buffer.from(tag);
-  if (!secrets.some((secret) => timingSafeEqual(Buffer.from(tagOf(secret, body)), given))) return null;
+  const tagText = Buffer.from(tag);
+  if (!secrets.some((secret) => timingSafeEqual(Buffer.from(tagOf(secret, body)), tagText))) return null;
   const { data } = claims.safeParse(parsed(Buffer.from(body, 'base64url').toString('utf8')));
   if (data === undefined || data.expiresAt < now) return null;
   const { nonce: _nonce, ...quoted } = data;

@@ -58,13 +58,14 @@ function untrustedWarning({ trustedProxies, warn }: GatewayDeps): (request: RawR
 
 /** Needs neither payment nor upstream: browsers send it before a payment. */
 function preflight({ headers }: RawRequest): GatewayAnswer {
-  const asked = headers['access-control-request-headers'];
+  const requestedHeaders = headers['access-control-request-headers'];
   return {
     status: 204,
     headers: {
       ...ANY_ORIGIN,
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': asked ?? 'PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, Authorization',
+      'access-control-allow-headers':
+        requestedHeaders ?? 'PAYMENT-SIGNATURE, X-PAYMENT, Content-Type, Authorization',
       'access-control-max-age': PREFLIGHT_SECONDS,
     },
     body: '',

@@ -80,8 +80,8 @@ export class RouteOffers {
       const account = readTokenAccount(tokenAccount, await this.#account(tokenAccount));
       const refusal = recipientRefusal(mint, account, payTo, tokenPolicy);
       if (refusal !== null) return closed(refusal.message);
-      const asked = { asset, amount, payTo, maxTimeoutSeconds, memo };
-      const current: Terms = { network, ...asked, tokenProgram, decimals, tokenAccount, feePayer };
+      const routeTerms = { asset, amount, payTo, maxTimeoutSeconds, memo };
+      const current: Terms = { network, ...routeTerms, tokenProgram, decimals, tokenAccount, feePayer };
       await offers.offer(route.id, toOffered(current));
       const valid = (await offers.valid(route.id, validMs)).map((offered) => toTerms(offered, network));
       return { kind: 'open', current, valid };
@@ -95,8 +95,8 @@ export class RouteOffers {
 
   #feePayerOf(routeId: string): string | undefined {
     const { feePayers } = this.#deps;
-    const place = createHash('sha256').update(routeId).digest().readUInt32BE(0);
-    return feePayers[place % Math.max(1, feePayers.length)];
+    const hash = createHash('sha256').update(routeId).digest().readUInt32BE(0);
+    return feePayers[hash % Math.max(1, feePayers.length)];
   }
 
   async #account(address: string) {

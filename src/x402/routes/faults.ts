@@ -39,7 +39,7 @@ export interface RoutesPlace {
 export function faultsOfKeys(
   entry: Readonly<Record<string, unknown>>,
   hasPayTo: boolean,
-  own: Pick<RoutesPlace, 'facilitatorPath'>,
+  place: Pick<RoutesPlace, 'facilitatorPath'>,
 ): readonly string[] {
   const has = (key: string) => entry[key] !== undefined;
   const faults: string[] = [];
@@ -56,7 +56,7 @@ export function faultsOfKeys(
     faults.push(
       ...ONLY_UPSTREAM.filter(has).map((key) => `.${key}: must not be set, because the answer is static`),
     );
-  if (typeof entry['path'] === 'string') faults.push(...faultsOfPath(entry['path'], own));
+  if (typeof entry['path'] === 'string') faults.push(...faultsOfPath(entry['path'], place));
   return faults;
 }
 

@@ -66,16 +66,16 @@ const NEVER_ANSWERED: ReadonlySet<string> = new Set([
 const OF_SHARED_CACHES = /^(.*-cache-control|edge-control|surrogate-control|x-accel-.*)$/;
 
 export function askedHeaders(headers: Headers, isPaid: boolean): Record<string, string> {
-  const asked: Record<string, string> = {};
+  const forwarded: Record<string, string> = {};
   for (const [name, value] of passing(headers)) {
     // CGI and similar servers treat `_` and `-` in names as equal.
     const plain = name.replaceAll('_', '-');
     const isOfGateway = plain.startsWith('x-sluice-') || plain.startsWith('x-forwarded-');
     const isDropped = isOfGateway || NEVER_ASKED.has(plain) || HOP_BY_HOP.has(plain);
     if (isDropped || (isPaid && NEVER_ASKED_PAID.has(plain))) continue;
-    asked[name] = Array.isArray(value) ? value.join(name === 'cookie' ? '; ' : ', ') : String(value);
+    forwarded[name] = Array.isArray(value) ? value.join(name === 'cookie' ? '; ' : ', ') : String(value);
   }
-  return asked;
+  return forwarded;
 }
 
 /** Headers that identify a paid request to the upstream, equal for each try. */

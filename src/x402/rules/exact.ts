@@ -189,16 +189,12 @@ export function ataOf(owner: string, mint: string, program: string): string | nu
   if (known !== undefined) return known;
   const [oldest] = knownAtas.keys();
   if (knownAtas.size >= MAX_ATAS && oldest !== undefined) knownAtas.delete(oldest);
-  const ata = derived(owner, mint, program);
+  let ata: string | null = null;
+  try {
+    ata = deriveAta(owner, mint, program);
+  } catch (error) {
+    if (!isDomainError(error)) throw error;
+  }
   knownAtas.set(key, ata);
   return ata;
-}
-
-function derived(owner: string, mint: string, program: string): string | null {
-  try {
-    return deriveAta(owner, mint, program);
-  } catch (error) {
-    if (isDomainError(error)) return null;
-    throw error;
-  }
 }

@@ -23,8 +23,8 @@ const terms = z.object({
  * A fee payer signs only messages that pass scheme `exact`, with itself as fee payer. The signer knows no other fee
  * payer, and the fee limits the number of signers. Throws DomainError SigningRefused.
  */
-export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
-  const { decimals, amount, maxFeeLamports, maxComputeUnits, ...rest } = readTerms(terms, asked);
+export const paymentPolicy: Policy = (bytes, taskTerms, signer, bounds) => {
+  const { decimals, amount, maxFeeLamports, maxComputeUnits, ...rest } = readTerms(terms, taskTerms);
   const numbers = { decimals: Number(decimals), amount: BigInt(amount) };
   const limits = {
     maxComputeUnits: Number(maxComputeUnits),
@@ -35,8 +35,8 @@ export const paymentPolicy: Policy = (bytes, asked, signer, bounds) => {
   };
   try {
     const message = readPaymentMessage(bytes);
-    const wanted = { ...rest, ...numbers, feePayer: signer };
-    const { fees } = checkExactMessage(message, wanted, { managed: [signer], limits });
+    const messageTerms = { ...rest, ...numbers, feePayer: signer };
+    const { fees } = checkExactMessage(message, messageTerms, { managed: [signer], limits });
     const price = fees.computeUnitPriceMicroLamports;
     if (price > bounds.priceCapMicroLamports)
       throw refused(`its price of a compute unit is ${price} micro-lamports`);

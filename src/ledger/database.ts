@@ -15,6 +15,11 @@ export abstract class Repository {
   }
 }
 
+/** True if the query has a row. */
+export async function exists(query: { executeTakeFirst(): Promise<unknown> }): Promise<boolean> {
+  return (await query.executeTakeFirst()) !== undefined;
+}
+
 /** For `where(column, '=', anyOf(values))`: all values are one parameter, of which a query can have 65,535. */
 export function anyOf(values: readonly string[]): RawBuilder<string> {
   return sql<string>`any(${values}::text[])`;

@@ -71,7 +71,7 @@ describe('the deposit scan of a running stack', () => {
   it('reads nothing while it is paused, in any run, and reads all blocks of the pause afterwards', async () => {
     const address = await newDepositAddress();
     await scan().signal(pauseScan, OPERATOR);
-    await until(async () => (await ledger.scanPauses.open()) !== undefined);
+    await until(async () => (await ledger.scanStatus.read()).state === 'paused');
     const before = await ledger.scan.cursor();
     await pay(address, 4_000_000);
     await until(async () => (await use.chain.lamports(address)) === 4_000_000);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { violates } from '../connection.ts';
-import { anyOf, type Database, Repository, type Trx } from '../database.ts';
+import { anyOf, type Database, exists, Repository, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
@@ -60,7 +60,7 @@ export class DepositAddresses extends Repository {
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
     if (known !== undefined) return known;
-    const address = await this.#take(userRef);
+    const address = await this.#assignFree(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
     const message =
@@ -69,11 +69,11 @@ export class DepositAddresses extends Repository {
   }
 
   /** Undefined if none is free, or if a concurrent call has just assigned one to this user. */
-  async #take(userRef: string): Promise<string | undefined> {
+  async #assignFree(userRef: string): Promise<string | undefined> {
     try {
       for (;;) {
         // Waits for locked addresses only if there are no others: their transactions may leave them free.
-        const taken = (await this.#give(userRef, unheld)) ?? (await this.#give(userRef, awaited));
+        const taken = (await this.#assignTo(userRef, unlocked)) ?? (await this.#assignTo(userRef, afterLock));
         if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
       }
     } catch (error) {
@@ -83,7 +83,7 @@ export class DepositAddresses extends Repository {
   }
 
   /** Undefined if none is chosen, or if it is no longer free. The row is locked for this transaction only. */
-  async #give(userRef: string, choose: Choice): Promise<string | undefined> {
+  async #assignTo(userRef: string, choose: Choice): Promise<string | undefined> {
     return this.db.transaction().execute(async (trx) => {
       await refuseUnscanned(trx);
       await refuseIfRowsMayBeLost(trx);
@@ -110,13 +110,9 @@ export class DepositAddresses extends Repository {
   }
 
   async isEmpty(): Promise<boolean> {
-    const any = await this.db
-      .selectFrom('depositAddress')
-      .select('position')
-      .orderBy('position')
-      .limit(1)
-      .executeTakeFirst();
-    return any === undefined;
+    return !(await exists(
+      this.db.selectFrom('depositAddress').select('position').orderBy('position').limit(1),
+    ));
   }
 
   /** Number of assignable addresses, counted up to `atMost`. */
@@ -138,8 +134,7 @@ export class DepositAddresses extends Repository {
 
 /** No block before the first scanned one is searched. Takes no lock, which would delay the scan's cursor. */
 async function refuseUnscanned(trx: Trx): Promise<void> {
-  const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
-  if (cursor !== undefined) return;
+  if (await exists(trx.selectFrom('scanCursor').select('slot'))) return;
   const message =
     'the scan has not read its first block: it would miss a payment to an address now. Start the scan, then retry';
   throw new DomainError('Unavailable', message);
@@ -148,7 +143,7 @@ async function refuseUnscanned(trx: Trx): Promise<void> {
 /** Locks the row of an address that appears to be free. */
 type Choice = (trx: Trx) => Promise<string | undefined>;
 
-const unheld: Choice = async (trx) => {
+const unlocked: Choice = async (trx) => {
   const free = await firstFree(trx).forUpdate().skipLocked().executeTakeFirst();
   return free?.address;
 };
@@ -157,7 +152,7 @@ const unheld: Choice = async (trx) => {
  * Waits for one row without holding another: transactions that record deposits lock many, in another order. A
  * statement that selects and waits would continue with the next row, and keep locks that it cannot use.
  */
-const awaited: Choice = async (trx) => {
+const afterLock: Choice = async (trx) => {
   const free = await firstFree(trx).executeTakeFirst();
   if (free === undefined) return undefined;
   await holdUnassigned(trx, [free.address]);

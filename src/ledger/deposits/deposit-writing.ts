@@ -63,7 +63,7 @@ export async function addDeposits(
     .expression(given)
     .returning(WRITTEN)
     .execute();
-  return inOrder(added.filter(needsEvent));
+  return inIdOrder(added.filter(needsEvent));
 }
 
 /** The caller has locked the new wallets. Returns the changes that need an event. */
@@ -96,7 +96,7 @@ export async function changeDeposits(
     .returning(WRITTEN)
     .execute();
   const news = new Set(changes.filter(({ isNews }) => isNews).map(({ id }) => id));
-  return inOrder(changed.filter((one) => news.has(one.id) && needsEvent(one)));
+  return inIdOrder(changed.filter((one) => news.has(one.id) && needsEvent(one)));
 }
 
 /** Ends a pending deposit with the quorum's verdict. Undefined if it has changed since the nodes were asked. */
@@ -146,7 +146,7 @@ function needsEvent({ reason }: WrittenDeposit): boolean {
   return reason === null;
 }
 
-function inOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[] {
+function inIdOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[] {
   return deposits.toSorted((a, b) => Number(a.id - b.id));
 }
 
@@ -170,6 +170,6 @@ export async function dropPassed(trx: Trx, slot: bigint): Promise<void> {
       .where(ANNOUNCED)
       .returning(WRITTEN)
       .execute();
-    await appendEvents(feed, inOrder(dropped));
+    await appendEvents(feed, inIdOrder(dropped));
   }
 }

@@ -10,7 +10,7 @@ import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
-import { anyOf, anyOfNumbers, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, anyOfNumbers, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { alertNews } from '../webhooks/events.ts';
 import { writeEvent } from '../webhooks/outbox.ts';
@@ -136,15 +136,15 @@ export class Alerts extends Repository {
     scope: PauseScope,
   ): Promise<boolean> {
     const proof = JSON.stringify({ signature, shownBy });
-    const row = await this.db
-      .selectFrom('alert')
-      .select('position')
-      .where('kind', '=', PAID_BY_DEAD)
-      .where('subject', '=', settlementId)
-      .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
-      .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`)
-      .executeTakeFirst();
-    return row !== undefined;
+    return exists(
+      this.db
+        .selectFrom('alert')
+        .select('position')
+        .where('kind', '=', PAID_BY_DEAD)
+        .where('subject', '=', settlementId)
+        .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+        .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`),
+    );
   }
 
   /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, even if closed. */

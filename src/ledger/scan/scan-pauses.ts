@@ -8,10 +8,6 @@ type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
 
 /** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
 export class ScanPauses extends Repository {
-  async open(): Promise<ScanPauseRow | undefined> {
-    return openPause(this.db);
-  }
-
   /** After the commit no block is committed, no deposit confirmed or announced. An open pause stays as it is. */
   async begin({ actor, reason }: OperatorNote): Promise<void> {
     await this.db.transaction().execute(async (trx) => {

@@ -3,7 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readInOneQuery } from '../connection.ts';
-import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 
 export type WatchedWallet = Pick<Selectable<Tables['watchedWallet']>, 'address' | 'kind'>;
 
@@ -152,13 +152,7 @@ async function refuseOtherKind(trx: Trx, addresses: readonly string[], kind: Wat
 /** True if this database ever had this version: every version but the first has added wallets. */
 async function isKnown(db: Database, version: bigint): Promise<boolean> {
   if (version === 0n) return true;
-  const row = await db
-    .selectFrom('watchedWallet')
-    .select('version')
-    .where('version', '=', version)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+  return exists(db.selectFrom('watchedWallet').select('version').where('version', '=', version).limit(1));
 }
 
 /** Null if `version` is the newest one, which stays so until the transaction ends. */

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
-import { type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { isQuarantine } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
@@ -107,16 +107,16 @@ export class Nonces extends Repository {
 
 /** Locks the account if it is free and has the nonce. Returns false if another transaction has or takes it. */
 export async function lockFreeNonce(trx: Trx, address: string, nonce: string): Promise<boolean> {
-  const row = await trx
-    .selectFrom('nonceAccount')
-    .select('address')
-    .where('address', '=', address)
-    .where('state', '=', 'free')
-    .where('nonce', '=', nonce)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
-  return row !== undefined;
+  return exists(
+    trx
+      .selectFrom('nonceAccount')
+      .select('address')
+      .where('address', '=', address)
+      .where('state', '=', 'free')
+      .where('nonce', '=', nonce)
+      .forUpdate()
+      .skipLocked(),
+  );
 }
 
 export async function leaseNonce(trx: Trx, address: string, settlementId: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { topicsOf, type WebhookEventType } from '../../domain/webhook.ts';
-import { type Trx, toJson } from '../database.ts';
+import { exists, type Trx, toJson } from '../database.ts';
 
 export interface OutboxEvent {
   readonly type: WebhookEventType;
@@ -14,14 +14,14 @@ export interface OutboxEvent {
 /** True if an enabled endpoint subscribes to any of these types; else their data need not be read. */
 export async function isAskedFor(trx: Trx, types: readonly WebhookEventType[]): Promise<boolean> {
   const topics = [...new Set(types.flatMap(topicsOf))];
-  const asking = await trx
-    .selectFrom('webhookEndpoint')
-    .select('id')
-    .where('disabledAt', 'is', null)
-    .where(sql<boolean>`events && ${topics}::text[]`)
-    .limit(1)
-    .executeTakeFirst();
-  return asking !== undefined;
+  return exists(
+    trx
+      .selectFrom('webhookEndpoint')
+      .select('id')
+      .where('disabledAt', 'is', null)
+      .where(sql<boolean>`events && ${topics}::text[]`)
+      .limit(1),
+  );
 }
 
 export async function writeEvent(trx: Trx, event: OutboxEvent): Promise<void> {

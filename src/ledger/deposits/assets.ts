@@ -1,9 +1,9 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import { Repository, type Tables, type Trx } from '../database.ts';
+import { Repository, type RowOf, type Trx } from '../database.ts';
 
 /** An asset that may be deposited: `SOL` (program null) or a mint. `minimumDeposit` in base units. */
-export type AssetRow = Readonly<Selectable<Tables['asset']>>;
+export type AssetRow = RowOf<'asset'>;
 
 export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerKeys> & Partial<IssuerKeys>;
 

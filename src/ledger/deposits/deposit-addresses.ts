@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { violates } from '../connection.ts';
-import { anyOf, type Database, exists, Repository, type Trx } from '../database.ts';
+import { anyOf, COUNT, type Database, exists, Repository, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
@@ -124,11 +124,8 @@ export class DepositAddresses extends Repository {
       .where(ASSIGNABLE)
       .orderBy('position')
       .limit(atMost);
-    const row = await this.db
-      .selectFrom(free.as('free'))
-      .select((one) => one.fn.countAll<bigint>().as('free'))
-      .executeTakeFirstOrThrow();
-    return Number(row.free);
+    const row = await this.db.selectFrom(free.as('free')).select(COUNT.as('free')).executeTakeFirstOrThrow();
+    return row.free;
   }
 }
 

@@ -1,8 +1,8 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { lowest } from '../../domain/bigint.ts';
 import type { DepositState } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { anyOfNumbers, type Database, type Locked, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOfNumbers, type Database, type Locked, Repository, type RowOf, type Trx } from '../database.ts';
 import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
 import { depositNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
@@ -126,7 +126,7 @@ export async function lockFeed(trx: Trx): Promise<FeedTransaction> {
 /** Adds an event for each deposit in its current state, in the order of `deposits`. */
 export async function appendEvents(
   trx: FeedTransaction,
-  deposits: readonly Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>[],
+  deposits: readonly Pick<RowOf<'deposit'>, 'id' | 'state' | 'amount' | 'reason'>[],
 ): Promise<void> {
   if (deposits.length === 0) return;
   await renumber(trx);
@@ -154,7 +154,7 @@ export async function appendEvents(
 
 async function writeWebhookEvents(
   trx: Trx,
-  events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
+  events: readonly Pick<RowOf<'depositEvent'>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
   const types = [...new Set(events.map(({ kind }) => `deposit.${kind}` as const))];
   if (!(await isAskedFor(trx, types))) return;

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { BlockHeader, Movement } from '../../domain/deposit.ts';
 import {
@@ -7,7 +7,7 @@ import {
   isAlike,
   type ReportedInflow,
 } from '../../domain/quorum-result.ts';
-import { anyOfNumbers, type Tables, type Trx } from '../database.ts';
+import { anyOfNumbers, type RowOf, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
@@ -15,11 +15,11 @@ import type { Arrival, DepositChange } from './deposit-merge.ts';
 import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
 import { givenRows } from './given-rows.ts';
 
-export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>;
+export type WrittenDeposit = Pick<RowOf<'deposit'>, 'id' | 'state' | 'amount' | 'reason'>;
 
 /** A quorum's verdict on a deposit, and the row as it was when the nodes were asked. */
 export interface Confirmation {
-  readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & ReportedInflow;
+  readonly row: Pick<RowOf<'deposit'>, 'id'> & ReportedInflow;
   readonly verdict: InflowVerdict;
 }
 

@@ -1,4 +1,4 @@
-import { type Expression, type ExpressionBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import {
   ABOUT_SETTLEMENT,
   ALERT_KINDS,
@@ -10,12 +10,21 @@ import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
 import { PAID_BY_DEAD } from '../../domain/settlement.ts';
-import { anyOf, anyOfNumbers, exists, Repository, type Tables, type Trx } from '../database.ts';
+import {
+  anyOf,
+  anyOfNumbers,
+  COUNT,
+  exists,
+  Repository,
+  type RowOf,
+  type Tables,
+  type Trx,
+} from '../database.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { alertNews } from '../webhooks/events.ts';
 import { writeEvent } from '../webhooks/outbox.ts';
 
-export type AlertRow = Readonly<Selectable<Tables['alert']>>;
+export type AlertRow = RowOf<'alert'>;
 
 export interface AlertFilter extends PageRequest {
   /** true: open alerts only; false: closed ones only. */
@@ -98,11 +107,11 @@ export class Alerts extends Repository {
     const rows = await this.db
       .selectFrom('alert')
       .select('kind')
-      .select((row) => row.fn.countAll<bigint>().as('open'))
+      .select(COUNT.as('open'))
       .where('closedAt', 'is', null)
       .groupBy('kind')
       .execute();
-    const open = new Map(rows.map((row) => [row.kind, Number(row.open)]));
+    const open = new Map(rows.map((row) => [row.kind, row.open]));
     return new Map(ALERT_KINDS.map((kind) => [kind, open.get(kind) ?? 0]));
   }
 

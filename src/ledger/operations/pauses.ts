@@ -1,10 +1,10 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, type PauseScope } from '../../domain/pause-scope.ts';
 import { isPaidByDead, mayFollow } from '../../domain/settlement.ts';
-import { anyOfNumbers, type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOfNumbers, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import {
   type EventsByKind,
   enterStatus,
@@ -13,7 +13,7 @@ import {
 } from '../settlements/settlement-row.ts';
 import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.ts';
 
-export type PauseRow = Readonly<Selectable<Tables['pause']>>;
+export type PauseRow = RowOf<'pause'>;
 
 export interface Pausing extends OperatorNote {
   /** Default: everything. */

@@ -1,9 +1,9 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Alarm, type AlertKind, WHOLE } from '../../domain/alerts.ts';
 import { highest } from '../../domain/bigint.ts';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
-import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, COUNT, type Database, Repository, type RowOf, type Trx } from '../database.ts';
 import { closeAlert, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
 
 /** Position of the comparison: after the wallet `after`, or at the first one if that is null. */
@@ -51,7 +51,7 @@ export interface PassesView {
   readonly watched: number;
   readonly unread: number;
   /** A part of the wallets whose last comparison had no result, longest waiting first. */
-  readonly longestUnread: readonly Selectable<Tables['unreadWallet']>[];
+  readonly longestUnread: readonly RowOf<'unreadWallet'>[];
 }
 
 const WALLET_ALERTS: readonly AlertKind[] = [
@@ -171,7 +171,7 @@ async function endPass(trx: Trx): Promise<void> {
     .execute();
 }
 
-function passesOf(row: Selectable<Tables['reconciliation']> | undefined): Pick<PassesView, 'last' | 'open'> {
+function passesOf(row: RowOf<'reconciliation'> | undefined): Pick<PassesView, 'last' | 'open'> {
   if (row === undefined) return { last: null, open: null };
   const { begunAt, after, haltedBecause, lastBegunAt, lastEndedAt } = row;
   return {
@@ -203,10 +203,8 @@ function unreadOf(db: Database, kind?: WatchKind) {
 }
 
 async function unreadCount(db: Database, kind?: WatchKind): Promise<number> {
-  const { unread } = await unreadOf(db, kind)
-    .select((row) => row.fn.countAll<bigint>().as('unread'))
-    .executeTakeFirstOrThrow();
-  return Number(unread);
+  const { unread } = await unreadOf(db, kind).select(COUNT.as('unread')).executeTakeFirstOrThrow();
+  return unread;
 }
 
 async function watchedCount(db: Database): Promise<number> {

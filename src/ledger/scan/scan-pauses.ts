@@ -1,10 +1,10 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { type Database, Repository, type RowOf, type Trx } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
-type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
+type ScanPauseRow = RowOf<'scanPause'>;
 
 /** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
 export class ScanPauses extends Repository {

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readInOneQuery } from '../connection.ts';
-import { anyOf, type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 
-export type WatchedWallet = Pick<Selectable<Tables['watchedWallet']>, 'address' | 'kind'>;
+export type WatchedWallet = Pick<RowOf<'watchedWallet'>, 'address' | 'kind'>;
 
 /** Wallets that were added to the watch set after some version, up to `version`. */
 export interface WatchDifference {

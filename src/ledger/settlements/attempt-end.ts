@@ -5,7 +5,7 @@ import {
   paymentKeepsFailing,
 } from '../../domain/chain-failures.ts';
 import { EXPIRED, isPaidByDead, type StatusReason } from '../../domain/settlement.ts';
-import type { Trx } from '../database.ts';
+import { COUNT, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type AttemptOutcome, type AttemptRow, illegal } from './attempt-row.ts';
 import { returnNonce } from './nonces.ts';
@@ -76,9 +76,9 @@ async function prepareAgain(
 async function failuresOf(trx: Trx, settlementId: string): Promise<number> {
   const { failures } = await trx
     .selectFrom('attempt')
-    .select((row) => row.fn.countAll<bigint>().as('failures'))
+    .select(COUNT.as('failures'))
     .where('settlementId', '=', settlementId)
     .where('state', '=', 'failed')
     .executeTakeFirstOrThrow();
-  return Number(failures);
+  return failures;
 }

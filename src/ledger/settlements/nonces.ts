@@ -1,11 +1,11 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
-import { type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
+import { type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { isQuarantine } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
 /** A nonce account of a wallet; `position` numbers the accounts of one wallet from 1. */
-export type NonceAccountRow = Readonly<Selectable<Tables['nonceAccount']>>;
+export type NonceAccountRow = RowOf<'nonceAccount'>;
 
 /** A nonce in finalized banks, and the slot at which it was read. */
 export interface FinalizedNonce {
@@ -136,7 +136,7 @@ function updateOf(db: Database | Trx, address: string) {
 }
 
 /** A nonce that an attempt lost in a restore may carry; finalized banks had it at `slot`. */
-export type LostNonceRow = Readonly<Selectable<Tables['lostNonce']>>;
+export type LostNonceRow = RowOf<'lostNonce'>;
 
 /** Nonces that must be used up before the current gap ends; they are deleted with it. */
 export class LostNonces extends Repository {

@@ -1,14 +1,13 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { DeliveryKey, DeliveryLine, DeliveryState, WebhookEventType } from '../../domain/webhook.ts';
-import { type Database, Repository, type Tables } from '../database.ts';
+import { type Database, Repository, type RowOf } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { type EndpointBacklog, raiseLateAlerts, readBacklogs } from './backlogs.ts';
 import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
 
 /** An event on its way to an endpoint. */
-export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
-  Readonly<Pick<Selectable<Tables['webhookEvent']>, 'id' | 'type' | 'createdAt'>>;
+export type DeliveryRow = RowOf<'webhookDelivery'> & Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'createdAt'>;
 
 export interface Due {
   readonly id: string;

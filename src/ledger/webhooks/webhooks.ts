@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { Seal, WebhookTopic } from '../../domain/webhook.ts';
-import { type Database, Repository, type Tables } from '../database.ts';
+import { type Database, Repository, type RowOf } from '../database.ts';
 import { closeAlert, closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { Deliveries } from './deliveries.ts';
 
-export type WebhookRow = Readonly<Omit<Selectable<Tables['webhookEndpoint']>, 'secret' | 'previousSecret'>>;
+export type WebhookRow = Omit<RowOf<'webhookEndpoint'>, 'secret' | 'previousSecret'>;
 
 /** A new secret. It is shown once: afterwards it can only be used. */
 export interface FreshSecret {

@@ -1,10 +1,10 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
 import { fingerprint, termsConflict } from '../../domain/terms.ts';
 import { isWithdrawalStatus, type WithdrawalStatus, type WithdrawalTerms } from '../../domain/withdrawal.ts';
-import { anyOf, type Database, Repository, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository, type RowOf } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
 import {
   mapPage,
@@ -202,7 +202,7 @@ export class Withdrawals extends Repository {
   }
 }
 
-type StoredWithdrawal = Selectable<Tables['withdrawal']>;
+type StoredWithdrawal = RowOf<'withdrawal'>;
 
 /**
  * `amount`: base units that leave the hot wallet. `amountReceived`: base units that reached the destination, after a
@@ -211,7 +211,7 @@ type StoredWithdrawal = Selectable<Tables['withdrawal']>;
 export type WithdrawalRow = Readonly<Omit<StoredWithdrawal, 'position'>> &
   Pick<SettlementRow, 'reason' | 'createdAt' | 'updatedAt'> & { readonly status: WithdrawalStatus };
 
-export function toWithdrawalRow(stored: StoredWithdrawal & Selectable<Tables['settlement']>): WithdrawalRow {
+export function toWithdrawalRow(stored: StoredWithdrawal & RowOf<'settlement'>): WithdrawalRow {
   const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });

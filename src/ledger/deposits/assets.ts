@@ -55,10 +55,10 @@ async function listed(
     .onConflict((conflict) =>
       conflict
         .column('asset')
-        .doUpdateSet((given) => ({
-          extensions: given.ref('excluded.extensions'),
-          freezeAuthority: given.ref('excluded.freezeAuthority'),
-          permanentDelegate: given.ref('excluded.permanentDelegate'),
+        .doUpdateSet((row) => ({
+          extensions: row.ref('excluded.extensions'),
+          freezeAuthority: row.ref('excluded.freezeAuthority'),
+          permanentDelegate: row.ref('excluded.permanentDelegate'),
         }))
         .where('asset.program', 'is not distinct from', asset.program)
         .where('asset.decimals', '=', asset.decimals),

@@ -8,7 +8,7 @@ import { watch } from '../scan/watched.ts';
 import { IS_SURE } from './addresses-after-restore.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
 import { NEWEST_FINAL } from './deposit-row.ts';
-import { givenRows } from './given-rows.ts';
+import { inputRows } from './input-rows.ts';
 
 /** A public key that was made offline, and its derivation path. */
 export interface NewAddress {
@@ -200,7 +200,7 @@ async function importPart(
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('depositAddress')
     .columns(columns)
-    .expression(trx.selectFrom(givenRows('depositAddress', rows)).select(columns))
+    .expression(trx.selectFrom(inputRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
   if (since !== null) await auditSince(trx, addresses, since, tip);
@@ -216,10 +216,10 @@ async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Pr
     .select(['address', 'path'])
     .where('address', '=', anyOf(entries.map(({ address }) => address)))
     .execute();
-  const known = new Map(rows.map(({ address, path }) => [address, path]));
-  const other = entries.find(({ address, path }) => (known.get(address) ?? path) !== path);
+  const paths = new Map(rows.map(({ address, path }) => [address, path]));
+  const other = entries.find(({ address, path }) => (paths.get(address) ?? path) !== path);
   if (other === undefined) return;
   const { address, path } = other;
-  const message = `path: ${address} is stored with path ${known.get(address)}, not ${path}`;
+  const message = `path: ${address} is stored with path ${paths.get(address)}, not ${path}`;
   throw new DomainError('InvalidRequest', message, { field: 'path', address });
 }

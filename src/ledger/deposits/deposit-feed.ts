@@ -7,7 +7,7 @@ import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
 import { depositNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
-import { givenRows } from './given-rows.ts';
+import { inputRows } from './input-rows.ts';
 
 /** A change of a deposit, and the deposit at that time. Sequences begin at 1 and have gaps only after a restore. */
 export interface DepositEvent {
@@ -147,7 +147,7 @@ export async function appendEvents(
   await trx
     .insertInto('depositEvent')
     .columns(columns)
-    .expression(trx.selectFrom(givenRows('depositEvent', rows)).select(columns))
+    .expression(trx.selectFrom(inputRows('depositEvent', rows)).select(columns))
     .execute();
   await writeWebhookEvents(trx, rows);
 }

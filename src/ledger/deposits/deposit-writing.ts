@@ -13,7 +13,7 @@ import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import type { Arrival, DepositChange } from './deposit-merge.ts';
 import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
-import { givenRows } from './given-rows.ts';
+import { inputRows } from './input-rows.ts';
 
 export type WrittenDeposit = Pick<RowOf<'deposit'>, 'id' | 'state' | 'amount' | 'reason'>;
 
@@ -24,7 +24,7 @@ export interface Confirmation {
 }
 
 const WRITTEN = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
-const GIVEN = [
+const INPUT_COLUMNS = [
   'signature',
   'slot',
   'blockhash',
@@ -53,14 +53,14 @@ export async function addDeposits(
 ): Promise<readonly WrittenDeposit[]> {
   if (arrivals.length === 0) return [];
   const rows = arrivals.map((arrival) => ({ ...arrival, state: 'pending' as const }));
-  const given = trx
-    .selectFrom(givenRows('deposit', rows))
-    .select(GIVEN)
+  const input = trx
+    .selectFrom(inputRows('deposit', rows))
+    .select(INPUT_COLUMNS)
     .select(sql<Date | null>`${finalized ? sql`now()` : sql`null::timestamptz`}`.as('finalizedAt'));
   const added = await trx
     .insertInto('deposit')
-    .columns([...GIVEN, 'finalizedAt'])
-    .expression(given)
+    .columns([...INPUT_COLUMNS, 'finalizedAt'])
+    .expression(input)
     .returning(WRITTEN)
     .execute();
   return inIdOrder(added.filter(needsEvent));
@@ -75,24 +75,24 @@ export async function changeDeposits(
   const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
   const changed = await trx
     .updateTable('deposit')
-    .from(givenRows('deposit', rows))
+    .from(inputRows('deposit', rows))
     .set((row) => ({
       // The hash of an announced deposit comes from one node.
       blockhash: row
         .case()
         .when('deposit.finalizedAt', 'is', null)
-        .then(row.ref('given.blockhash'))
+        .then(row.ref('input.blockhash'))
         .else(row.ref('deposit.blockhash'))
         .end(),
-      amount: row.ref('given.amount'),
-      wallet: row.ref('given.wallet'),
-      state: row.ref('given.state'),
-      reason: row.ref('given.reason'),
-      time: row.ref('given.time'),
+      amount: row.ref('input.amount'),
+      wallet: row.ref('input.wallet'),
+      state: row.ref('input.state'),
+      reason: row.ref('input.reason'),
+      time: row.ref('input.time'),
       finalizedAt: sql<Date>`coalesce(deposit.finalized_at, now())`,
       updatedAt: sql<Date>`now()`,
     }))
-    .whereRef('deposit.id', '=', 'given.id')
+    .whereRef('deposit.id', '=', 'input.id')
     .returning(WRITTEN)
     .execute();
   const news = new Set(changes.filter(({ isNews }) => isNews).map(({ id }) => id));

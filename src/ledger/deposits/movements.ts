@@ -45,13 +45,13 @@ export class Movements extends Repository {
       .execute();
     const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
     // One query for each slot: with a value, the planner knows that few rows of a hot wallet are above it.
-    const known: Account[] = await this.#accountsSince(
+    const found: Account[] = await this.#accountsSince(
       wallets.filter((wallet) => !since.has(wallet)),
       -1n,
     );
-    for (const [wallet, slot] of since) known.push(...(await this.#accountsSince([wallet], slot)));
+    for (const [wallet, slot] of since) found.push(...(await this.#accountsSince([wallet], slot)));
     const accounts = new Map<string, string[]>();
-    for (const { wallet, account } of known) accounts.set(wallet, [...(accounts.get(wallet) ?? []), account]);
+    for (const { wallet, account } of found) accounts.set(wallet, [...(accounts.get(wallet) ?? []), account]);
     return accounts;
   }
 

@@ -212,10 +212,10 @@ export async function keepOnlyAlerts(
       open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
     )
     .execute();
-  const over = open.filter(
+  const ended = open.filter(
     (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
   );
-  const positions = over.map((row) => row.position);
+  const positions = ended.map((row) => row.position);
   if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
   for (const alarm of alarms) await raiseAlert(trx, alarm);
 }
@@ -238,10 +238,12 @@ export async function closeAlerts(
   match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
   note?: OperatorNote,
 ): Promise<readonly AlertRow[]> {
-  const said = JSON.stringify(note === undefined ? {} : { closedBy: note.actor, closedReason: note.reason });
+  const noteJson = JSON.stringify(
+    note === undefined ? {} : { closedBy: note.actor, closedReason: note.reason },
+  );
   const closed = await trx
     .updateTable('alert')
-    .set({ closedAt: sql<Date>`now()`, details: sql<string>`details || ${said}::jsonb` })
+    .set({ closedAt: sql<Date>`now()`, details: sql<string>`details || ${noteJson}::jsonb` })
     .where('closedAt', 'is', null)
     .where(match)
     .returningAll()
@@ -257,10 +259,10 @@ export async function noteJudged(
   subject: string,
   note: OperatorNote,
 ): Promise<boolean> {
-  const said = JSON.stringify({ closedBy: note.actor, closedReason: note.reason });
+  const noteJson = JSON.stringify({ closedBy: note.actor, closedReason: note.reason });
   const { numUpdatedRows } = await trx
     .updateTable('alert')
-    .set({ details: sql<string>`details || ${said}::jsonb` })
+    .set({ details: sql<string>`details || ${noteJson}::jsonb` })
     .where('kind', '=', kind)
     .where('subject', '=', subject)
     .where('closedAt', 'is not', null)
@@ -270,7 +272,7 @@ export async function noteJudged(
 }
 
 function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
-  const named = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
-  const message = `these alerts close with their cause, or by the command that settles it: ${named}`;
+  const list = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
+  const message = `these alerts close with their cause, or by the command that settles it: ${list}`;
   return new DomainError('InvalidRequest', message, { field: 'seen' });
 }

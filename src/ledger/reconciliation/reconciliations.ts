@@ -225,7 +225,7 @@ async function noteUnread(trx: Trx, unread: readonly UnreadWallet[]): Promise<vo
     .onConflict((conflict) =>
       conflict
         .column('wallet')
-        .doUpdateSet((given) => ({ reason: given.ref('excluded.reason'), askedAt: sql<Date>`now()` })),
+        .doUpdateSet((row) => ({ reason: row.ref('excluded.reason'), askedAt: sql<Date>`now()` })),
     )
     .execute();
 }

@@ -197,14 +197,14 @@ export class Backfills extends Repository {
   ): Promise<T> {
     return this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId)))
-        throw over('the database may have been restored from a backup since');
+        throw tryEnded('the database may have been restored from a backup since');
       return work(trx, async (values) => {
         const open = trx
           .updateTable('backfill')
           .where('position', '=', position)
           .where('endedAt', 'is', null);
         const changed = open.set(values).returningAll();
-        return changed.executeTakeFirstOrThrow(() => over('its backfill has ended'));
+        return changed.executeTakeFirstOrThrow(() => tryEnded('its backfill has ended'));
       });
     });
   }
@@ -223,7 +223,7 @@ export function orderOf({ fromSlot, toSlot, address, repair, actor, reason }: Ba
 
 type BackfillUpdate = (row: ExpressionBuilder<Tables, 'backfill'>) => UpdateObject<Tables, 'backfill'>;
 
-function over(reason: string): DomainError {
+function tryEnded(reason: string): DomainError {
   return new DomainError('Unavailable', `this try of the backfill has ended: ${reason}`);
 }
 

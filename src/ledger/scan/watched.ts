@@ -119,8 +119,8 @@ export async function watch(trx: Trx, addresses: readonly string[], kind: WatchK
     .columns(['address', 'kind', 'version', 'watchedAfter'])
     .expression(
       trx
-        .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'given'>(sql`given(address)`))
-        .select(['given.address', sql<WatchKind>`${kind}`.as('kind')])
+        .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'input'>(sql`input(address)`))
+        .select(['input.address', sql<WatchKind>`${kind}`.as('kind')])
         .select([sql<bigint>`${next}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
     )
     .onConflict((conflict) => conflict.column('address').doNothing())

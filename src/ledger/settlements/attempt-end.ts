@@ -68,9 +68,9 @@ async function prepareAgain(
     await enterStatus(trx, kinds, id, 'preparing', attemptFailed(n, cause));
     return;
   }
-  const held = paymentKeepsFailing(failures, cause);
-  await enterStatus(trx, kinds, id, 'held', held);
-  await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: held.message, details: { failures } });
+  const hold = paymentKeepsFailing(failures, cause);
+  await enterStatus(trx, kinds, id, 'held', hold);
+  await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: hold.message, details: { failures } });
 }
 
 async function failuresOf(trx: Trx, settlementId: string): Promise<number> {

@@ -48,11 +48,11 @@ export class Nonces extends Repository {
   /** Stores an account that a restore has lost. A transaction may carry its nonce: only another one frees it. */
   async adopt(
     account: Pick<NonceAccountRow, 'authority' | 'position' | 'address'>,
-    held: FinalizedNonce,
+    nonce: FinalizedNonce,
   ): Promise<void> {
     await this.db
       .insertInto('nonceAccount')
-      .values({ ...account, ...held, state: 'unproved' })
+      .values({ ...account, ...nonce, state: 'unproved' })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }

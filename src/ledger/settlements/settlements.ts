@@ -91,8 +91,8 @@ export class Settlements extends Repository {
       .where('status', '=', 'held')
       .where('reasonCode', '=', PAID_BY_DEAD)
       .execute();
-    const held = rows.map(toSettlementRow);
-    return new Map(held.flatMap((row) => (isPaidByDead(row) ? [[row.id, row.reason]] : [])));
+    const settlements = rows.map(toSettlementRow);
+    return new Map(settlements.flatMap((row) => (isPaidByDead(row) ? [[row.id, row.reason]] : [])));
   }
 
   /**

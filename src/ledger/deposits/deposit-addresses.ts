@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { violates } from '../connection.ts';
-import { anyOf, COUNT, type Database, exists, Repository, type Trx } from '../database.ts';
+import { anyOf, COUNT, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
@@ -11,10 +11,7 @@ import { NEWEST_FINAL } from './deposit-row.ts';
 import { inputRows } from './input-rows.ts';
 
 /** A public key that was made offline, and its derivation path. */
-export interface NewAddress {
-  readonly address: string;
-  readonly path: string;
-}
+export type NewAddress = Pick<RowOf<'depositAddress'>, 'address' | 'path'>;
 
 /** `tip`: a quorum's newest slot, for an import with `since`. */
 export interface ImportOptions {

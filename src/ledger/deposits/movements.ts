@@ -1,22 +1,14 @@
 import { sql } from 'kysely';
 import type { Arrived } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
-import { anyOf, Repository } from '../database.ts';
+import { anyOf, Repository, type RowOf } from '../database.ts';
 
 /** Recorded change of an account's balance, in base units; negative if more left than arrived. */
-export interface RecordedBalance {
-  readonly wallet: string;
-  readonly account: string;
-  readonly asset: string;
-  readonly amount: bigint;
-}
+export type RecordedBalance = Pick<RowOf<'outflow'>, 'wallet' | 'account' | 'asset' | 'amount'>;
 
 const NESTED: NotCreditedReason = 'nested_token_account';
 
-interface Account {
-  readonly wallet: string;
-  readonly account: string;
-}
+type Account = Pick<RecordedBalance, 'wallet' | 'account'>;
 
 /** All inflows and outflows of watched wallets, credited or not. */
 export class Movements extends Repository {

@@ -1,10 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
-import { Repository } from '../database.ts';
+import { Repository, type RowOf } from '../database.ts';
 
-export interface ClusterRow {
-  readonly genesisHash: string;
-  readonly boundAt: Date;
-}
+export type ClusterRow = Omit<RowOf<'cluster'>, 'one'>;
 
 /**
  * The one cluster of this database. On another one all our attempts are missing, and a longer chain would prove them

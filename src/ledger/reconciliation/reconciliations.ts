@@ -6,19 +6,13 @@ import { behindAlarm, type ReconciliationProgress, type Tally } from '../../doma
 import { anyOf, COUNT, type Database, Repository, type RowOf, type Trx } from '../database.ts';
 import { closeAlert, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
 
-/** Position of the comparison: after the wallet `after`, or at the first one if that is null. */
-export interface PassCursor {
-  readonly after: string | null;
-  /** Pages that were ever compared. A page is committed only if this number has not changed. */
-  readonly pages: bigint;
-  /** Number of passes that have ended. */
-  readonly passes: bigint;
-}
+/**
+ * Position of the comparison: after the wallet `after`, or at the first one if that is null. `pages`: the number of
+ * pages that were ever compared. A page is committed only if this number has not changed.
+ */
+export type PassCursor = Pick<RowOf<'reconciliation'>, 'after' | 'pages' | 'passes'>;
 
-export interface UnreadWallet {
-  readonly wallet: string;
-  readonly reason: string;
-}
+export type UnreadWallet = Pick<RowOf<'unreadWallet'>, 'wallet' | 'reason'>;
 
 export interface ComparedPage {
   /** The wallet after which the next page begins; null if this page was the last of the pass. */

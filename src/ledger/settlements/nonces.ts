@@ -8,10 +8,7 @@ import { requestSettlements } from './settlement-row.ts';
 export type NonceAccountRow = RowOf<'nonceAccount'>;
 
 /** A nonce in finalized banks, and the slot at which it was read. */
-export interface FinalizedNonce {
-  readonly nonce: string;
-  readonly slot: bigint;
-}
+export type FinalizedNonce = Pick<RowOf<'lostNonce'>, 'nonce' | 'slot'>;
 
 /**
  * `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free` when finalized banks have

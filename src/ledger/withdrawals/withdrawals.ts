@@ -25,10 +25,7 @@ export interface WithdrawalFilter extends PageRequest {
 }
 
 /** A withdrawal without an attempt that has paid it, or may yet. */
-export interface UnpaidWithdrawal {
-  readonly id: string;
-  readonly destination: string;
-  readonly asset: string;
+export interface UnpaidWithdrawal extends Pick<RowOf<'withdrawal'>, 'id' | 'destination' | 'asset'> {
   /** Rejected, cancelled or failed: the customer may have the money back. */
   readonly ended: boolean;
 }

@@ -182,7 +182,6 @@ export async function readAlarms(ledger: Ledger, of: Sample): Promise<void> {
   await ledger.cluster.get();
   await ledger.scan.cursor();
   await ledger.scan.headersBetween(top - 1_200n, top);
-  await ledger.scanPauses.open();
   await ledger.scanPauses.assertNone();
   await ledger.scanStatus.read();
   await ledger.backfills.open(10);

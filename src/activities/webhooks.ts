@@ -10,7 +10,7 @@ import {
   waitAfter,
 } from '../domain/webhook.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Due } from '../ledger/webhooks/deliveries.ts';
+import type { DueDelivery } from '../ledger/webhooks/deliveries.ts';
 import { notYet } from '../settlement/state.ts';
 import { ConnectionLimiter } from '../webhooks/connection-limits.ts';
 import { type DeliveryResponse, OwnFault, type WebhookSender } from '../webhooks/sender.ts';
@@ -110,7 +110,7 @@ async function unsent({ ledger }: WebhookDeps, key: DeliveryKey, reason: string)
 async function send(
   { ledger: { webhooks }, sender, explorer }: WebhookDeps,
   endpoint: string,
-  { id, url, body: facts }: Due,
+  { id, url, body: facts }: DueDelivery,
 ): Promise<DeliveryOutcome> {
   const at = new Date();
   const body = withLinks(facts, explorer);

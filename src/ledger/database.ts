@@ -1,10 +1,11 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import type { Tables } from './tables.ts';
 
 export type { Tables } from './tables.ts';
 
 export type Database = Kysely<Tables>;
 export type Trx = Transaction<Tables>;
+export type RowOf<Table extends keyof Tables> = Readonly<Selectable<Tables[Table]>>;
 
 /** A part of the ledger: the reads and writes of some tables. */
 export abstract class Repository {
@@ -13,6 +14,14 @@ export abstract class Repository {
   constructor(db: Database) {
     this.db = db;
   }
+}
+
+/** Without this cast it is a bigint. */
+export const COUNT = sql<number>`count(*)::integer`;
+
+/** True if the query has a row. */
+export async function exists(query: { executeTakeFirst(): Promise<unknown> }): Promise<boolean> {
+  return (await query.executeTakeFirst()) !== undefined;
 }
 
 /** For `where(column, '=', anyOf(values))`: all values are one parameter, of which a query can have 65,535. */

@@ -63,11 +63,7 @@ export const EVENTS: Readonly<Record<SettlementKind, KindEvents>> = {
 export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL, kinds: EventsByKind = EVENTS) {
   const db = await migrated(databaseUrl);
   return {
-    ...settling(db, kinds),
-    ...scanning(db, databaseUrl),
-    ...crediting(db),
-    ...selling(db, seal),
-    ...operating(db),
+    ...repositories(db, databaseUrl, seal, kinds),
     db,
     /** Rejects if PostgreSQL does not answer. */
     ping: async (): Promise<void> => void (await sql`select 1`.execute(db)),
@@ -75,7 +71,7 @@ export async function openLedger(databaseUrl: string, seal: Seal = PLAIN_SEAL, k
   };
 }
 
-function settling(db: Database, kinds: EventsByKind) {
+function repositories(db: Database, databaseUrl: string, seal: Seal, kinds: EventsByKind) {
   return {
     settlements: new Settlements(db, kinds),
     settlementViews: new SettlementViews(db),
@@ -87,11 +83,6 @@ function settling(db: Database, kinds: EventsByKind) {
     walletHistory: new WalletHistory(db),
     spends: new Spends(db),
     pauses: new Pauses(db, kinds),
-  };
-}
-
-function scanning(db: Database, databaseUrl: string) {
-  return {
     watched: new Watched(db, databaseUrl),
     scan: new Scan(db),
     scanPauses: new ScanPauses(db),
@@ -101,11 +92,6 @@ function scanning(db: Database, databaseUrl: string) {
     gaps: new Gaps(db),
     importAudits: new ImportAudits(db),
     stagedRanges: new StagedRanges(db),
-  };
-}
-
-function crediting(db: Database) {
-  return {
     addresses: new DepositAddresses(db),
     assets: new Assets(db),
     deposits: new Deposits(db),
@@ -114,21 +100,11 @@ function crediting(db: Database) {
     movements: new Movements(db),
     baselines: new Baselines(db),
     reconciliations: new Reconciliations(db),
-  };
-}
-
-function selling(db: Database, seal: Seal) {
-  return {
     payments: new Payments(db, seal),
     obligations: new Obligations(db, seal),
     offers: new Offers(db),
     webhooks: new Webhooks(db, seal),
     deliveries: new Deliveries(db),
-  };
-}
-
-function operating(db: Database) {
-  return {
     apiKeys: new ApiKeys(db),
     alerts: new Alerts(db),
     continuity: new Continuity(db),

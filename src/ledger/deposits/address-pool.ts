@@ -16,16 +16,12 @@ export interface Imported {
 }
 
 export class AddressPool {
-  readonly #addresses: Ledger['addresses'];
-  readonly #alerts: Ledger['alerts'];
-  readonly #scan: Ledger['scan'];
+  readonly #ledger: Pick<Ledger, 'addresses' | 'alerts' | 'scan'>;
   readonly #lowWater: number;
 
   /** Fewer free addresses than `lowWater` raise `addresses_low`. */
-  constructor({ addresses, alerts, scan }: Pick<Ledger, 'addresses' | 'alerts' | 'scan'>, lowWater: number) {
-    this.#addresses = addresses;
-    this.#alerts = alerts;
-    this.#scan = scan;
+  constructor(ledger: Pick<Ledger, 'addresses' | 'alerts' | 'scan'>, lowWater: number) {
+    this.#ledger = ledger;
     this.#lowWater = lowWater;
   }
 
@@ -34,11 +30,11 @@ export class AddressPool {
    * null, from the newest slot that a scan has seen. Throws as `finalizedTip` and `DepositAddresses.assign` do.
    */
   async assign(userRef: string, finalizedTip: (() => Promise<bigint>) | null): Promise<DepositAddressRow> {
-    const known = await this.#addresses.byUser(userRef);
+    const known = await this.#ledger.addresses.byUser(userRef);
     if (known !== undefined) return known;
-    if (finalizedTip !== null) await this.#scan.seen(await finalizedTip());
+    if (finalizedTip !== null) await this.#ledger.scan.seen(await finalizedTip());
     try {
-      return await this.#addresses.assign(userRef);
+      return await this.#ledger.addresses.assign(userRef);
     } finally {
       await this.#count();
     }
@@ -46,7 +42,7 @@ export class AddressPool {
 
   /** Updates the alert: deposits and audits change the count too. A pool that was never filled is not low. */
   async look(): Promise<void> {
-    if (!(await this.#addresses.isEmpty())) await this.#count();
+    if (!(await this.#ledger.addresses.isEmpty())) await this.#count();
   }
 
   /** Imports addresses that the operator has verified: see `DepositAddresses.import`. */
@@ -55,25 +51,22 @@ export class AddressPool {
     since: bigint | null,
     options: ImportOptions = {},
   ): Promise<Imported> {
-    const counts = await this.#addresses.import(entries, since, options);
-    const free = await this.#addresses.freeCount(Math.max(MOST_COUNTED, this.#lowWater));
+    const counts = await this.#ledger.addresses.import(entries, since, options);
+    const free = await this.#ledger.addresses.freeCount(Math.max(MOST_COUNTED, this.#lowWater));
     return { ...counts, free, low: await this.#watch(free) };
   }
 
   async #count(): Promise<void> {
-    await this.#watch(await this.#addresses.freeCount(this.#lowWater));
+    await this.#watch(await this.#ledger.addresses.freeCount(this.#lowWater));
   }
 
   async #watch(free: number): Promise<Alarm | null> {
-    const [kind, lowWater] = ['addresses_low' as const, this.#lowWater];
-    if (free >= lowWater) {
-      await this.#alerts.close(kind, WHOLE);
-      return null;
-    }
+    const lowWater = this.#lowWater;
     const message = `${free} deposit addresses are free, fewer than ${lowWater}: import more`;
-    const alarm = { kind, subject: WHOLE, message, details: { free, lowWater } };
-    await this.#alerts.raise(alarm);
-    return alarm;
+    const alarm = { kind: 'addresses_low', subject: WHOLE, message, details: { free, lowWater } } as const;
+    const low = free < lowWater ? [alarm] : [];
+    await this.#ledger.alerts.keepOnly([alarm.kind], low);
+    return low[0] ?? null;
   }
 }
 

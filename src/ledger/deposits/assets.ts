@@ -1,9 +1,9 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import { Repository, type Tables, type Trx } from '../database.ts';
+import { Repository, type RowOf, type Trx } from '../database.ts';
 
 /** An asset that may be deposited: `SOL` (program null) or a mint. `minimumDeposit` in base units. */
-export type AssetRow = Readonly<Selectable<Tables['asset']>>;
+export type AssetRow = RowOf<'asset'>;
 
 export type NewAsset = Omit<AssetRow, 'createdAt' | 'updatedAt' | keyof IssuerKeys> & Partial<IssuerKeys>;
 
@@ -55,10 +55,10 @@ async function listed(
     .onConflict((conflict) =>
       conflict
         .column('asset')
-        .doUpdateSet((given) => ({
-          extensions: given.ref('excluded.extensions'),
-          freezeAuthority: given.ref('excluded.freezeAuthority'),
-          permanentDelegate: given.ref('excluded.permanentDelegate'),
+        .doUpdateSet((row) => ({
+          extensions: row.ref('excluded.extensions'),
+          freezeAuthority: row.ref('excluded.freezeAuthority'),
+          permanentDelegate: row.ref('excluded.permanentDelegate'),
         }))
         .where('asset.program', 'is not distinct from', asset.program)
         .where('asset.decimals', '=', asset.decimals),

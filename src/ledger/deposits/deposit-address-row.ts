@@ -1,10 +1,9 @@
-import { type Selectable } from 'kysely';
 import type { DepositAddressState } from '../../domain/deposit.ts';
-import type { Database, Tables } from '../database.ts';
+import type { Database, RowOf } from '../database.ts';
 import { STATE } from './addresses-after-restore.ts';
 
 /** A wallet for users' deposits. `since` and `watchedAfter` are slots; transactions between them need an audit. */
-export type DepositAddressRow = Readonly<Omit<Selectable<Tables['depositAddress']>, 'state'>> & {
+export type DepositAddressRow = Omit<RowOf<'depositAddress'>, 'state'> & {
   readonly state: DepositAddressState;
   readonly watchedAfter: bigint | null;
 };

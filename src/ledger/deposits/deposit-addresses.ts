@@ -1,20 +1,17 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import { violates } from '../connection.ts';
-import { anyOf, type Database, Repository, type Trx } from '../database.ts';
+import { anyOf, COUNT, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { refuseIfRowsMayBeLost } from '../operations/restore-detection.ts';
 import { auditSince } from '../scan/import-audits.ts';
 import { watch } from '../scan/watched.ts';
 import { IS_SURE } from './addresses-after-restore.ts';
 import { type DepositAddressRow, depositAddressRows } from './deposit-address-row.ts';
 import { NEWEST_FINAL } from './deposit-row.ts';
-import { givenRows } from './given-rows.ts';
+import { inputRows } from './input-rows.ts';
 
 /** A public key that was made offline, and its derivation path. */
-export interface NewAddress {
-  readonly address: string;
-  readonly path: string;
-}
+export type NewAddress = Pick<RowOf<'depositAddress'>, 'address' | 'path'>;
 
 /** `tip`: a quorum's newest slot, for an import with `since`. */
 export interface ImportOptions {
@@ -60,7 +57,7 @@ export class DepositAddresses extends Repository {
   async assign(userRef: string): Promise<DepositAddressRow> {
     const known = await this.byUser(userRef);
     if (known !== undefined) return known;
-    const address = await this.#take(userRef);
+    const address = await this.#assignFree(userRef);
     const row = address === undefined ? await this.byUser(userRef) : await this.byAddress(address);
     if (row !== undefined) return row;
     const message =
@@ -69,11 +66,11 @@ export class DepositAddresses extends Repository {
   }
 
   /** Undefined if none is free, or if a concurrent call has just assigned one to this user. */
-  async #take(userRef: string): Promise<string | undefined> {
+  async #assignFree(userRef: string): Promise<string | undefined> {
     try {
       for (;;) {
         // Waits for locked addresses only if there are no others: their transactions may leave them free.
-        const taken = (await this.#give(userRef, unheld)) ?? (await this.#give(userRef, awaited));
+        const taken = (await this.#assignTo(userRef, unlocked)) ?? (await this.#assignTo(userRef, afterLock));
         if (taken !== undefined || (await this.freeCount(1)) === 0) return taken;
       }
     } catch (error) {
@@ -83,7 +80,7 @@ export class DepositAddresses extends Repository {
   }
 
   /** Undefined if none is chosen, or if it is no longer free. The row is locked for this transaction only. */
-  async #give(userRef: string, choose: Choice): Promise<string | undefined> {
+  async #assignTo(userRef: string, choose: Choice): Promise<string | undefined> {
     return this.db.transaction().execute(async (trx) => {
       await refuseUnscanned(trx);
       await refuseIfRowsMayBeLost(trx);
@@ -110,13 +107,9 @@ export class DepositAddresses extends Repository {
   }
 
   async isEmpty(): Promise<boolean> {
-    const any = await this.db
-      .selectFrom('depositAddress')
-      .select('position')
-      .orderBy('position')
-      .limit(1)
-      .executeTakeFirst();
-    return any === undefined;
+    return !(await exists(
+      this.db.selectFrom('depositAddress').select('position').orderBy('position').limit(1),
+    ));
   }
 
   /** Number of assignable addresses, counted up to `atMost`. */
@@ -128,18 +121,14 @@ export class DepositAddresses extends Repository {
       .where(ASSIGNABLE)
       .orderBy('position')
       .limit(atMost);
-    const row = await this.db
-      .selectFrom(free.as('free'))
-      .select((one) => one.fn.countAll<bigint>().as('free'))
-      .executeTakeFirstOrThrow();
-    return Number(row.free);
+    const row = await this.db.selectFrom(free.as('free')).select(COUNT.as('free')).executeTakeFirstOrThrow();
+    return row.free;
   }
 }
 
 /** No block before the first scanned one is searched. Takes no lock, which would delay the scan's cursor. */
 async function refuseUnscanned(trx: Trx): Promise<void> {
-  const cursor = await trx.selectFrom('scanCursor').select('slot').executeTakeFirst();
-  if (cursor !== undefined) return;
+  if (await exists(trx.selectFrom('scanCursor').select('slot'))) return;
   const message =
     'the scan has not read its first block: it would miss a payment to an address now. Start the scan, then retry';
   throw new DomainError('Unavailable', message);
@@ -148,7 +137,7 @@ async function refuseUnscanned(trx: Trx): Promise<void> {
 /** Locks the row of an address that appears to be free. */
 type Choice = (trx: Trx) => Promise<string | undefined>;
 
-const unheld: Choice = async (trx) => {
+const unlocked: Choice = async (trx) => {
   const free = await firstFree(trx).forUpdate().skipLocked().executeTakeFirst();
   return free?.address;
 };
@@ -157,7 +146,7 @@ const unheld: Choice = async (trx) => {
  * Waits for one row without holding another: transactions that record deposits lock many, in another order. A
  * statement that selects and waits would continue with the next row, and keep locks that it cannot use.
  */
-const awaited: Choice = async (trx) => {
+const afterLock: Choice = async (trx) => {
   const free = await firstFree(trx).executeTakeFirst();
   if (free === undefined) return undefined;
   await holdUnassigned(trx, [free.address]);
@@ -208,7 +197,7 @@ async function importPart(
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('depositAddress')
     .columns(columns)
-    .expression(trx.selectFrom(givenRows('depositAddress', rows)).select(columns))
+    .expression(trx.selectFrom(inputRows('depositAddress', rows)).select(columns))
     .onConflict((conflict) => conflict.column('address').doNothing())
     .executeTakeFirstOrThrow();
   if (since !== null) await auditSince(trx, addresses, since, tip);
@@ -224,10 +213,10 @@ async function refuseOtherPath(db: Database, entries: readonly NewAddress[]): Pr
     .select(['address', 'path'])
     .where('address', '=', anyOf(entries.map(({ address }) => address)))
     .execute();
-  const known = new Map(rows.map(({ address, path }) => [address, path]));
-  const other = entries.find(({ address, path }) => (known.get(address) ?? path) !== path);
+  const paths = new Map(rows.map(({ address, path }) => [address, path]));
+  const other = entries.find(({ address, path }) => (paths.get(address) ?? path) !== path);
   if (other === undefined) return;
   const { address, path } = other;
-  const message = `path: ${address} is stored with path ${known.get(address)}, not ${path}`;
+  const message = `path: ${address} is stored with path ${paths.get(address)}, not ${path}`;
   throw new DomainError('InvalidRequest', message, { field: 'path', address });
 }

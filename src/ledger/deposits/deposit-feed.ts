@@ -1,13 +1,13 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { DepositState } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { lowest } from '../../domain/units.ts';
-import { anyOfNumbers, type Database, type Locked, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOfNumbers, type Database, type Locked, Repository, type RowOf, type Trx } from '../database.ts';
 import { POSSIBLE_LOSS } from '../operations/restore-detection.ts';
 import { depositNews } from '../webhooks/events.ts';
 import { isAskedFor, writeEvents } from '../webhooks/outbox.ts';
 import { type DepositFilter, type DepositRow, filtered, selectDeposits } from './deposit-row.ts';
-import { givenRows } from './given-rows.ts';
+import { inputRows } from './input-rows.ts';
 
 /** A change of a deposit, and the deposit at that time. Sequences begin at 1 and have gaps only after a restore. */
 export interface DepositEvent {
@@ -126,7 +126,7 @@ export async function lockFeed(trx: Trx): Promise<FeedTransaction> {
 /** Adds an event for each deposit in its current state, in the order of `deposits`. */
 export async function appendEvents(
   trx: FeedTransaction,
-  deposits: readonly Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>[],
+  deposits: readonly Pick<RowOf<'deposit'>, 'id' | 'state' | 'amount' | 'reason'>[],
 ): Promise<void> {
   if (deposits.length === 0) return;
   await renumber(trx);
@@ -147,14 +147,14 @@ export async function appendEvents(
   await trx
     .insertInto('depositEvent')
     .columns(columns)
-    .expression(trx.selectFrom(givenRows('depositEvent', rows)).select(columns))
+    .expression(trx.selectFrom(inputRows('depositEvent', rows)).select(columns))
     .execute();
   await writeWebhookEvents(trx, rows);
 }
 
 async function writeWebhookEvents(
   trx: Trx,
-  events: readonly Pick<Selectable<Tables['depositEvent']>, 'sequence' | 'depositId' | 'kind'>[],
+  events: readonly Pick<RowOf<'depositEvent'>, 'sequence' | 'depositId' | 'kind'>[],
 ): Promise<void> {
   const types = [...new Set(events.map(({ kind }) => `deposit.${kind}` as const))];
   if (!(await isAskedFor(trx, types))) return;

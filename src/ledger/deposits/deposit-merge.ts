@@ -1,15 +1,14 @@
-import type { Selectable } from 'kysely';
 import type { BlockHeader, Inflow, Movement } from '../../domain/deposit.ts';
 import { depositKey } from '../../domain/deposit.ts';
 import { isAlike } from '../../domain/quorum-result.ts';
-import type { Tables } from '../database.ts';
+import type { RowOf } from '../database.ts';
 
 /** An inflow and its block; `blockhash` is null if only the transaction was available. */
 export type Arrival = Inflow &
   Pick<BlockHeader, 'slot' | 'time'> & { readonly blockhash: BlockHeader['blockhash'] | null };
 
 export type KnownDeposit = Pick<
-  Selectable<Tables['deposit']>,
+  RowOf<'deposit'>,
   'id' | 'slot' | 'state' | 'reason' | 'finalizedAt' | keyof Movement
 >;
 

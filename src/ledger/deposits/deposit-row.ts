@@ -1,6 +1,6 @@
-import { type Nullable, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { type Nullable, type SelectQueryBuilder, sql } from 'kysely';
 import type { DepositState } from '../../domain/deposit.ts';
-import type { Database, Tables } from '../database.ts';
+import type { Database, RowOf, Tables } from '../database.ts';
 
 /** Slot of an import or an assignment: the newest one known to be final, whether its block was read or not. */
 export const NEWEST_FINAL = sql<bigint>`(select greatest(slot, tip) from scan_cursor)`;
@@ -10,7 +10,7 @@ export const OWNER = sql<string | null>`case when deposit.slot > coalesce(deposi
   then deposit_address.user_ref end`;
 
 /** What one account received in one transaction; `userRef` is null if the address had no user then. */
-export type DepositRow = Readonly<Selectable<Tables['deposit']>> & { readonly userRef: string | null };
+export type DepositRow = RowOf<'deposit'> & { readonly userRef: string | null };
 
 export interface DepositFilter {
   /** The deposit's wallet. */
@@ -29,7 +29,7 @@ export const UNCONFIRMED = sql<boolean>`(deposit.state = 'pending' and deposit.f
 type DepositQuery = SelectQueryBuilder<
   Omit<Tables, 'depositAddress'> & { depositAddress: Nullable<Tables['depositAddress']> },
   'deposit' | 'depositAddress',
-  Selectable<Tables['deposit']> & { userRef: string | null }
+  RowOf<'deposit'> & { userRef: string | null }
 >;
 
 export function selectDeposits(db: Database): DepositQuery {

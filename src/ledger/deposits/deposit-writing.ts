@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { chunksOf } from '../../domain/chunks.ts';
 import type { BlockHeader, Movement } from '../../domain/deposit.ts';
 import {
@@ -7,24 +7,24 @@ import {
   isAlike,
   type ReportedInflow,
 } from '../../domain/quorum-result.ts';
-import { anyOfNumbers, type Tables, type Trx } from '../database.ts';
+import { anyOfNumbers, type RowOf, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { holdUnassigned, markUsed } from './deposit-addresses.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import type { Arrival, DepositChange } from './deposit-merge.ts';
 import { ANNOUNCED, UNCONFIRMED } from './deposit-row.ts';
-import { givenRows } from './given-rows.ts';
+import { inputRows } from './input-rows.ts';
 
-export type WrittenDeposit = Pick<Selectable<Tables['deposit']>, 'id' | 'state' | 'amount' | 'reason'>;
+export type WrittenDeposit = Pick<RowOf<'deposit'>, 'id' | 'state' | 'amount' | 'reason'>;
 
 /** A quorum's verdict on a deposit, and the row as it was when the nodes were asked. */
 export interface Confirmation {
-  readonly row: Pick<Selectable<Tables['deposit']>, 'id'> & ReportedInflow;
+  readonly row: Pick<RowOf<'deposit'>, 'id'> & ReportedInflow;
   readonly verdict: InflowVerdict;
 }
 
 const WRITTEN = ['deposit.id', 'deposit.state', 'deposit.amount', 'deposit.reason'] as const;
-const GIVEN = [
+const INPUT_COLUMNS = [
   'signature',
   'slot',
   'blockhash',
@@ -53,17 +53,17 @@ export async function addDeposits(
 ): Promise<readonly WrittenDeposit[]> {
   if (arrivals.length === 0) return [];
   const rows = arrivals.map((arrival) => ({ ...arrival, state: 'pending' as const }));
-  const given = trx
-    .selectFrom(givenRows('deposit', rows))
-    .select(GIVEN)
+  const input = trx
+    .selectFrom(inputRows('deposit', rows))
+    .select(INPUT_COLUMNS)
     .select(sql<Date | null>`${finalized ? sql`now()` : sql`null::timestamptz`}`.as('finalizedAt'));
   const added = await trx
     .insertInto('deposit')
-    .columns([...GIVEN, 'finalizedAt'])
-    .expression(given)
+    .columns([...INPUT_COLUMNS, 'finalizedAt'])
+    .expression(input)
     .returning(WRITTEN)
     .execute();
-  return inOrder(added.filter(needsEvent));
+  return inIdOrder(added.filter(needsEvent));
 }
 
 /** The caller has locked the new wallets. Returns the changes that need an event. */
@@ -75,28 +75,28 @@ export async function changeDeposits(
   const rows = changes.map(({ id, arrival }) => ({ ...arrival, id, state: 'pending' as const }));
   const changed = await trx
     .updateTable('deposit')
-    .from(givenRows('deposit', rows))
+    .from(inputRows('deposit', rows))
     .set((row) => ({
       // The hash of an announced deposit comes from one node.
       blockhash: row
         .case()
         .when('deposit.finalizedAt', 'is', null)
-        .then(row.ref('given.blockhash'))
+        .then(row.ref('input.blockhash'))
         .else(row.ref('deposit.blockhash'))
         .end(),
-      amount: row.ref('given.amount'),
-      wallet: row.ref('given.wallet'),
-      state: row.ref('given.state'),
-      reason: row.ref('given.reason'),
-      time: row.ref('given.time'),
+      amount: row.ref('input.amount'),
+      wallet: row.ref('input.wallet'),
+      state: row.ref('input.state'),
+      reason: row.ref('input.reason'),
+      time: row.ref('input.time'),
       finalizedAt: sql<Date>`coalesce(deposit.finalized_at, now())`,
       updatedAt: sql<Date>`now()`,
     }))
-    .whereRef('deposit.id', '=', 'given.id')
+    .whereRef('deposit.id', '=', 'input.id')
     .returning(WRITTEN)
     .execute();
   const news = new Set(changes.filter(({ isNews }) => isNews).map(({ id }) => id));
-  return inOrder(changed.filter((one) => news.has(one.id) && needsEvent(one)));
+  return inIdOrder(changed.filter((one) => news.has(one.id) && needsEvent(one)));
 }
 
 /** Ends a pending deposit with the quorum's verdict. Undefined if it has changed since the nodes were asked. */
@@ -146,7 +146,7 @@ function needsEvent({ reason }: WrittenDeposit): boolean {
   return reason === null;
 }
 
-function inOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[] {
+function inIdOrder(deposits: readonly WrittenDeposit[]): readonly WrittenDeposit[] {
   return deposits.toSorted((a, b) => Number(a.id - b.id));
 }
 
@@ -170,6 +170,6 @@ export async function dropPassed(trx: Trx, slot: bigint): Promise<void> {
       .where(ANNOUNCED)
       .returning(WRITTEN)
       .execute();
-    await appendEvents(feed, inOrder(dropped));
+    await appendEvents(feed, inIdOrder(dropped));
   }
 }

@@ -107,12 +107,12 @@ export class Deposits extends Repository {
       // The cursor must not pass the block before the announcement is committed and can be dropped.
       const cursor = await holdUnpaused(trx);
       const feed = await lockFeed(trx);
-      const known = await trx
+      const rows = await trx
         .selectFrom('deposit')
         .select(['signature', 'slot', 'account', 'asset'])
         .where('signature', '=', anyOf(notices.map(({ signature }) => signature)))
         .execute();
-      const stored = new Set(known.map(depositKey));
+      const stored = new Set(rows.map(depositKey));
       const fresh = notices
         .filter((one) => one.slot > (cursor ?? one.slot) && !stored.has(depositKey(one)))
         .map((one) => [depositKey(one), one] as const);

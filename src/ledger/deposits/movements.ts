@@ -1,22 +1,14 @@
 import { sql } from 'kysely';
 import type { Arrived } from '../../domain/audit.ts';
 import type { NotCreditedReason } from '../../domain/deposit.ts';
-import { anyOf, Repository } from '../database.ts';
+import { anyOf, Repository, type RowOf } from '../database.ts';
 
 /** Recorded change of an account's balance, in base units; negative if more left than arrived. */
-export interface RecordedBalance {
-  readonly wallet: string;
-  readonly account: string;
-  readonly asset: string;
-  readonly amount: bigint;
-}
+export type RecordedBalance = Pick<RowOf<'outflow'>, 'wallet' | 'account' | 'asset' | 'amount'>;
 
 const NESTED: NotCreditedReason = 'nested_token_account';
 
-interface Account {
-  readonly wallet: string;
-  readonly account: string;
-}
+type Account = Pick<RecordedBalance, 'wallet' | 'account'>;
 
 /** All inflows and outflows of watched wallets, credited or not. */
 export class Movements extends Repository {
@@ -45,13 +37,13 @@ export class Movements extends Repository {
       .execute();
     const since = new Map(baselines.map(({ wallet, slot }) => [wallet, slot]));
     // One query for each slot: with a value, the planner knows that few rows of a hot wallet are above it.
-    const known: Account[] = await this.#accountsSince(
+    const found: Account[] = await this.#accountsSince(
       wallets.filter((wallet) => !since.has(wallet)),
       -1n,
     );
-    for (const [wallet, slot] of since) known.push(...(await this.#accountsSince([wallet], slot)));
+    for (const [wallet, slot] of since) found.push(...(await this.#accountsSince([wallet], slot)));
     const accounts = new Map<string, string[]>();
-    for (const { wallet, account } of known) accounts.set(wallet, [...(accounts.get(wallet) ?? []), account]);
+    for (const { wallet, account } of found) accounts.set(wallet, [...(accounts.get(wallet) ?? []), account]);
     return accounts;
   }
 

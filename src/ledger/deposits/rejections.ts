@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
-import { Repository, type Trx } from '../database.ts';
+import { exists, Repository, type Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from './deposit-feed.ts';
 import { depositId } from './deposit-id.ts';
@@ -54,11 +54,5 @@ async function drop(trx: FeedTransaction, { id, amount, reason }: Rejection['row
 }
 
 async function wasAnnounced(trx: Trx, { id }: Rejection['row']): Promise<boolean> {
-  const event = await trx
-    .selectFrom('depositEvent')
-    .select('sequence')
-    .where('depositId', '=', id)
-    .limit(1)
-    .executeTakeFirst();
-  return event !== undefined;
+  return exists(trx.selectFrom('depositEvent').select('sequence').where('depositId', '=', id).limit(1));
 }

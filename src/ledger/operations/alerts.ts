@@ -1,4 +1,4 @@
-import { type Expression, type ExpressionBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import {
   ABOUT_SETTLEMENT,
   ALERT_KINDS,
@@ -9,12 +9,21 @@ import {
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, PAID_BY_DEAD, type PauseScope } from '../../domain/settlement.ts';
-import { anyOf, anyOfNumbers, Repository, type Tables, type Trx } from '../database.ts';
+import {
+  anyOf,
+  anyOfNumbers,
+  COUNT,
+  exists,
+  Repository,
+  type RowOf,
+  type Tables,
+  type Trx,
+} from '../database.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { alertNews } from '../webhooks/events.ts';
 import { writeEvent } from '../webhooks/outbox.ts';
 
-export type AlertRow = Readonly<Selectable<Tables['alert']>>;
+export type AlertRow = RowOf<'alert'>;
 
 export interface AlertFilter extends PageRequest {
   /** true: open alerts only; false: closed ones only. */
@@ -97,11 +106,11 @@ export class Alerts extends Repository {
     const rows = await this.db
       .selectFrom('alert')
       .select('kind')
-      .select((row) => row.fn.countAll<bigint>().as('open'))
+      .select(COUNT.as('open'))
       .where('closedAt', 'is', null)
       .groupBy('kind')
       .execute();
-    const open = new Map(rows.map((row) => [row.kind, Number(row.open)]));
+    const open = new Map(rows.map((row) => [row.kind, row.open]));
     return new Map(ALERT_KINDS.map((kind) => [kind, open.get(kind) ?? 0]));
   }
 
@@ -135,15 +144,15 @@ export class Alerts extends Repository {
     scope: PauseScope,
   ): Promise<boolean> {
     const proof = JSON.stringify({ signature, shownBy });
-    const row = await this.db
-      .selectFrom('alert')
-      .select('position')
-      .where('kind', '=', PAID_BY_DEAD)
-      .where('subject', '=', settlementId)
-      .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
-      .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`)
-      .executeTakeFirst();
-    return row !== undefined;
+    return exists(
+      this.db
+        .selectFrom('alert')
+        .select('position')
+        .where('kind', '=', PAID_BY_DEAD)
+        .where('subject', '=', settlementId)
+        .where(PAUSED_SCOPE, 'in', [EVERYTHING, scope])
+        .where(sql<boolean>`(not (${WAS_JUDGED}) or details @> ${proof}::jsonb)`),
+    );
   }
 
   /** Ends the search for withdrawals that an unknown spend may have paid: its alert names them, even if closed. */
@@ -202,10 +211,10 @@ export async function keepOnlyAlerts(
       open.where(sql<string>`details ->> 'wallet'`, '=', anyOf(wallets ?? [])),
     )
     .execute();
-  const over = open.filter(
+  const ended = open.filter(
     (row) => !alarms.some((one) => one.kind === row.kind && one.subject === row.subject),
   );
-  const positions = over.map((row) => row.position);
+  const positions = ended.map((row) => row.position);
   if (positions.length > 0) await closeAlerts(trx, (row) => row('position', 'in', positions));
   for (const alarm of alarms) await raiseAlert(trx, alarm);
 }
@@ -228,10 +237,12 @@ export async function closeAlerts(
   match: (row: ExpressionBuilder<Tables, 'alert'>) => Expression<SqlBool>,
   note?: OperatorNote,
 ): Promise<readonly AlertRow[]> {
-  const said = JSON.stringify(note === undefined ? {} : { closedBy: note.actor, closedReason: note.reason });
+  const noteJson = JSON.stringify(
+    note === undefined ? {} : { closedBy: note.actor, closedReason: note.reason },
+  );
   const closed = await trx
     .updateTable('alert')
-    .set({ closedAt: sql<Date>`now()`, details: sql<string>`details || ${said}::jsonb` })
+    .set({ closedAt: sql<Date>`now()`, details: sql<string>`details || ${noteJson}::jsonb` })
     .where('closedAt', 'is', null)
     .where(match)
     .returningAll()
@@ -247,10 +258,10 @@ export async function noteJudged(
   subject: string,
   note: OperatorNote,
 ): Promise<boolean> {
-  const said = JSON.stringify({ closedBy: note.actor, closedReason: note.reason });
+  const noteJson = JSON.stringify({ closedBy: note.actor, closedReason: note.reason });
   const { numUpdatedRows } = await trx
     .updateTable('alert')
-    .set({ details: sql<string>`details || ${said}::jsonb` })
+    .set({ details: sql<string>`details || ${noteJson}::jsonb` })
     .where('kind', '=', kind)
     .where('subject', '=', subject)
     .where('closedAt', 'is not', null)
@@ -260,7 +271,7 @@ export async function noteJudged(
 }
 
 function endsOtherwise(others: readonly Pick<AlertRow, 'position' | 'kind'>[]): DomainError {
-  const named = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
-  const message = `these alerts close with their cause, or by the command that settles it: ${named}`;
+  const list = others.map(({ position, kind }) => `${position} (${kind})`).join(', ');
+  const message = `these alerts close with their cause, or by the command that settles it: ${list}`;
   return new DomainError('InvalidRequest', message, { field: 'seen' });
 }

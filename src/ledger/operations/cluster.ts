@@ -1,10 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
-import { Repository } from '../database.ts';
+import { Repository, type RowOf } from '../database.ts';
 
-export interface ClusterRow {
-  readonly genesisHash: string;
-  readonly boundAt: Date;
-}
+export type ClusterRow = Omit<RowOf<'cluster'>, 'one'>;
 
 /**
  * The one cluster of this database. On another one all our attempts are missing, and a longer chain would prove them
@@ -20,8 +17,8 @@ export class Cluster extends Repository {
 
   /** Binds a database that has no cluster yet. Throws WrongCluster if it belongs to another. */
   async bind(genesisHash: string): Promise<void> {
-    const known = await this.get();
-    if (known === null)
+    const cluster = await this.get();
+    if (cluster === null)
       await this.db
         .insertInto('cluster')
         .values({ genesisHash })
@@ -32,9 +29,9 @@ export class Cluster extends Repository {
 
   /** Throws WrongCluster if the database belongs to another cluster; binds nothing. */
   async check(genesisHash: string): Promise<void> {
-    const known = await this.get();
-    if (known === null || known.genesisHash === genesisHash) return;
-    const message = `the nodes belong to cluster ${genesisHash}, but this database belongs to ${known.genesisHash}: no attempt is judged or composed. Configure nodes of that cluster`;
-    throw new DomainError('WrongCluster', message, { nodes: genesisHash, record: known.genesisHash });
+    const cluster = await this.get();
+    if (cluster === null || cluster.genesisHash === genesisHash) return;
+    const message = `the nodes belong to cluster ${genesisHash}, but this database belongs to ${cluster.genesisHash}: no attempt is judged or composed. Configure nodes of that cluster`;
+    throw new DomainError('WrongCluster', message, { nodes: genesisHash, record: cluster.genesisHash });
   }
 }

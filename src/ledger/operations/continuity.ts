@@ -1,5 +1,5 @@
 import { sql, type UpdateObject } from 'kysely';
-import { type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { withholdUnassigned } from '../deposits/addresses-after-restore.ts';
 import { renumber } from '../deposits/deposit-feed.ts';
 import { DATABASE_ID, IDENTITY, LONGEST_SILENCE_SECONDS, mayHaveLostRows } from './restore-detection.ts';
@@ -151,11 +151,5 @@ function brokenReason({ same, seenAt }: { readonly same: boolean; readonly seenA
 
 /** True if `height` ends the current gap; locks it until the transaction ends. */
 export async function isQuarantine(trx: Trx, height: bigint): Promise<boolean> {
-  const row = await trx
-    .selectFrom('continuity')
-    .select('one')
-    .where(QUARANTINE, '=', height)
-    .forShare()
-    .executeTakeFirst();
-  return row !== undefined;
+  return exists(trx.selectFrom('continuity').select('one').where(QUARANTINE, '=', height).forShare());
 }

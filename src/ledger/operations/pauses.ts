@@ -1,9 +1,9 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { ALERT_KINDS, type Alarm } from '../../domain/alerts.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { EVERYTHING, isPaidByDead, mayFollow, type PauseScope } from '../../domain/settlement.ts';
-import { anyOfNumbers, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOfNumbers, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import {
   type EventsByKind,
   enterStatus,
@@ -12,7 +12,7 @@ import {
 } from '../settlements/settlement-row.ts';
 import { type AlertRow, closeAlerts, PAUSED_SCOPE, raiseAlert } from './alerts.ts';
 
-export type PauseRow = Readonly<Selectable<Tables['pause']>>;
+export type PauseRow = RowOf<'pause'>;
 
 export interface Pausing extends OperatorNote {
   /** Default: everything. */
@@ -48,7 +48,7 @@ export class Pauses extends Repository {
   /** After the commit no attempt of the scope is prepared. An operator's open pause stays as it is. */
   async begin({ actor, reason, scope = EVERYTHING }: Pausing): Promise<readonly PauseRow[]> {
     return this.db.transaction().execute(async (trx) => {
-      await pause(trx, { cause: OPERATOR, scope, reason: reason, actor });
+      await pause(trx, { cause: OPERATOR, scope, reason, actor });
       return openPauses(trx);
     });
   }
@@ -98,7 +98,7 @@ export class Pauses extends Repository {
 async function hasPausedAll(db: Database, { kind, subject }: Alarm): Promise<boolean> {
   const open = db.selectFrom('alert').select('position').where('closedAt', 'is', null);
   const same = open.where('kind', '=', kind).where('subject', '=', subject);
-  return (await same.where(PAUSED_SCOPE, '=', EVERYTHING).executeTakeFirst()) !== undefined;
+  return exists(same.where(PAUSED_SCOPE, '=', EVERYTHING));
 }
 
 /** Preparations share this lock, a pause takes it alone. A separate statement: later reads see awaited commits. */

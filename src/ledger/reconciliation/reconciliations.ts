@@ -1,24 +1,18 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Alarm, type AlertKind, WHOLE } from '../../domain/alerts.ts';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { behindAlarm, type ReconciliationProgress, type Tally } from '../../domain/reconciliation.ts';
 import { highest } from '../../domain/units.ts';
-import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, COUNT, type Database, Repository, type RowOf, type Trx } from '../database.ts';
 import { closeAlert, keepOnlyAlerts, raiseAlert } from '../operations/alerts.ts';
 
-/** Position of the comparison: after the wallet `after`, or at the first one if that is null. */
-export interface PassCursor {
-  readonly after: string | null;
-  /** Pages that were ever compared. A page is committed only if this number has not changed. */
-  readonly pages: bigint;
-  /** Number of passes that have ended. */
-  readonly passes: bigint;
-}
+/**
+ * Position of the comparison: after the wallet `after`, or at the first one if that is null. `pages`: the number of
+ * pages that were ever compared. A page is committed only if this number has not changed.
+ */
+export type PassCursor = Pick<RowOf<'reconciliation'>, 'after' | 'pages' | 'passes'>;
 
-export interface UnreadWallet {
-  readonly wallet: string;
-  readonly reason: string;
-}
+export type UnreadWallet = Pick<RowOf<'unreadWallet'>, 'wallet' | 'reason'>;
 
 export interface ComparedPage {
   /** The wallet after which the next page begins; null if this page was the last of the pass. */
@@ -51,7 +45,7 @@ export interface PassesView {
   readonly watched: number;
   readonly unread: number;
   /** A part of the wallets whose last comparison had no result, longest waiting first. */
-  readonly longestUnread: readonly Selectable<Tables['unreadWallet']>[];
+  readonly longestUnread: readonly RowOf<'unreadWallet'>[];
 }
 
 const WALLET_ALERTS: readonly AlertKind[] = [
@@ -171,7 +165,7 @@ async function endPass(trx: Trx): Promise<void> {
     .execute();
 }
 
-function passesOf(row: Selectable<Tables['reconciliation']> | undefined): Pick<PassesView, 'last' | 'open'> {
+function passesOf(row: RowOf<'reconciliation'> | undefined): Pick<PassesView, 'last' | 'open'> {
   if (row === undefined) return { last: null, open: null };
   const { begunAt, after, haltedBecause, lastBegunAt, lastEndedAt } = row;
   return {
@@ -203,10 +197,8 @@ function unreadOf(db: Database, kind?: WatchKind) {
 }
 
 async function unreadCount(db: Database, kind?: WatchKind): Promise<number> {
-  const { unread } = await unreadOf(db, kind)
-    .select((row) => row.fn.countAll<bigint>().as('unread'))
-    .executeTakeFirstOrThrow();
-  return Number(unread);
+  const { unread } = await unreadOf(db, kind).select(COUNT.as('unread')).executeTakeFirstOrThrow();
+  return unread;
 }
 
 async function watchedCount(db: Database): Promise<number> {
@@ -227,7 +219,7 @@ async function noteUnread(trx: Trx, unread: readonly UnreadWallet[]): Promise<vo
     .onConflict((conflict) =>
       conflict
         .column('wallet')
-        .doUpdateSet((given) => ({ reason: given.ref('excluded.reason'), askedAt: sql<Date>`now()` })),
+        .doUpdateSet((row) => ({ reason: row.ref('excluded.reason'), askedAt: sql<Date>`now()` })),
     )
     .execute();
 }

@@ -1,10 +1,10 @@
-import { type ExpressionBuilder, type Selectable, sql, type UpdateObject } from 'kysely';
+import { type ExpressionBuilder, sql, type UpdateObject } from 'kysely';
 import type { AuditReport } from '../../domain/audit.ts';
 import { GAP_UNREAD, type RescanResult, type StoredOrder } from '../../domain/backfill.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import { rangeOf, type Slots } from '../../domain/scan.ts';
-import { Repository, type Tables, type Trx } from '../database.ts';
+import { Repository, type RowOf, type Tables, type Trx } from '../database.ts';
 import { raiseMissed } from '../deposits/missed.ts';
 import { DATABASE_ID, isSameDatabase } from '../operations/restore-detection.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
@@ -15,7 +15,7 @@ import { upsertBlocks } from './scan.ts';
 import { assertReached, lockCursor } from './scan-cursor.ts';
 import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
-export type BackfillRow = Readonly<Selectable<Tables['backfill']>>;
+export type BackfillRow = RowOf<'backfill'>;
 
 /** A try of a backfill, and the id of the database in which it began. */
 export type BackfillTry = Pick<BackfillRow, 'position'> & { readonly databaseId: string };
@@ -197,14 +197,14 @@ export class Backfills extends Repository {
   ): Promise<T> {
     return this.db.transaction().execute(async (trx) => {
       if (!(await isSameDatabase(trx, databaseId)))
-        throw over('the database may have been restored from a backup since');
+        throw tryEnded('the database may have been restored from a backup since');
       return work(trx, async (values) => {
         const open = trx
           .updateTable('backfill')
           .where('position', '=', position)
           .where('endedAt', 'is', null);
         const changed = open.set(values).returningAll();
-        return changed.executeTakeFirstOrThrow(() => over('its backfill has ended'));
+        return changed.executeTakeFirstOrThrow(() => tryEnded('its backfill has ended'));
       });
     });
   }
@@ -223,7 +223,7 @@ export function orderOf({ fromSlot, toSlot, address, repair, actor, reason }: Ba
 
 type BackfillUpdate = (row: ExpressionBuilder<Tables, 'backfill'>) => UpdateObject<Tables, 'backfill'>;
 
-function over(reason: string): DomainError {
+function tryEnded(reason: string): DomainError {
   return new DomainError('Unavailable', `this try of the backfill has ended: ${reason}`);
 }
 

@@ -12,7 +12,7 @@ import { anyOf, anyOfNumbers, type Trx } from '../database.ts';
 import { appendEvents, type FeedTransaction, lockFeed } from '../deposits/deposit-feed.ts';
 import { type Arrival, type Mismatch, mergeArrivals } from '../deposits/deposit-merge.ts';
 import { addDeposits, changeDeposits, holdWallets, ROWS_AT_ONCE } from '../deposits/deposit-writing.ts';
-import { givenRows } from '../deposits/given-rows.ts';
+import { inputRows } from '../deposits/input-rows.ts';
 import { alertSeizures } from '../deposits/seizures.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 
@@ -51,13 +51,13 @@ export async function removeOtherOutflows(trx: Trx, blocks: readonly FoundBlock[
       row.not(
         row.exists(
           row
-            .selectFrom(givenRows('outflow', outflowsOf(read)))
-            .select('given.slot')
-            .whereRef('given.signature', '=', 'outflow.signature')
-            .whereRef('given.slot', '=', 'outflow.slot')
-            .whereRef('given.account', '=', 'outflow.account')
-            .whereRef('given.asset', '=', 'outflow.asset')
-            .whereRef('given.amount', '=', 'outflow.amount'),
+            .selectFrom(inputRows('outflow', outflowsOf(read)))
+            .select('input.slot')
+            .whereRef('input.signature', '=', 'outflow.signature')
+            .whereRef('input.slot', '=', 'outflow.slot')
+            .whereRef('input.account', '=', 'outflow.account')
+            .whereRef('input.asset', '=', 'outflow.asset')
+            .whereRef('input.amount', '=', 'outflow.amount'),
         ),
       ),
     )
@@ -75,7 +75,7 @@ async function recordSpends(trx: Trx, spends: readonly (Spend & { readonly slot:
   await trx
     .insertInto('spend')
     .columns(columns)
-    .expression(trx.selectFrom(givenRows('spend', spends)).select(columns))
+    .expression(trx.selectFrom(inputRows('spend', spends)).select(columns))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
@@ -88,7 +88,7 @@ async function recordOutflows(
   const stored = await trx
     .insertInto('outflow')
     .columns(columns)
-    .expression(trx.selectFrom(givenRows('outflow', outflows)).select(columns))
+    .expression(trx.selectFrom(inputRows('outflow', outflows)).select(columns))
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .execute();

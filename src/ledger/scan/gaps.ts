@@ -1,17 +1,17 @@
-import { type Nullable, type Selectable, sql } from 'kysely';
+import { type Nullable, sql } from 'kysely';
 import { type BlockName, isSameBlock } from '../../domain/block-link.ts';
 import type { BlockHeader } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
 import type { Slots } from '../../domain/scan.ts';
-import { Repository, type Tables } from '../database.ts';
+import { Repository, type RowOf } from '../database.ts';
 import { type Cursor, lockCursor, moveCursor } from './scan-cursor.ts';
 
 /**
  * Slots with blocks that no node returned to the scan. `filled`: a node returned them later. `closed`: an operator
  * continued without them. Hash and height of the block at `toSlot` come from its child.
  */
-export type GapRow = Readonly<Selectable<Tables['scanGap']>>;
+export type GapRow = RowOf<'scanGap'>;
 
 /** `below`: the block before the gap, null if its header is pruned; `above`: slot of the next stored block. */
 export interface ClosedGap extends Pick<GapRow, 'fromSlot' | 'toSlot'> {

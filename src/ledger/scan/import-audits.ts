@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { IMPORTS_SUBJECT } from '../../domain/audit.ts';
 import type { Slots } from '../../domain/scan.ts';
-import { anyOf, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { type DepositAddressRow, depositAddressRows } from '../deposits/deposit-address-row.ts';
 import { NEWEST_FINAL } from '../deposits/deposit-row.ts';
 import { closeAlerts } from '../operations/alerts.ts';
@@ -44,14 +44,14 @@ export class ImportAudits extends Repository {
   }
 
   async #isAnyPassed(slot: bigint): Promise<boolean> {
-    const any = await this.db
-      .selectFrom('depositAddress')
-      .select('position')
-      .where('auditDue', '=', true)
-      .where(IMPORTED_AFTER, '<=', slot)
-      .limit(1)
-      .executeTakeFirst();
-    return any !== undefined;
+    return exists(
+      this.db
+        .selectFrom('depositAddress')
+        .select('position')
+        .where('auditDue', '=', true)
+        .where(IMPORTED_AFTER, '<=', slot)
+        .limit(1),
+    );
   }
 
   /** The audits of these addresses have begun: others come first in the next round. */

@@ -1,17 +1,13 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { OperatorNote } from '../../domain/operator-note.ts';
-import { type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { type Database, Repository, type RowOf, type Trx } from '../database.ts';
 import { lockCursor } from './scan-cursor.ts';
 
-type ScanPauseRow = Readonly<Selectable<Tables['scanPause']>>;
+type ScanPauseRow = RowOf<'scanPause'>;
 
 /** At most one pause is open. While it is, the cursor stays, even if workers or Temporal lose their state. */
 export class ScanPauses extends Repository {
-  async open(): Promise<ScanPauseRow | undefined> {
-    return openPause(this.db);
-  }
-
   /** After the commit no block is committed, no deposit confirmed or announced. An open pause stays as it is. */
   async begin({ actor, reason }: OperatorNote): Promise<void> {
     await this.db.transaction().execute(async (trx) => {

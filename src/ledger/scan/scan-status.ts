@@ -1,7 +1,7 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { HALTED, type ScanPosition, type ScanReport, type ScanStatus } from '../../domain/scan.ts';
 import { highest } from '../../domain/units.ts';
-import { Repository, type Tables } from '../database.ts';
+import { Repository, type RowOf } from '../database.ts';
 import { type Cursor, readCursor } from './scan-cursor.ts';
 import { openPause } from './scan-pauses.ts';
 
@@ -91,7 +91,7 @@ export class ScanStatusRow extends Repository {
   }
 }
 
-function positionOf(row: Selectable<Tables['scanStatus']> | undefined, cursor: Cursor | null): ScanPosition {
+function positionOf(row: RowOf<'scanStatus'> | undefined, cursor: Cursor | null): ScanPosition {
   const tip = row?.tip ?? null;
   // The tip was read before the newest blocks, so it may be behind the cursor.
   const newest = tip === null ? null : highest([tip, cursor?.slot ?? 0n]);

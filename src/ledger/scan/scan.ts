@@ -4,7 +4,7 @@ import { type BlockFinding, type BlockHeader, depositKey } from '../../domain/de
 import { DomainError } from '../../domain/errors.ts';
 import { Repository, type Trx } from '../database.ts';
 import type { Arrival } from '../deposits/deposit-merge.ts';
-import { givenRows } from '../deposits/given-rows.ts';
+import { inputRows } from '../deposits/input-rows.ts';
 import { type FoundBlock, recordFindings, removeOtherOutflows } from './findings.ts';
 import {
   assertLinked,
@@ -115,9 +115,9 @@ export class Scan extends Repository {
 
 /** Stores missing findings in this transaction: see {@link Scan.upsert}. Returns newly finalized arrivals. */
 export async function upsertBlocks(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly Arrival[]> {
-  const named = await namedBlocks(trx, blocks);
+  const stored = await withStoredHeaders(trx, blocks);
   await removeOtherOutflows(trx, blocks);
-  const added = await recordFindings(trx, named);
+  const added = await recordFindings(trx, stored);
   return [...new Map(added.map((arrival) => [depositKey(arrival), arrival])).values()];
 }
 
@@ -139,7 +139,7 @@ async function insertHeaders(trx: Trx, headers: readonly BlockHeader[]): Promise
   await trx
     .insertInto('block')
     .columns(HEADER)
-    .expression(trx.selectFrom(givenRows('block', headers)).select(HEADER))
+    .expression(trx.selectFrom(inputRows('block', headers)).select(HEADER))
     .execute();
 }
 
@@ -155,15 +155,15 @@ interface RecordedBlock {
  * Adds the stored hashes and times to blocks up to the cursor. Throws InvalidRequest for a block above it, NodeFault
  * for a block that the stored headers contradict.
  */
-async function namedBlocks(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly FoundBlock[]> {
+async function withStoredHeaders(trx: Trx, blocks: readonly FoundBlock[]): Promise<readonly FoundBlock[]> {
   const cursor = await readCursor(trx);
   const slots = blocks.map(({ header }) => header.slot.toString());
   // The parent of the next header shows it: the slot has a block unless the parent is below it.
   const { rows } = await sql<RecordedBlock>`
-    select given.slot, block.blockhash, block.time, block.slot is null and next.parent_slot < given.slot as "isSkipped"
-    from unnest(${slots}::bigint[]) as given(slot)
-    left join block on block.slot = given.slot
-    left join lateral (select parent_slot from block where block.slot > given.slot order by block.slot limit 1) next
+    select input.slot, block.blockhash, block.time, block.slot is null and next.parent_slot < input.slot as "isSkipped"
+    from unnest(${slots}::bigint[]) as input(slot)
+    left join block on block.slot = input.slot
+    left join lateral (select parent_slot from block where block.slot > input.slot order by block.slot limit 1) next
       on true`.execute(trx);
   const recorded = new Map(rows.map((row) => [row.slot, row]));
   return blocks.map(({ header, finding }) => {

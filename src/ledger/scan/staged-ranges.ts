@@ -1,16 +1,16 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { isSameBlock } from '../../domain/block-link.ts';
 import { NOT_CREDITED_REASONS } from '../../domain/deposit.ts';
 import type { Slots } from '../../domain/scan.ts';
-import { Repository, type Tables, toJson } from '../database.ts';
+import { Repository, type RowOf, toJson } from '../database.ts';
 import { appendBlocks, type MatchedBlock } from './scan.ts';
 import { type Cursor, lockCursor } from './scan-cursor.ts';
 import { assertNotPaused } from './scan-pauses.ts';
 import { type Matched, type StaleWatchSet, staleWatchSet } from './watched.ts';
 
 /** Blocks that were scanned ahead of the cursor; `parentSlot` and `previousBlockhash` are those of the first one. */
-export type StagedRangeRow = Readonly<Omit<Selectable<Tables['stagedRange']>, 'blocks'>>;
+export type StagedRangeRow = Omit<RowOf<'stagedRange'>, 'blocks'>;
 
 /** `nothing`: no staged range begins with the child of the cursor. */
 export type JoinResult =

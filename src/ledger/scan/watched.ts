@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { readInOneQuery } from '../connection.ts';
-import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 
-export type WatchedWallet = Pick<Selectable<Tables['watchedWallet']>, 'address' | 'kind'>;
+export type WatchedWallet = Pick<RowOf<'watchedWallet'>, 'address' | 'kind'>;
 
 /** Wallets that were added to the watch set after some version, up to `version`. */
 export interface WatchDifference {
@@ -119,8 +119,8 @@ export async function watch(trx: Trx, addresses: readonly string[], kind: WatchK
     .columns(['address', 'kind', 'version', 'watchedAfter'])
     .expression(
       trx
-        .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'given'>(sql`given(address)`))
-        .select(['given.address', sql<WatchKind>`${kind}`.as('kind')])
+        .selectFrom(sql<{ address: string }>`unnest(${addresses}::text[])`.as<'input'>(sql`input(address)`))
+        .select(['input.address', sql<WatchKind>`${kind}`.as('kind')])
         .select([sql<bigint>`${next}::bigint`.as('version'), SCANNED_TO.as('watchedAfter')]),
     )
     .onConflict((conflict) => conflict.column('address').doNothing())
@@ -152,13 +152,7 @@ async function refuseOtherKind(trx: Trx, addresses: readonly string[], kind: Wat
 /** True if this database ever had this version: every version but the first has added wallets. */
 async function isKnown(db: Database, version: bigint): Promise<boolean> {
   if (version === 0n) return true;
-  const row = await db
-    .selectFrom('watchedWallet')
-    .select('version')
-    .where('version', '=', version)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+  return exists(db.selectFrom('watchedWallet').select('version').where('version', '=', version).limit(1));
 }
 
 /** Null if `version` is the newest one, which stays so until the transaction ends. */

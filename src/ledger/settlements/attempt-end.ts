@@ -5,7 +5,7 @@ import {
   paymentKeepsFailing,
 } from '../../domain/chain-failures.ts';
 import { EXPIRED, isPaidByDead, type StatusReason } from '../../domain/settlement.ts';
-import type { Trx } from '../database.ts';
+import { COUNT, type Trx } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type AttemptOutcome, type AttemptRow, illegal } from './attempt-row.ts';
 import { returnNonce } from './nonces.ts';
@@ -68,17 +68,17 @@ async function prepareAgain(
     await enterStatus(trx, kinds, id, 'preparing', attemptFailed(n, cause));
     return;
   }
-  const held = paymentKeepsFailing(failures, cause);
-  await enterStatus(trx, kinds, id, 'held', held);
-  await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: held.message, details: { failures } });
+  const hold = paymentKeepsFailing(failures, cause);
+  await enterStatus(trx, kinds, id, 'held', hold);
+  await raiseAlert(trx, { kind: KEEPS_FAILING, subject: id, message: hold.message, details: { failures } });
 }
 
 async function failuresOf(trx: Trx, settlementId: string): Promise<number> {
   const { failures } = await trx
     .selectFrom('attempt')
-    .select((row) => row.fn.countAll<bigint>().as('failures'))
+    .select(COUNT.as('failures'))
     .where('settlementId', '=', settlementId)
     .where('state', '=', 'failed')
     .executeTakeFirstOrThrow();
-  return Number(failures);
+  return failures;
 }

@@ -1,12 +1,11 @@
-import type { Selectable } from 'kysely';
 import type { AttemptState } from '../../domain/attempt.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { mayFollow, type StatusReason } from '../../domain/settlement.ts';
-import type { Database, Tables } from '../database.ts';
+import type { Database, RowOf } from '../database.ts';
 import type { SettlementRow } from './settlement-row.ts';
 
 /** One transaction of a settlement. `message` is base64, `messageHash` the SHA-256 in hex. */
-export type AttemptRow = Readonly<Selectable<Tables['attempt']>>;
+export type AttemptRow = RowOf<'attempt'>;
 
 /** `slot` is required unless `dead`, `proof` if `dead`. The proof is stored as JSON, bigint as decimal strings. */
 export interface AttemptOutcome {

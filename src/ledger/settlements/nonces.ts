@@ -1,17 +1,14 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { advanceSubject, NONCE_ADVANCE, NONCE_CREATE, type UsedUp } from '../../domain/settlement-kinds.ts';
-import { type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { type Database, exists, Repository, type RowOf, type Trx } from '../database.ts';
 import { isQuarantine } from '../operations/continuity.ts';
 import { requestSettlements } from './settlement-row.ts';
 
 /** A nonce account of a wallet; `position` numbers the accounts of one wallet from 1. */
-export type NonceAccountRow = Readonly<Selectable<Tables['nonceAccount']>>;
+export type NonceAccountRow = RowOf<'nonceAccount'>;
 
 /** A nonce in finalized banks, and the slot at which it was read. */
-export interface FinalizedNonce {
-  readonly nonce: string;
-  readonly slot: bigint;
-}
+export type FinalizedNonce = Pick<RowOf<'lostNonce'>, 'nonce' | 'slot'>;
 
 /**
  * `free` -> `leased` to one settlement -> `unproved` when its attempt has ended -> `free` when finalized banks have
@@ -48,11 +45,11 @@ export class Nonces extends Repository {
   /** Stores an account that a restore has lost. A transaction may carry its nonce: only another one frees it. */
   async adopt(
     account: Pick<NonceAccountRow, 'authority' | 'position' | 'address'>,
-    held: FinalizedNonce,
+    nonce: FinalizedNonce,
   ): Promise<void> {
     await this.db
       .insertInto('nonceAccount')
-      .values({ ...account, ...held, state: 'unproved' })
+      .values({ ...account, ...nonce, state: 'unproved' })
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }
@@ -107,16 +104,16 @@ export class Nonces extends Repository {
 
 /** Locks the account if it is free and has the nonce. Returns false if another transaction has or takes it. */
 export async function lockFreeNonce(trx: Trx, address: string, nonce: string): Promise<boolean> {
-  const row = await trx
-    .selectFrom('nonceAccount')
-    .select('address')
-    .where('address', '=', address)
-    .where('state', '=', 'free')
-    .where('nonce', '=', nonce)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
-  return row !== undefined;
+  return exists(
+    trx
+      .selectFrom('nonceAccount')
+      .select('address')
+      .where('address', '=', address)
+      .where('state', '=', 'free')
+      .where('nonce', '=', nonce)
+      .forUpdate()
+      .skipLocked(),
+  );
 }
 
 export async function leaseNonce(trx: Trx, address: string, settlementId: string): Promise<void> {
@@ -136,7 +133,7 @@ function updateOf(db: Database | Trx, address: string) {
 }
 
 /** A nonce that an attempt lost in a restore may carry; finalized banks had it at `slot`. */
-export type LostNonceRow = Readonly<Selectable<Tables['lostNonce']>>;
+export type LostNonceRow = RowOf<'lostNonce'>;
 
 /** Nonces that must be used up before the current gap ends; they are deleted with it. */
 export class LostNonces extends Repository {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
-import type { Trx } from '../database.ts';
+import type { RowOf, Trx } from '../database.ts';
 
 /** The amount of one asset that an attempt needs in a wallet. */
 export interface Need {
@@ -29,14 +29,11 @@ export interface Shortage {
   readonly missing: bigint;
 }
 
-/** The amount of an asset in a wallet that is not available. */
-interface Committed {
-  readonly wallet: string;
-  readonly asset: string;
-  /** Open reservations, plus payments that landed and fees of attempts that failed after the balance was read. */
-  readonly amount: bigint;
-  readonly open: bigint;
-}
+/**
+ * The amount of an asset in a wallet that is not available: open reservations, plus payments that landed and fees of
+ * attempts that failed after the balance was read.
+ */
+type Committed = Omit<RowOf<'reserved'>, 'part'>;
 
 /** Rolls back the transaction. */
 export class Short extends Error {

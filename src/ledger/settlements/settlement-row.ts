@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import {
   PAID_ALREADY,
@@ -8,11 +8,11 @@ import {
   settlementId,
   statesBefore,
 } from '../../domain/settlement.ts';
-import type { Database, Tables, Trx } from '../database.ts';
+import type { Database, RowOf, Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { AttemptOutcome, AttemptRow } from './attempt-row.ts';
 
-type StoredSettlement = Selectable<Tables['settlement']>;
+type StoredSettlement = RowOf<'settlement'>;
 
 /**
  * One obligation that must reach the chain at most once. `subjectId` is unique within the kind. `wasConfirmed`: a node

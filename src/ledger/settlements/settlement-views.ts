@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type SettlementCount, type SettlementStatus, UNFINISHED } from '../../domain/settlement.ts';
-import { type Database, Repository } from '../database.ts';
+import { COUNT, type Database, Repository } from '../database.ts';
 import {
   mapPage,
   negated,
@@ -55,14 +55,13 @@ export class SettlementViews extends Repository {
 
   /** The number of unfinished settlements by kind and status. Pairs without settlements are left out. */
   async countUnfinished(): Promise<readonly SettlementCount[]> {
-    const rows = await this.db
+    return this.db
       .selectFrom('settlement')
       .select(['kind', 'status'])
-      .select((row) => row.fn.countAll<bigint>().as('count'))
+      .select(COUNT.as('count'))
       .where('status', 'in', UNFINISHED)
       .groupBy(['kind', 'status'])
       .execute();
-    return rows.map((row) => ({ ...row, count: Number(row.count) }));
   }
 }
 

@@ -13,7 +13,7 @@ import {
   UNFINISHED,
   UNPAID_ENDS,
 } from '../../domain/settlement.ts';
-import { anyOf, type Database, Repository, type Tables, type Trx } from '../database.ts';
+import { anyOf, type Database, exists, Repository, type Tables, type Trx } from '../database.ts';
 import { closeAlert } from '../operations/alerts.ts';
 import { MAY_HAVE_PAID } from './attempt-row.ts';
 import { judgeLandingFalse } from './false-landing.ts';
@@ -91,8 +91,8 @@ export class Settlements extends Repository {
       .where('status', '=', 'held')
       .where('reasonCode', '=', PAID_BY_DEAD)
       .execute();
-    const held = rows.map(toSettlementRow);
-    return new Map(held.flatMap((row) => (isPaidByDead(row) ? [[row.id, row.reason]] : [])));
+    const settlements = rows.map(toSettlementRow);
+    return new Map(settlements.flatMap((row) => (isPaidByDead(row) ? [[row.id, row.reason]] : [])));
   }
 
   /**
@@ -239,5 +239,5 @@ async function hasAttempt(
     .select('n')
     .where('settlementId', '=', id)
     .where('state', 'in', states);
-  return (await query.executeTakeFirst()) !== undefined;
+  return exists(query);
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { AlertKind } from '../../domain/alerts.ts';
 import { KEEPS_FAILING } from '../../domain/chain-failures.ts';
 import { EVERYTHING, PAID_BY_DEAD, type StatusReason, scopesOf } from '../../domain/settlement.ts';
-import type { Trx } from '../database.ts';
+import { exists, type Trx } from '../database.ts';
 import { PAUSED_SCOPE, WAS_JUDGED } from '../operations/alerts.ts';
 import { gapOf, UNBROKEN } from '../operations/continuity.ts';
 import { lockPreparations, openPauses } from '../operations/pauses.ts';
@@ -52,13 +52,13 @@ async function isQuiet(trx: Trx, settlementId: string): Promise<boolean> {
 /** True for the advance of a nonce that a lost attempt may carry: the gap cannot end before it. */
 async function endsTheGap(trx: Trx, { bareAdvance, nonceAccount, blockhash }: NewAttempt): Promise<boolean> {
   if (!bareAdvance || nonceAccount === null) return false;
-  const lost = await trx
-    .selectFrom('lostNonce')
-    .select('address')
-    .where('address', '=', nonceAccount)
-    .where('nonce', '=', blockhash)
-    .executeTakeFirst();
-  return lost !== undefined;
+  return exists(
+    trx
+      .selectFrom('lostNonce')
+      .select('address')
+      .where('address', '=', nonceAccount)
+      .where('nonce', '=', blockhash),
+  );
 }
 
 async function restorationOf(trx: Trx): Promise<StatusReason | null> {

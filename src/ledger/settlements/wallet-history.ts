@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { WatchKind } from '../../domain/deposit.ts';
-import { anyOf, Repository } from '../database.ts';
+import { anyOf, Repository, type RowOf } from '../database.ts';
 import type { AttemptRow } from './attempt-row.ts';
 
 /** The attempt of a transaction that a wallet of ours may have signed. */
@@ -103,9 +103,7 @@ export class WalletHistory extends Repository {
 }
 
 /** A finalized transaction that a hot wallet signed, as the scan found it. */
-export interface ScannedSpend {
-  readonly signature: string;
-  readonly slot: bigint;
+export interface ScannedSpend extends Pick<RowOf<'spend'>, 'signature' | 'slot'> {
   /** Stored for so long that nodes have had the time to return it. */
   readonly isOverdue: boolean;
 }

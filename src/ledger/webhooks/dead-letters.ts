@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database, Trx } from '../database.ts';
+import { type Database, exists, type Trx } from '../database.ts';
 import { closeAlerts } from '../operations/alerts.ts';
 
 /** Keeps each statement far below its timeout, and its locks short. */
@@ -51,12 +51,7 @@ async function closeWhereNoneIsLeft(trx: Trx, endpoint: string): Promise<void> {
     .forUpdate()
     .executeTakeFirst();
   if (open === undefined) return;
-  const left = await trx
-    .selectFrom('webhookDelivery')
-    .select('sequence')
-    .where('endpoint', '=', endpoint)
-    .where('state', '=', 'dead')
-    .limit(1)
-    .executeTakeFirst();
-  if (left === undefined) await closeAlerts(trx, (row) => row('position', '=', open.position));
+  const left = trx.selectFrom('webhookDelivery').select('sequence').where('endpoint', '=', endpoint);
+  if (!(await exists(left.where('state', '=', 'dead').limit(1))))
+    await closeAlerts(trx, (row) => row('position', '=', open.position));
 }

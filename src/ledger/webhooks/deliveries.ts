@@ -1,25 +1,18 @@
-import { type Selectable, sql } from 'kysely';
-import type { DeliveryKey, DeliveryLine, DeliveryState, WebhookEventType } from '../../domain/webhook.ts';
-import { type Database, Repository, type Tables } from '../database.ts';
+import { sql } from 'kysely';
+import type { DeliveryKey, DeliveryLine, DeliveryState } from '../../domain/webhook.ts';
+import { type Database, Repository, type RowOf } from '../database.ts';
 import { raiseAlert } from '../operations/alerts.ts';
 import { type Page, type PageRequest, positionBefore, readPage } from '../page.ts';
 import { type EndpointBacklog, raiseLateAlerts, readBacklogs } from './backlogs.ts';
 import { MOST_AT_ONCE, replayDead } from './dead-letters.ts';
 
 /** An event on its way to an endpoint. */
-export type DeliveryRow = Readonly<Selectable<Tables['webhookDelivery']>> &
-  Readonly<Pick<Selectable<Tables['webhookEvent']>, 'id' | 'type' | 'createdAt'>>;
+export type DeliveryRow = RowOf<'webhookDelivery'> & Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'createdAt'>;
 
-export interface Due {
-  readonly id: string;
-  readonly url: string;
-  readonly type: WebhookEventType;
-  readonly body: string;
-  /** The number of failed tries. */
-  readonly attempts: number;
-  /** Why the endpoint is disabled; null if it is enabled. */
-  readonly disabledBecause: string | null;
-}
+/** `attempts`: the number of failed tries. `disabledBecause`: null if the endpoint is enabled. */
+export type DueDelivery = Pick<RowOf<'webhookEvent'>, 'id' | 'type' | 'body'> &
+  Pick<RowOf<'webhookEndpoint'>, 'url' | 'disabledBecause'> &
+  Pick<RowOf<'webhookDelivery'>, 'attempts'>;
 
 /** A line with events that its workflow does not know; `upTo` is the newest of them. */
 export interface Unhanded extends DeliveryLine {
@@ -87,7 +80,7 @@ export class Deliveries extends Repository {
   }
 
   /** What to send; null if the delivery does not wait any more, or its endpoint is deleted. */
-  async due({ endpoint, event }: DeliveryKey): Promise<Due | null> {
+  async due({ endpoint, event }: DeliveryKey): Promise<DueDelivery | null> {
     const row = await this.db
       .selectFrom('webhookDelivery as delivery')
       .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')

@@ -1,8 +1,7 @@
-import type { Selectable } from 'kysely';
 import { runbookOf } from '../../domain/alerts.ts';
 import { presentBlockTime } from '../../domain/deposit.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
-import type { Tables } from '../database.ts';
+import type { RowOf } from '../database.ts';
 import type { DepositEvent } from '../deposits/deposit-feed.ts';
 import { depositId } from '../deposits/deposit-id.ts';
 import type { DepositRow } from '../deposits/deposit-row.ts';
@@ -18,7 +17,7 @@ import type { OutboxEvent } from './outbox.ts';
 export function withdrawalNews(
   type: WebhookEventType,
   { id, status, reason, updatedAt }: SettlementRow,
-  withdrawal: Selectable<Tables['withdrawal']> & { readonly signature: string | null },
+  withdrawal: RowOf<'withdrawal'> & { readonly signature: string | null },
 ): OutboxEvent {
   const { asset, amount, amountReceived, destination, memo, signature } = withdrawal;
   const data = {
@@ -60,10 +59,7 @@ export function publicDeposit(deposit: DepositRow) {
   };
 }
 
-export function alertNews(
-  type: 'alert.raised' | 'alert.closed',
-  alert: Selectable<Tables['alert']>,
-): OutboxEvent {
+export function alertNews(type: 'alert.raised' | 'alert.closed', alert: RowOf<'alert'>): OutboxEvent {
   const { position, kind, subject, message, details, raisedAt, lastSeenAt, count, closedAt } = alert;
   const runbook = runbookOf(kind);
   const data = { kind, subject, message, runbook, details, raisedAt, lastSeenAt, count, closedAt };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { topicsOf, type WebhookEventType } from '../../domain/webhook.ts';
-import { type Trx, toJson } from '../database.ts';
+import { exists, type Trx, toJson } from '../database.ts';
 
 export interface OutboxEvent {
   readonly type: WebhookEventType;
@@ -14,14 +14,14 @@ export interface OutboxEvent {
 /** True if an enabled endpoint subscribes to any of these types; else their data need not be read. */
 export async function isAskedFor(trx: Trx, types: readonly WebhookEventType[]): Promise<boolean> {
   const topics = [...new Set(types.flatMap(topicsOf))];
-  const asking = await trx
-    .selectFrom('webhookEndpoint')
-    .select('id')
-    .where('disabledAt', 'is', null)
-    .where(sql<boolean>`events && ${topics}::text[]`)
-    .limit(1)
-    .executeTakeFirst();
-  return asking !== undefined;
+  return exists(
+    trx
+      .selectFrom('webhookEndpoint')
+      .select('id')
+      .where('disabledAt', 'is', null)
+      .where(sql<boolean>`events && ${topics}::text[]`)
+      .limit(1),
+  );
 }
 
 export async function writeEvent(trx: Trx, event: OutboxEvent): Promise<void> {
@@ -36,7 +36,7 @@ export async function writeEvent(trx: Trx, event: OutboxEvent): Promise<void> {
 export async function writeEvents(trx: Trx, events: readonly OutboxEvent[]): Promise<void> {
   if (events.length === 0) return;
   const timestamp = new Date().toISOString();
-  const given = events.map(({ type, entity, data }, position) => ({
+  const input = events.map(({ type, entity, data }, position) => ({
     position,
     id: `evt_${randomUUID()}`,
     type,
@@ -44,11 +44,11 @@ export async function writeEvents(trx: Trx, events: readonly OutboxEvent[]): Pro
     topics: topicsOf(type),
     body: toJson({ type, timestamp, data }),
   }));
-  const topics = [...new Set(given.flatMap((event) => event.topics))];
+  const topics = [...new Set(input.flatMap((event) => event.topics))];
   // The lock on the endpoint's key waits for a transaction that deletes it, which would otherwise break this one.
   await sql`
-    with given as materialized (
-      select * from jsonb_to_recordset(${toJson(given)}::jsonb)
+    with input as materialized (
+      select * from jsonb_to_recordset(${toJson(input)}::jsonb)
         as event(position int, id text, type text, entity text, topics text[], body text)
     ), asking as materialized (
       select id, events from webhook_endpoint
@@ -56,12 +56,12 @@ export async function writeEvents(trx: Trx, events: readonly OutboxEvent[]): Pro
       for key share
     ), event as (
       insert into webhook_event (id, type, entity, body)
-      select id, type, entity, body from given
-      where exists (select from asking where asking.events && given.topics)
+      select id, type, entity, body from input
+      where exists (select from asking where asking.events && input.topics)
       order by position
       returning id, sequence
     )
     insert into webhook_delivery (endpoint, sequence, entity)
-    select asking.id, event.sequence, given.entity
-    from event join given using (id) join asking on asking.events && given.topics`.execute(trx);
+    select asking.id, event.sequence, input.entity
+    from event join input using (id) join asking on asking.events && input.topics`.execute(trx);
 }

@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { DomainError } from '../../domain/errors.ts';
 import type { Seal, WebhookTopic } from '../../domain/webhook.ts';
-import { type Database, Repository, type Tables } from '../database.ts';
+import { type Database, Repository, type RowOf } from '../database.ts';
 import { closeAlert, closeAlerts, raiseAlert } from '../operations/alerts.ts';
 import { Deliveries } from './deliveries.ts';
 
-export type WebhookRow = Readonly<Omit<Selectable<Tables['webhookEndpoint']>, 'secret' | 'previousSecret'>>;
+export type WebhookRow = Omit<RowOf<'webhookEndpoint'>, 'secret' | 'previousSecret'>;
 
 /** A new secret. It is shown once: afterwards it can only be used. */
 export interface FreshSecret {
@@ -17,7 +17,7 @@ export interface FreshSecret {
 
 const SECRET_BYTES = 32;
 const ALERTS = ['webhook_behind', 'webhook_dead_letter', 'webhook_unsent', 'webhook_disabled'] as const;
-const SHOWN = [
+const PUBLIC_COLUMNS = [
   'id',
   'position',
   'url',
@@ -44,19 +44,19 @@ export class Webhooks extends Repository {
       .insertInto('webhookEndpoint')
       .values({ id, url, events, secret: this.#seal.seal(secret, id) })
       .onConflict((conflict) => conflict.column('url').doUpdateSet({ events }))
-      .returning(SHOWN)
+      .returning(PUBLIC_COLUMNS)
       .executeTakeFirstOrThrow();
     return { row, secret: row.id === id ? secret : null };
   }
 
   /** Oldest first. */
   async list(): Promise<readonly WebhookRow[]> {
-    return this.db.selectFrom('webhookEndpoint').select(SHOWN).orderBy('position').execute();
+    return this.db.selectFrom('webhookEndpoint').select(PUBLIC_COLUMNS).orderBy('position').execute();
   }
 
   /** Throws NotFound. */
   async get(id: string): Promise<WebhookRow> {
-    const query = this.db.selectFrom('webhookEndpoint').select(SHOWN).where('id', '=', id);
+    const query = this.db.selectFrom('webhookEndpoint').select(PUBLIC_COLUMNS).where('id', '=', id);
     return query.executeTakeFirstOrThrow(() => noWebhook(id));
   }
 
@@ -94,7 +94,7 @@ export class Webhooks extends Repository {
         previousSecretUntil: keep ? sql<Date>`now() + make_interval(hours => ${keepPreviousHours})` : null,
       })
       .where('id', '=', id)
-      .returning(SHOWN)
+      .returning(PUBLIC_COLUMNS)
       .executeTakeFirstOrThrow(() => noWebhook(id));
     return { row, secret };
   }
@@ -106,7 +106,7 @@ export class Webhooks extends Repository {
         .updateTable('webhookEndpoint')
         .set({ disabledAt: null, disabledBecause: null })
         .where('id', '=', id)
-        .returning(SHOWN)
+        .returning(PUBLIC_COLUMNS)
         .executeTakeFirstOrThrow(() => noWebhook(id));
       await closeAlert(trx, 'webhook_disabled', id);
       return enabled;

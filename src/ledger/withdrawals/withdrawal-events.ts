@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { holdSubject, type TokenHold, tokenHold } from '../../domain/token-holds.ts';
 import { eventOfStatus } from '../../domain/webhook.ts';
 import { isWithdrawalStatus } from '../../domain/withdrawal.ts';
-import type { Trx } from '../database.ts';
+import { exists, type Trx } from '../database.ts';
 import { closeAlert, raiseAlert } from '../operations/alerts.ts';
 import type { KindEvents, SettlementRow } from '../settlements/settlement-row.ts';
 import { withdrawalNews } from '../webhooks/events.ts';
@@ -12,7 +12,7 @@ import { isAskedFor, writeEvent } from '../webhooks/outbox.ts';
 export const withdrawalEvents: KindEvents = {
   changed: async (trx, settlement, { code }) => {
     await alertTokenHold(trx, settlement, code);
-    await tellWithdrawal(trx, settlement);
+    await publishStatus(trx, settlement);
   },
   ended: async (trx, { id }, _attempt, { amountReceived }) => {
     if (amountReceived === undefined) return;
@@ -21,7 +21,7 @@ export const withdrawalEvents: KindEvents = {
 };
 
 /** Writes the event for the new status. If no endpoint subscribes to it, the terms are not even read. */
-async function tellWithdrawal(trx: Trx, settlement: SettlementRow): Promise<void> {
+async function publishStatus(trx: Trx, settlement: SettlementRow): Promise<void> {
   const { id, status } = settlement;
   const type = isWithdrawalStatus(status) ? eventOfStatus(status) : null;
   if (type === null || !(await isAskedFor(trx, [type]))) return;
@@ -77,14 +77,14 @@ async function endHold(trx: Trx, kind: TokenHold, withdrawal: Held): Promise<voi
 }
 
 async function isAwaited(trx: Trx, kind: TokenHold, asset: string): Promise<boolean> {
-  const waiting = await trx
-    .selectFrom('withdrawal')
-    .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
-    .select('withdrawal.id')
-    .where('status', '=', 'held')
-    .where('reasonCode', '=', kind)
-    .where('asset', '=', asset)
-    .limit(1)
-    .executeTakeFirst();
-  return waiting !== undefined;
+  return exists(
+    trx
+      .selectFrom('withdrawal')
+      .innerJoin('settlement', 'settlement.id', 'withdrawal.id')
+      .select('withdrawal.id')
+      .where('status', '=', 'held')
+      .where('reasonCode', '=', kind)
+      .where('asset', '=', asset)
+      .limit(1),
+  );
 }

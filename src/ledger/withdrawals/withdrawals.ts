@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { SOL } from '../../domain/deposit-asset.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { isTerminal, UNFINISHED, UNPAID_ENDS, WITHDRAWAL } from '../../domain/settlement.ts';
@@ -9,7 +9,7 @@ import {
   type WithdrawalStatus,
   type WithdrawalTerms,
 } from '../../domain/withdrawal.ts';
-import { anyOf, type Database, Repository, type Tables } from '../database.ts';
+import { anyOf, type Database, Repository, type RowOf } from '../database.ts';
 import { EPOCH } from '../operations/restore-detection.ts';
 import {
   mapPage,
@@ -30,10 +30,7 @@ export interface WithdrawalFilter extends PageRequest {
 }
 
 /** A withdrawal without an attempt that has paid it, or may yet. */
-export interface UnpaidWithdrawal {
-  readonly id: string;
-  readonly destination: string;
-  readonly asset: string;
+export interface UnpaidWithdrawal extends Pick<RowOf<'withdrawal'>, 'id' | 'destination' | 'asset'> {
   /** Rejected, cancelled or failed: the customer may have the money back. */
   readonly ended: boolean;
 }
@@ -207,7 +204,7 @@ export class Withdrawals extends Repository {
   }
 }
 
-type StoredWithdrawal = Selectable<Tables['withdrawal']>;
+type StoredWithdrawal = RowOf<'withdrawal'>;
 
 /**
  * `amount`: base units that leave the hot wallet. `amountReceived`: base units that reached the destination, after a
@@ -216,7 +213,7 @@ type StoredWithdrawal = Selectable<Tables['withdrawal']>;
 export type WithdrawalRow = Readonly<Omit<StoredWithdrawal, 'position'>> &
   Pick<SettlementRow, 'reason' | 'createdAt' | 'updatedAt'> & { readonly status: WithdrawalStatus };
 
-export function toWithdrawalRow(stored: StoredWithdrawal & Selectable<Tables['settlement']>): WithdrawalRow {
+export function toWithdrawalRow(stored: StoredWithdrawal & RowOf<'settlement'>): WithdrawalRow {
   const { id, asset, amount, destination, acceptEmptyWallet, memo, ...rest } = stored;
   const { fingerprint, confirmedByCustomer, amountReceived, ...settlement } = rest;
   const { status, reason, createdAt, updatedAt } = toSettlementRow({ id, ...settlement });

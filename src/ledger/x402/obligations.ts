@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { PaymentEvent } from '../../domain/payment.ts';
 import type { Seal } from '../../domain/webhook.ts';
-import { type Database, Repository } from '../database.ts';
+import { type Database, exists, Repository } from '../database.ts';
 import { enterPayment } from './payment-events.ts';
 
 /** A bought request, as it is sent to the upstream. */
@@ -113,15 +113,15 @@ export class Obligations extends Repository {
       .returning('id')
       .executeTakeFirst();
     if (claimed !== undefined || key === null) return claimed !== undefined;
-    const delivered = await this.db
-      .selectFrom('payment')
-      .select('id')
-      .where('id', '=', id)
-      .where('seller', '=', 'facilitator')
-      .where('state', '=', 'served')
-      .where('claim', '=', key)
-      .executeTakeFirst();
-    return delivered !== undefined;
+    return exists(
+      this.db
+        .selectFrom('payment')
+        .select('id')
+        .where('id', '=', id)
+        .where('seller', '=', 'facilitator')
+        .where('state', '=', 'served')
+        .where('claim', '=', key),
+    );
   }
 
   /** Keeps the answer of an upstream that was called before settlement, for the buyer once it is paid. */

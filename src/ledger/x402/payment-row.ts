@@ -1,5 +1,4 @@
-import type { Selectable } from 'kysely';
-import type { Tables } from '../database.ts';
+import type { RowOf } from '../database.ts';
 
 /** Terms of a payment, as stored: base units as decimal strings, addresses base58. */
 export interface PaymentTerms {
@@ -30,7 +29,7 @@ export interface Caller {
 }
 
 /** A payment row with its sealed columns. */
-export type StoredPayment = Selectable<Tables['payment']>;
+export type StoredPayment = RowOf<'payment'>;
 
 /** A payment without its sealed columns. */
 export type PaymentRow = Omit<StoredPayment, 'request' | 'answer'> & {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { lockCursor } from '../../../src/ledger/scan/scan-cursor.ts';
-import { holdUnpaused } from '../../../src/ledger/scan/scan-pauses.ts';
+import { holdUnpaused, openPause } from '../../../src/ledger/scan/scan-pauses.ts';
 import { address, chain, childOf, inflow, NOTHING, START } from '../chain-of-blocks.ts';
 import { commit, imported, lockWaits, shown, useDepositLedgers } from '../deposit-ledger.ts';
 import { codeOf } from '../support.ts';
@@ -19,13 +19,13 @@ it('a pause holds the cursor for every process until it is ended, and stays reco
   await stage();
   await use.ledger.scanPauses.begin(OPS);
   await use.ledger.scanPauses.begin({ actor: 'another', reason: 'as well' });
-  expect(await use.other.scanPauses.open()).toMatchObject({ ...OPS, endedAt: null });
+  expect(await openPause(use.other.db)).toMatchObject({ ...OPS, endedAt: null });
   expect(await codeOf(commit(use.other, blocks))).toBe('ScanPaused');
   expect(await codeOf(use.other.stagedRanges.join(START))).toBe('ScanPaused');
   expect(await codeOf(stage())).toBe('ScanPaused');
   expect(await use.ledger.scan.cursor()).toMatchObject({ slot: START.slot });
   await use.other.scanPauses.end({ actor: 'night shift', reason: 'the node is gone' });
-  expect(await use.ledger.scanPauses.open()).toBeUndefined();
+  expect(await openPause(use.ledger.db)).toBeUndefined();
   expect(await commit(use.other, blocks)).toBe('committed');
   const rows = await use.ledger.db.selectFrom('scanPause').selectAll().execute();
   expect(rows).toMatchObject([{ ...OPS, endedBy: 'night shift', endedReason: 'the node is gone' }]);

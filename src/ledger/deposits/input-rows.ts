@@ -1,14 +1,14 @@
 import { type AliasedRawBuilder, type Selectable, sql } from 'kysely';
 import { type Tables, toJson } from '../database.ts';
 
-/** The rows as relation `given` with the columns of `table`, in one parameter. Omitted columns are null. */
-export function givenRows<T extends keyof Tables>(
+/** The rows as relation `input` with the columns of `table`, in one parameter. Omitted columns are null. */
+export function inputRows<T extends keyof Tables>(
   table: T,
   rows: readonly Partial<Selectable<Tables[T]>>[],
-): AliasedRawBuilder<Selectable<Tables[T]>, 'given'> {
+): AliasedRawBuilder<Selectable<Tables[T]>, 'input'> {
   const json = toJson(rows.map(inSnakeCase));
   return sql<Selectable<Tables[T]>>`jsonb_populate_recordset(null::${sql.table(table)}, ${json}::jsonb)`.as(
-    'given',
+    'input',
   );
 }
 

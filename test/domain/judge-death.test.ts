@@ -136,8 +136,8 @@ describe('an attempt is dead', () => {
         const before = evidence.finalizedHeights.filter(
           (one) => one.answer > last && one.sequence < sequence && !evidence.stillTaking.includes(one.node),
         );
-        const witnesses = new Set(before.map((one) => one.node));
-        return answer.kind === 'absent' && sequence > provedAt && witnesses.size >= evidence.quorum;
+        const confirming = new Set(before.map((one) => one.node));
+        return answer.kind === 'absent' && sequence > provedAt && confirming.size >= evidence.quorum;
       });
       expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(evidence.quorum);
     });

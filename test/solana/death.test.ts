@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
 import { listen } from './rpc-calls.ts';
 
 let room: LandingRoom;
@@ -14,7 +14,7 @@ describe('an attempt that never arrives', () => {
   it('is dead only past its last height, by heights, linked blocks and null answers of a quorum (ckSOL, private-channels #133)', async () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.swallow();
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
     let dead = false;
     void end.then(() => {
@@ -28,7 +28,7 @@ describe('an attempt that never arrives', () => {
     const { verdict, evidence, spending } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
     expect(spending).toEqual({ feeLamports: null, spentLamports: null, tokenChanges: null });
-    expect(heard).toEqual([]);
+    expect(progress).toEqual([]);
     if ('use' in evidence) throw new Error('the attempt has a blockhash');
     expect(evidence.coverage).toMatchObject({
       first: { slot: sent.blockhashSlot, blockhash: sent.blockhash, height: sent.blockhashHeight },
@@ -49,9 +49,9 @@ describe('an attempt that never arrives', () => {
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
+    await until(() => progress.length > 0);
     room.localnet.controls.clearFaults();
     const { verdict } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
@@ -71,11 +71,11 @@ describe('an attempt that never arrives', () => {
     room.swallow();
     room.localnet.controls.setFault(1, method, { kind: 'result', result });
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard[0]).toMatch(/^held: expired, and too few nodes answered null/);
-    expect(heard[0]).toContain(reason);
+    await until(() => progress.length > 0);
+    expect(progress[0]).toMatch(/^held: expired, and too few nodes answered null/);
+    expect(progress[0]).toContain(reason);
     room.localnet.controls.clearFaults();
     const { verdict, evidence } = await end;
     expect(verdict).toEqual({ kind: 'dead' });
@@ -89,11 +89,11 @@ describe('an attempt that never arrives', () => {
     const result = { slot: Number(sent.blockhashSlot) + 1, meta: { err: null, fee: 5_000 } };
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result });
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.impatient().watch(sent, hooks);
-    await until(() => heard.length > 0);
+    await until(() => progress.length > 0);
     const liar = room.pool.nodes[1]?.name;
-    expect(heard[0]).toMatch(`held: ${liar} reports it finalized, the linked blocks lack it`);
+    expect(progress[0]).toMatch(`held: ${liar} reports it finalized, the linked blocks lack it`);
     room.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
@@ -103,10 +103,10 @@ describe('an attempt that never arrives', () => {
     room.swallow();
     room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
     room.localnet.controls.produceSlots(160);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard[0]).toContain(`no height from ${room.pool.nodes[1]?.name}`);
+    await until(() => progress.length > 0);
+    expect(progress[0]).toContain(`no height from ${room.pool.nodes[1]?.name}`);
     room.localnet.controls.clearFaults();
     expect((await end).verdict).toEqual({ kind: 'dead' });
   });
@@ -125,7 +125,7 @@ describe('an attempt that never arrives', () => {
     const asked: string[] = [];
     const stop = listen(room.pool, asked);
     let dead = false;
-    const end = room.watcher.watch(sent, ears().hooks);
+    const end = room.watcher.watch(sent, recordProgress().hooks);
     void end.then(() => (dead = true));
     await until(() => asked.filter((one) => one === method).length >= 4);
     stop();
@@ -138,7 +138,7 @@ describe('an attempt that never arrives', () => {
     room.localnet.controls.produceSlots(10);
     const sent = await room.attempt(wallet(), 5_000_000n);
     room.localnet.controls.fork(3);
-    const { hooks } = ears();
+    const { hooks } = recordProgress();
     const { verdict, evidence } = await room.withBlocks(room.watcher.watch(sent, hooks), 5);
     expect(verdict).toEqual({ kind: 'dead' });
     if (!('displacement' in evidence)) throw new Error('the attempt has a blockhash');
@@ -152,7 +152,7 @@ describe('an attempt that never arrives', () => {
     const sent = await room.attempt(wallet(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(500);
-    const { verdict, spending } = await room.watcher.watch(sent, ears().hooks);
+    const { verdict, spending } = await room.watcher.watch(sent, recordProgress().hooks);
     expect(verdict.kind).toBe('landed');
     expect(spending.feeLamports).toBe(sent.feeLamports);
   });

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
 
 let room: LandingRoom;
 
@@ -23,13 +23,13 @@ describe('an attempt before its last height', () => {
       const sent = await room.attempt(wallet(), 5_000_000n);
       room.swallow();
       for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlockHeight', fault);
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = room.restless().watch(sent, hooks);
-      await until(() => heard.length > 0);
-      expect(heard[0]).toContain(`held: ${reason}`);
+      await until(() => progress.length > 0);
+      expect(progress[0]).toContain(`held: ${reason}`);
       room.localnet.controls.clearFaults();
       expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
-      expect(heard[1]).toMatch(/^(sending|confirmed)$/);
+      expect(progress[1]).toMatch(/^(sending|confirmed)$/);
     },
   );
 });
@@ -50,10 +50,10 @@ describe('an attempt past its last height', () => {
       room.swallow();
       controls.produceSlots(160);
       controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = room.watcher.watch(sent, hooks);
-      await until(() => heard.length > 0);
-      expect(heard[0]).toMatch(/^held: /);
+      await until(() => progress.length > 0);
+      expect(progress[0]).toMatch(/^held: /);
       controls.clearFaults();
       room.swallow();
       await room.pool.probe();

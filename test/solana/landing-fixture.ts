@@ -104,14 +104,14 @@ export function wallet(): string {
 }
 
 /** Hooks of a watch that record their calls. */
-export function ears() {
-  const heard: string[] = [];
+export function recordProgress() {
+  const progress: string[] = [];
   const abort = new AbortController();
   const hooks: LandingHooks = {
     signal: abort.signal,
-    onProgress: ({ status, reason }) => heard.push(reason === null ? status : `${status}: ${reason}`),
+    onProgress: ({ status, reason }) => progress.push(reason === null ? status : `${status}: ${reason}`),
   };
-  return { heard, hooks, abort };
+  return { progress, hooks, abort };
 }
 
 export async function until(met: () => boolean): Promise<void> {

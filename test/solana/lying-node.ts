@@ -15,8 +15,8 @@ export function startLiar(url: string, lie: () => Lie): Promise<ScriptedNode> {
       (result) => ({ result }),
       () => ({ result: null }),
     );
-    const told = lie()(asked, answer.result);
-    return resultOf(asked, JSON.stringify(told === undefined ? answer.result : told));
+    const replacement = lie()(asked, answer.result);
+    return resultOf(asked, JSON.stringify(replacement === undefined ? answer.result : replacement));
   });
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
-import { ears, LandingRoom, PACE, until, wallet } from './landing-fixture.ts';
+import { LandingRoom, PACE, recordProgress, until, wallet } from './landing-fixture.ts';
 
 let room: LandingRoom;
 
@@ -17,7 +17,7 @@ function watchAll(
   attempts: readonly WatchedAttempt[],
   start?: AttemptProgress,
 ): [Promise<unknown>[], () => void] {
-  const hearing = attempts.map(() => ears());
+  const hearing = attempts.map(() => recordProgress());
   const waits = hearing.map(({ hooks }, index) =>
     watcher.watch(attempts[index] as WatchedAttempt, hooks, start),
   );

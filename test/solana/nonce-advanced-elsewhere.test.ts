@@ -288,7 +288,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
 });
 
 describe('an attempt whose nonce another transaction used, and which one node of three reports below finalized', () => {
-  const sighting = (err: object | null, confirmationStatus: string): Fault => {
+  const statusFault = (err: object | null, confirmationStatus: string): Fault => {
     const status = { slot: 10 ** 12, confirmations: 1, err, confirmationStatus };
     return { kind: 'result', result: { context: { slot: 10 ** 12 }, value: [status] } };
   };
@@ -313,7 +313,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
   it.each(['processed', 'confirmed'])(
     'as a success, %s, is held, the node is distrusted, and the attempt is dead',
     async (seen) => {
-      const { used, verdicts, liar } = await twoLooks(sighting(null, seen));
+      const { used, verdicts, liar } = await twoLooks(statusFault(null, seen));
       const reason = `${liar?.node} reports it ${seen} in slot ${10 ** 12}, but ${used} used up its nonce`;
       expect(verdicts).toEqual([{ kind: 'unknown', reason }, { kind: 'dead' }]);
       expect(liar?.demoted).toMatchObject({ cause: 'false', reason: expect.stringContaining(used) });
@@ -321,7 +321,7 @@ describe('an attempt whose nonce another transaction used, and which one node of
   );
 
   it('as a failure is held with that reason, because a block may include it without executing it', async () => {
-    const { used, verdicts, liar } = await twoLooks(sighting(FAILED, 'confirmed'));
+    const { used, verdicts, liar } = await twoLooks(statusFault(FAILED, 'confirmed'));
     const reason = expect.stringContaining(
       `${liar?.node} reports it confirmed in slot ${10 ** 12}, but ${used}`,
     );

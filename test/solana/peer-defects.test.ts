@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
 
 /** Where other programs paid twice, or would; docs/faults.md has the whole list. */
 const AMOUNT = 5_000_000n;
@@ -57,11 +57,11 @@ describe('an answer to a send that other programs took as final', () => {
     if (!isTakenNow) await room.chain.send(sent.raw);
     disturb(nodes, 'sendTransaction', fault);
     const met = room.localnet.controls.faultsMet()[fault.kind] ?? 0;
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
     const again = met + 3 * nodes.length;
     await until(() => (room.localnet.controls.faultsMet()[fault.kind] ?? 0) >= again);
-    expect(heard).toEqual([]);
+    expect(progress).toEqual([]);
     expect((await room.withBlocks(end)).verdict.kind).toBe('landed');
     expect(await room.lamportsOf(destination)).toBe(AMOUNT);
   });
@@ -75,13 +75,13 @@ describe('an attempt whose blockhash a node reports as expired', () => {
     room.swallow();
     disturb(BOTH, 'isBlockhashValid', { kind: 'blockhash-age', heights: -1 });
     disturb([1], 'getBlockHeight', { kind: 'height-offset', blocks: 1_000 });
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
     const left = Number(sent.lastValidBlockHeight) - controls.chain.ledger.tip.height - 1;
     controls.produceSlots(left);
     const met = controls.faultsMet()['height-offset'] ?? 0;
     await until(() => (controls.faultsMet()['height-offset'] ?? 0) >= met + 3);
-    expect(heard).toEqual([]);
+    expect(progress).toEqual([]);
     controls.clearFaults();
     await room.chain.send(sent.raw);
     controls.produceSlot();
@@ -104,10 +104,10 @@ describe('an attempt that landed while no node shows it', () => {
     const { sent } = await landedUnseen();
     pin(BOTH, status);
     disturb(BOTH, 'getTransaction', { kind: 'null' });
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the signature/)]);
+    await until(() => progress.length > 0);
+    expect(progress).toEqual([expect.stringMatching(/^held: .*finalized blocks contain the signature/)]);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
@@ -128,10 +128,10 @@ describe('an attempt that landed while no node shows it', () => {
       const { sent } = await landedUnseen();
       pin(BOTH, status);
       disturb([0], 'getTransaction', { kind: 'null' });
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = room.watcher.watch(sent, hooks);
-      await until(() => heard.some((word) => word.startsWith('held: ')));
-      expect(heard.at(-1)).toMatch(/^held: .*finalized blocks contain the signature/);
+      await until(() => progress.some((report) => report.startsWith('held: ')));
+      expect(progress.at(-1)).toMatch(/^held: .*finalized blocks contain the signature/);
       room.localnet.controls.clearFaults(0, 'getTransaction');
       const { verdict, evidence, spending } = await end;
       expect(verdict.kind).toBe('landed');
@@ -146,10 +146,10 @@ describe('an attempt that landed while no node shows it', () => {
   it('a hole in every ledger where it landed: null answers of a quorum prove nothing without its blocks', async () => {
     const { sent, from } = await landedUnseen();
     disturb(BOTH, '*', { kind: 'hole', from, to: from + 3 });
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([expect.stringMatching(/^held: .*not all linked/)]);
+    await until(() => progress.length > 0);
+    expect(progress).toEqual([expect.stringMatching(/^held: .*not all linked/)]);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('landed');
   });
@@ -161,10 +161,10 @@ describe('an attempt that never landed', () => {
     room.swallow();
     disturb(BOTH, 'getSignatureStatuses', { kind: 'error', code: -32603, message: 'Internal error' });
     room.localnet.controls.produceSlots(BEYOND_LIFE);
-    const { heard, hooks } = ears();
+    const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([expect.stringMatching(/^held: .*no status from .*Internal error/)]);
+    await until(() => progress.length > 0);
+    expect(progress).toEqual([expect.stringMatching(/^held: .*no status from .*Internal error/)]);
     room.localnet.controls.clearFaults();
     expect((await end).verdict.kind).toBe('dead');
   });
@@ -183,9 +183,9 @@ describe('an attempt that never landed', () => {
       const status = { slot, confirmations: null, err: null, confirmationStatus: 'finalized' };
       const result = { context: { slot }, value: [status] };
       controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
-      const { heard, hooks } = ears();
+      const { progress, hooks } = recordProgress();
       const end = three.impatient().watch(sent, hooks);
-      await until(() => heard.some((word) => word.startsWith('held')));
+      await until(() => progress.some((report) => report.startsWith('held')));
       const [liar] = three.pool.report();
       expect(liar?.demoted).toMatchObject({
         cause: 'false',
@@ -212,7 +212,7 @@ describe('an attempt that never landed', () => {
         const status = { slot, confirmations: 1, err: null, confirmationStatus: seen };
         const result = { context: { slot }, value: [status] };
         controls.setFault(0, 'getSignatureStatuses', { kind: 'result', result });
-        expect((await three.watcher.watch(sent, ears().hooks)).verdict.kind).toBe('dead');
+        expect((await three.watcher.watch(sent, recordProgress().hooks)).verdict.kind).toBe('dead');
         const [liar] = three.pool.report();
         expect(liar?.demoted).toMatchObject({
           cause: 'false',
@@ -234,7 +234,7 @@ describe('an attempt that never landed', () => {
       const status = { slot: 1, confirmations: null, err: null, confirmationStatus: 'finalized' };
       const result = { context: { slot: 1 }, value: [status] };
       three.localnet.controls.setFault(2, 'getSignatureStatuses', { kind: 'result', result });
-      expect((await three.watcher.watch(sent, ears().hooks)).verdict.kind).toBe('dead');
+      expect((await three.watcher.watch(sent, recordProgress().hooks)).verdict.kind).toBe('dead');
     } finally {
       await three.close();
     }

@@ -6,10 +6,10 @@ afterEach(() => void vi.useRealTimers());
 
 /** A node that answers after so long; `avoided` ones are not waited for. */
 function after(ms: number, answer: number | Error, avoided = false): Asked<number> {
-  const told = new Promise<number>((resolve, reject) => {
+  const delayed = new Promise<number>((resolve, reject) => {
     setTimeout(() => (typeof answer === 'number' ? resolve(answer) : reject(answer)), ms);
   });
-  return { answer: told, expected: !avoided };
+  return { answer: delayed, expected: !avoided };
 }
 
 /** The recorded answers, and the milliseconds after which each arrived. */

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
-import { ears, LandingRoom, until, wallet } from './landing-fixture.ts';
+import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
 import { listen } from './rpc-calls.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,7 +19,7 @@ const patient = () =>
 describe('a caller that waits for confirmed', () => {
   it('is polled for at its own interval, which ends with the answer', async () => {
     const watcher = patient();
-    const [slow, fast] = [ears(), ears()];
+    const [slow, fast] = [recordProgress(), recordProgress()];
     const asked: string[] = [];
     const stop = listen(room.pool, asked);
     const polls = () => asked.filter((method) => method === 'getSignatureStatuses').length;
@@ -27,11 +27,11 @@ describe('a caller that waits for confirmed', () => {
     expect(polls()).toBe(0);
     const awaited = { ...fast.hooks, answersAt: 'confirmed' as const };
     const wait = watcher.watch(await room.attempt(wallet(), 5_000_000n), awaited);
-    await room.withBlocks(until(() => fast.heard.includes('confirmed')));
-    expect(slow.heard).toContain('confirmed');
-    const told = polls();
+    await room.withBlocks(until(() => fast.progress.includes('confirmed')));
+    expect(slow.progress).toContain('confirmed');
+    const before = polls();
     await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(polls() - told).toBeLessThanOrEqual(1);
+    expect(polls() - before).toBeLessThanOrEqual(1);
     stop();
     for (const { abort } of [slow, fast]) abort.abort();
     await Promise.allSettled([other, wait]);
@@ -41,9 +41,9 @@ describe('a caller that waits for confirmed', () => {
     const watcher = patient();
     const waits = await Promise.all(
       Array.from({ length: 12 }, async () => {
-        const { heard, hooks, abort } = ears();
+        const { progress, hooks, abort } = recordProgress();
         const sent = await room.attempt(wallet(), 5_000_000n);
-        return { heard, abort, start: () => watcher.watch(sent, { ...hooks, answersAt: 'confirmed' }) };
+        return { progress, abort, start: () => watcher.watch(sent, { ...hooks, answersAt: 'confirmed' }) };
       }),
     );
     const sizes: number[] = [];
@@ -53,7 +53,7 @@ describe('a caller that waits for confirmed', () => {
       return statuses(signatures);
     });
     const running = waits.map(({ start }) => start());
-    await room.withBlocks(until(() => waits.every(({ heard }) => heard.includes('confirmed'))));
+    await room.withBlocks(until(() => waits.every(({ progress }) => progress.includes('confirmed'))));
     expect(new Set(sizes)).toEqual(new Set([12]));
     for (const { abort } of waits) abort.abort();
     await Promise.allSettled(running);
@@ -65,12 +65,12 @@ describe('a caller that waits for confirmed', () => {
       await room.attempt(wallet(), (funds * 2n) / 3n),
       await room.attempt(wallet(), (funds * 2n) / 3n),
     ];
-    const { hooks, heard } = ears();
-    const before = room.watcher.watch(first, ears().hooks);
+    const { hooks, progress } = recordProgress();
+    const before = room.watcher.watch(first, recordProgress().hooks);
     const sent = vi.spyOn(room.chain, 'send');
     const wait = room.watcher.watch(second, { ...hooks, answersAt: 'confirmed' });
     expect((await room.withBlocks(wait)).verdict.kind).toBe('failed');
-    expect(heard).not.toContain('confirmed');
+    expect(progress).not.toContain('confirmed');
     expect(sent.mock.calls.length).toBeLessThanOrEqual(2);
     await room.withBlocks(before);
   });
@@ -80,13 +80,13 @@ describe('a caller that waits for confirmed', () => {
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(2);
     const send = vi.spyOn(room.chain, 'send');
-    const { hooks, heard } = ears();
+    const { hooks, progress } = recordProgress();
     const wait = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
     room.localnet.controls.produceSlot();
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(send).not.toHaveBeenCalled();
     room.localnet.controls.fork(3);
-    await until(() => heard.includes('sending'));
+    await until(() => progress.includes('sending'));
     await until(() => send.mock.calls.length > 0);
     expect(send.mock.calls[0]?.[0]).toBe(sent.raw);
     expect((await room.withBlocks(wait)).verdict.kind).toBe('landed');

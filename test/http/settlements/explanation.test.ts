@@ -12,7 +12,7 @@ import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
 import { attempt as attemptRow, PLENTY } from '../../ledger/support.ts';
-import { ears, LandingRoom, wallet } from '../../solana/landing-fixture.ts';
+import { LandingRoom, recordProgress, wallet } from '../../solana/landing-fixture.ts';
 import { listen } from '../../solana/rpc-calls.ts';
 import { authorization, EXPLORER, openService, type Service } from '../service.ts';
 
@@ -173,7 +173,7 @@ test('an explanation shows what an attempt at the signer waits for, and the heig
 
 test('an explanation shows the stored evidence of an ended withdrawal, with slot and nodes, and asks no node', async () => {
   const attempt = await unsent('paid');
-  const landing = room.watcher.watch(attempt, ears().hooks);
+  const landing = room.watcher.watch(attempt, recordProgress().hooks);
   const { evidence, times, verdict } = await room.withBlocks(landing);
   if (verdict.kind !== 'landed') throw new Error(`it is ${verdict.kind}`);
   const proof = attemptEvidence(attempt, evidence, times);
@@ -210,7 +210,7 @@ test('an explanation gives the reason for a withdrawal without an attempt, and a
   const paused = { code: 'paused', message: 'paused: tests (by me)' };
   await service.ledger.settlements.move('poor', 'held', paused);
   await expect.poll(async () => (await explain('poor')).nextStep).toContain('sluice settlements resume');
-  expect(await explain('nobody')).toMatchObject({ code: 'NotFound', status: 404 });
+  expect(await explain('no-such-id')).toMatchObject({ code: 'NotFound', status: 404 });
 });
 
 test('an explanation reports unreachable nodes as its answer', async () => {
@@ -236,7 +236,7 @@ test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI 
   expect((await get('/v1/withdrawals/dead')).attempts[0].proof).toBeNull();
   room.swallow();
   room.localnet.controls.produceSlots(170);
-  const { evidence, times } = await room.watcher.watch(attempt, ears().hooks);
+  const { evidence, times } = await room.watcher.watch(attempt, recordProgress().hooks);
   const proof = attemptEvidence(attempt, evidence, times);
   await service.ledger.attempts.settle('dead', 1, { state: 'dead', proof });
   const [shown] = (await get('/v1/withdrawals/dead')).attempts;

@@ -11,13 +11,13 @@ import { judgeNonceAttempt, judgeUnsignedNonce } from '../../../src/solana/proof
 import {
   ABSENT,
   agreed,
-  anySighting,
+  anyObservation,
   coverage,
   node,
+  nodeAnswers,
   said,
   seen,
   sequence,
-  testimonies,
   UNREADABLE,
 } from '../../domain/evidence.ts';
 
@@ -112,11 +112,11 @@ const anyLife: fc.Arbitrary<SequencedCoverage> = fc
 
 const anyEvidence: fc.Arbitrary<NonceEvidence> = fc.record({
   quorum: fc.constantFrom(1, 2, 2, 3),
-  finalizedNonces: testimonies(fc.constantFrom('new', 'new', 'newer', 'old')),
+  finalizedNonces: nodeAnswers(fc.constantFrom('new', 'new', 'newer', 'old')),
   use: fc.option(anyUse, { freq: 2 }),
   bypass: fc.option(anyBypass, { freq: 9 }),
   coverage: fc.option(anyLife, { freq: 9 }),
-  statuses: testimonies(anySighting),
+  statuses: nodeAnswers(anyObservation),
   outcomeConfirmedBy: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(node, { maxLength: 2 })),
   chargedBy: fc.array(node, { maxLength: 1 }),
 });
@@ -164,9 +164,9 @@ describe('an attempt with a durable nonce is dead', () => {
         );
         const silent = statuses.filter(({ answer, sequence: at, node: by }) => {
           const before = finalizedNonces.filter((one) => one.answer !== 'old' && one.sequence < at);
-          const witnesses = new Set(before.map((one) => one.node).filter((one) => !standing.has(one)));
-          const isWitness = witnesses.has(by) && shownBy.includes(by);
-          return answer.kind === 'absent' && at > known && isWitness && witnesses.size >= quorum;
+          const confirming = new Set(before.map((one) => one.node).filter((one) => !standing.has(one)));
+          const isConfirming = confirming.has(by) && shownBy.includes(by);
+          return answer.kind === 'absent' && at > known && isConfirming && confirming.size >= quorum;
         });
         expect(new Set(silent.map((one) => one.node)).size).toBeGreaterThanOrEqual(quorum);
       }),
@@ -253,10 +253,10 @@ describe('an attempt with a durable nonce', () => {
   it('is alive while a node sees it below finalized, and is held with a reason once a quorum has another nonce', () => {
     const [a, b, c] = [said('a', 30, ABSENT), said('b', 31, ABSENT), said('c', 32, seen('confirmed'))];
     const statuses = [a, b, c];
-    const stands = [said('a', 1, 'new'), said('b', 2, 'old')];
+    const nonces = [said('a', 1, 'new'), said('b', 2, 'old')];
     const alive = { kind: 'alive', seen: 'confirmed' };
     expect(
-      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, finalizedNonces: stands, use: null })),
+      judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, finalizedNonces: nonces, use: null })),
     ).toEqual(alive);
     const held = (changes: Partial<NonceEvidence>) =>
       judgeNonceAttempt(ATTEMPT, deathEvidence({ statuses, ...changes }));
@@ -285,8 +285,8 @@ describe('an attempt with a durable nonce', () => {
   it('is alive while its nonce is unused after a block includes it without executing it, and failed once another one used the nonce', () => {
     const statuses = [said('a', 30, seen('finalized', 'AccountNotFound')), said('b', 31, ABSENT)];
     const included = deathEvidence({ statuses, outcomeConfirmedBy: ['b'], use: null });
-    const stands = [said('a', 1, 'old'), said('b', 2, 'old')];
-    for (const finalizedNonces of [stands, [said('a', 1, 'new'), said('b', 2, 'old')], []])
+    const nonces = [said('a', 1, 'old'), said('b', 2, 'old')];
+    for (const finalizedNonces of [nonces, [said('a', 1, 'new'), said('b', 2, 'old')], []])
       expect(judgeNonceAttempt(ATTEMPT, { ...included, finalizedNonces })).toEqual({
         kind: 'alive',
         seen: null,

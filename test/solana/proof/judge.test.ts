@@ -17,10 +17,10 @@ import {
 } from '../../domain/evidence.ts';
 
 describe('an attempt has landed or failed', () => {
-  const witness = [said('a', 1, seen('finalized'))];
+  const finalized = [said('a', 1, seen('finalized'))];
 
   it('only when a second node returns the same finalized outcome', () => {
-    const base = deathEvidence({ coverage: null, statuses: witness });
+    const base = deathEvidence({ coverage: null, statuses: finalized });
     expect(judgeAttempt(ATTEMPT, base)).toEqual({ kind: 'alive', seen: 'confirmed' });
     expect(kindOf({ ...base, outcomeConfirmedBy: ['a'] })).toBe('alive');
     expect(judgeAttempt(ATTEMPT, { ...base, outcomeConfirmedBy: ['b'] })).toEqual({
@@ -41,22 +41,27 @@ describe('an attempt has landed or failed', () => {
   });
 
   it('by one node alone only when the quorum is one', () => {
-    const single = deathEvidence({ quorum: 1, coverage: null, statuses: witness, outcomeConfirmedBy: ['a'] });
+    const single = deathEvidence({
+      quorum: 1,
+      coverage: null,
+      statuses: finalized,
+      outcomeConfirmedBy: ['a'],
+    });
     expect(kindOf(single)).toBe('landed');
   });
 
   it('also when the linked blocks hold it, although they contain no outcome', () => {
     const blocks = coverage({ containsSignature: true });
-    expect(kindOf(deathEvidence({ coverage: blocks, statuses: witness, outcomeConfirmedBy: ['scan'] }))).toBe(
-      'landed',
-    );
+    expect(
+      kindOf(deathEvidence({ coverage: blocks, statuses: finalized, outcomeConfirmedBy: ['scan'] })),
+    ).toBe('landed');
     expect(kindOf(deathEvidence({ coverage: blocks }))).toBe('unknown');
   });
 
   it('never by contradicting nodes', () => {
-    const statuses = [...witness, said('b', 2, seen('finalized', 'error'))];
+    const statuses = [...finalized, said('b', 2, seen('finalized', 'error'))];
     expect(kindOf(deathEvidence({ coverage: null, statuses, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
-    expect(kindOf(deathEvidence({ statuses: witness, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
+    expect(kindOf(deathEvidence({ statuses: finalized, outcomeConfirmedBy: ['b'] }))).toBe('unknown');
   });
 
   it('never without a finalized status and a confirmation, on any evidence', () => {

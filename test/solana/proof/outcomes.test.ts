@@ -3,7 +3,7 @@ import type { Fault } from '../../../devkit/localnet/faults.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { askBlockOutcome, askOutcome } from '../../../src/solana/proof/outcomes.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
-import { ears, LandingRoom, until, wallet } from '../landing-fixture.ts';
+import { LandingRoom, recordProgress, until, wallet } from '../landing-fixture.ts';
 
 let room: LandingRoom;
 
@@ -32,10 +32,10 @@ async function landed(count: number, fault: Fault | null = null) {
   const attempts = await Promise.all(Array.from({ length: count }, () => room.attempt(wallet(), 1_000_000n)));
   const { controls, rpcUrls } = room.localnet;
   if (fault !== null) for (const node of rpcUrls.keys()) controls.setFault(node, 'getBlock', fault);
-  const listeners = attempts.map(() => ears());
+  const listeners = attempts.map(() => recordProgress());
   const send = vi.spyOn(room.chain, 'send');
   const ends = attempts.map((attempt, index) => {
-    const { hooks } = listeners[index] ?? ears();
+    const { hooks } = listeners[index] ?? recordProgress();
     return room.watcher.watch(attempt, hooks);
   });
   await until(() => send.mock.results.length >= count);

@@ -9,7 +9,7 @@ const [ANN, BEN] = [address('ann'), address('ben')];
 const onlyOne = () => onlyDeposit(use.ledger);
 
 /** The events of the feed with their public ids, in order. */
-async function told(): Promise<readonly unknown[]> {
+async function feedEvents(): Promise<readonly unknown[]> {
   const { events } = await use.ledger.depositFeed.events(0n, 100);
   const ids = [...new Set(events.map(({ deposit }) => depositId(deposit)))];
   return events.map(({ kind, deposit }) => [kind, deposit.amount, ids.indexOf(depositId(deposit))]);
@@ -31,7 +31,7 @@ describe('an announced deposit', () => {
     await commit(use.ledger, [found(inflow(ANN))]);
     expect(await onlyOne()).toMatchObject({ state: 'pending', finalizedAt: expect.any(Date) });
     expect(await use.ledger.deposits.unconfirmed(10)).toHaveLength(1);
-    expect(await told()).toEqual([['pending', 5n, 0]]);
+    expect(await feedEvents()).toEqual([['pending', 5n, 0]]);
   });
 
   it('is the deposit of its slot’s finalized block, whichever block announced it', async () => {
@@ -42,7 +42,7 @@ describe('an announced deposit', () => {
     await commit(use.ledger, [found(inflow(ANN))]);
     await confirmAll(use.ledger);
     expect(await onlyOne()).toMatchObject({ state: 'final', blockhash: 'b101' });
-    expect(await told()).toEqual([
+    expect(await feedEvents()).toEqual([
       ['pending', 5n, 0],
       ['final', 5n, 0],
     ]);
@@ -54,7 +54,7 @@ describe('an announced deposit', () => {
     const later = { ...found(inflow(ANN)), header: childOf(header) };
     await commit(use.ledger, [NONE, later]);
     await confirmAll(use.ledger);
-    expect(await told()).toEqual([
+    expect(await feedEvents()).toEqual([
       ['pending', 5n, 0],
       ['pending', 5n, 1],
       ['dropped', 5n, 0],
@@ -68,7 +68,7 @@ describe('an announced deposit', () => {
     const off = inflow(BEN, 5n, { reason: 'deposits_off' });
     await commit(use.ledger, [found(inflow(ANN, 4n, { signature: `s-${ANN}-5` }), off)]);
     await confirmAll(use.ledger);
-    expect((await told()).slice(2)).toEqual([
+    expect((await feedEvents()).slice(2)).toEqual([
       ['pending', 4n, 0],
       ['final', 4n, 0],
       ['not_credited', 5n, 1],
@@ -81,7 +81,7 @@ describe('an announced deposit', () => {
     await use.ledger.deposits.announce([found(inflow(ANN, 5n, account))]);
     await commit(use.ledger, [found(inflow(BEN, 5n, account))]);
     expect(await onlyOne()).toMatchObject({ wallet: BEN });
-    expect(await told()).toEqual([
+    expect(await feedEvents()).toEqual([
       ['pending', 5n, 0],
       ['pending', 5n, 0],
     ]);
@@ -93,7 +93,7 @@ describe('an announced deposit', () => {
     await commit(use.ledger, [NONE]);
     expect(await onlyOne()).toMatchObject({ state: 'dropped', blockhash: 'b101x' });
     await use.ledger.deposits.announce([forked(inflow(ANN)), found(inflow(ANN, 6n))]);
-    expect(await told()).toEqual([
+    expect(await feedEvents()).toEqual([
       ['pending', 5n, 0],
       ['dropped', 5n, 0],
     ]);
@@ -102,7 +102,7 @@ describe('an announced deposit', () => {
     for (let times = 0; times < 2; times += 1) await use.ledger.scan.upsert({ blocks, watchVersion });
     expect(await onlyOne()).toMatchObject({ state: 'pending', blockhash: 'b101' });
     await confirmAll(use.ledger);
-    expect((await told()).slice(2)).toEqual([
+    expect((await feedEvents()).slice(2)).toEqual([
       ['pending', 5n, 0],
       ['final', 5n, 0],
     ]);

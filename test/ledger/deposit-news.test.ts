@@ -12,7 +12,7 @@ interface News {
 }
 
 /** The events that an endpoint receives, in order. */
-async function heard(endpoint: string): Promise<readonly News[]> {
+async function newsOf(endpoint: string): Promise<readonly News[]> {
   const rows = await use.ledger.db
     .selectFrom('webhookDelivery as delivery')
     .innerJoin('webhookEvent as event', 'event.sequence', 'delivery.sequence')
@@ -53,8 +53,8 @@ it('an endpoint receives every event of the feed in its order', async () => {
       state: 'final',
     },
   };
-  expect(await heard(last)).toMatchObject([final]);
-  expect((await heard(all)).map(({ type, data }) => [data['sequence'], type, data['amount']])).toEqual([
+  expect(await newsOf(last)).toMatchObject([final]);
+  expect((await newsOf(all)).map(({ type, data }) => [data['sequence'], type, data['amount']])).toEqual([
     ['1', 'deposit.pending', '9'],
     ['2', 'deposit.pending', '9223372036854775808'],
     ['3', 'deposit.pending', '6'],
@@ -64,7 +64,7 @@ it('an endpoint receives every event of the feed in its order', async () => {
 });
 
 it('an endpoint receives the reason of a deposit that is not credited, whether or not it received the pending event', async () => {
-  const told = (await use.ledger.webhooks.put('https://told.example/', ['deposit.*'])).row.id;
+  const endpoint = (await use.ledger.webhooks.put('https://late.example/', ['deposit.*'])).row.id;
   await imported(use.ledger, ANN);
   const header = childOf(START);
   const found = (reason: 'deposits_off' | null) => ({
@@ -77,7 +77,7 @@ it('an endpoint receives the reason of a deposit that is not credited, whether o
   await use.ledger.deposits.announce([found(null)]);
   await commit(use.ledger, [found('deposits_off')]);
   await confirmAll(use.ledger);
-  const events = (await heard(told)).map(({ type, data }) => [
+  const events = (await newsOf(endpoint)).map(({ type, data }) => [
     type,
     data['amount'],
     data['state'],

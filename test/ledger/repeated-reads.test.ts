@@ -37,8 +37,8 @@ it.each([
     const { rows: alerts } = await use.ledger.alerts.list({ open: true, limit: 10 });
     expect(alerts.map(({ kind, subject }) => [kind, subject])).toEqual([['deposit_mismatch', 's']]);
     const row = await onlyRow();
-    const witnesses = ['first', 'second'].map((node) => ({ node, answer: truth }));
-    const verdict = verdictOn(row, witnesses, 2);
+    const answers = ['first', 'second'].map((node) => ({ node, answer: truth }));
+    const verdict = verdictOn(row, answers, 2);
     if (verdict === null) throw new Error('a quorum shows it');
     expect(await use.ledger.deposits.confirm([{ row, verdict }])).toHaveLength(1);
     const { wallet, amount, reason } = truth;

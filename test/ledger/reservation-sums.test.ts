@@ -116,10 +116,10 @@ it('a preparation reads as many rows with a thousand open reservations as with n
   const wallet = 'crowded';
   const before = await readsOfOne(wallet);
   await sql`insert into settlement (id, kind, subject_id, status)
-    select 'crowd-' || i, 'withdrawal', 'crowd-' || i, 'preparing' from generate_series(1, 1000) as i`.execute(
+    select 'reserved-' || i, 'withdrawal', 'reserved-' || i, 'preparing' from generate_series(1, 1000) as i`.execute(
     use.ledger.db,
   );
-  await sql`insert into reservation select 'crowd-' || i, ${wallet}, 'SOL', 1, 'open', null
+  await sql`insert into reservation select 'reserved-' || i, ${wallet}, 'SOL', 1, 'open', null
     from generate_series(1, 1000) as i`.execute(use.ledger.db);
   await sql`analyze reservation`.execute(use.ledger.db);
   expect(await use.ledger.reservations.open(wallet, 'SOL')).toBe(1_002n);

@@ -182,9 +182,9 @@ class Reader {
     const { events, next } = await new DepositFeed(reading, { lookedAt }).events(this.#after, limit, filter);
     expect(events.length).toBeLessThanOrEqual(limit);
     this.seen.push(...events.map(({ sequence }) => sequence));
-    const goesOn = next > this.#after;
+    const hasNext = next > this.#after;
     this.#after = next;
-    return goesOn;
+    return hasNext;
   }
 
   async readAll(): Promise<void> {

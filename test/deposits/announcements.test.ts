@@ -47,8 +47,8 @@ async function announceAt(
 }
 
 /** Runs an announcer that only the lying node answers. */
-async function announceAlone(...told: Parameters<typeof announceAt>): Promise<void> {
-  const [claimed, slot, change] = told;
+async function announceAlone(...args: Parameters<typeof announceAt>): Promise<void> {
+  const [claimed, slot, change] = args;
   const alone = await openNodePool(nodes.pool.nodes.slice(0, 1).map(({ url }) => url));
   try {
     await announceAt(claimed, slot, change, alone);
@@ -85,8 +85,8 @@ describe('a deposit in a confirmed block of one node', () => {
     const { wallet, slot } = await confirmedDeposit();
     room.localnet.controls.produceSlots(1);
     await announceAlone(slot + 1, slot);
-    const told = await room.depositsOf(wallet);
-    expect(told).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
+    const announced = await room.depositsOf(wallet);
+    expect(announced).toMatchObject([{ slot: BigInt(slot) + 1n, state: 'pending', finalizedAt: null }]);
     await readAll();
     const rows = await room.depositsOf(wallet);
     expect(rows.map((row) => [row.state, row.slot])).toEqual([

@@ -14,7 +14,7 @@ function isAnyBlock(method: string): boolean {
 }
 
 /** The recorded time of a deposit whose block one of three nodes returns with this time, and the true time. */
-async function toldTimes(
+async function recordedTimes(
   time: Json,
   isLie: (method: string, params: Json) => boolean = isAnyBlock,
 ): Promise<readonly [unknown, bigint]> {
@@ -43,8 +43,8 @@ describe('a false block time of one node', () => {
     ['another time', 1],
   ])('does not delay the scan and is not stored: %s', async (_name, time) => {
     for (const isLie of [isAnyBlock, isWholeBlock]) {
-      const [told, true_] = await toldTimes(time, isLie);
-      expect(told).toBe(true_);
+      const [recorded, actual] = await recordedTimes(time, isLie);
+      expect(recorded).toBe(actual);
     }
   });
 
@@ -73,7 +73,7 @@ describe('a false block time of one node', () => {
   });
 
   it('that was stored as an invalid date is returned as unknown', async () => {
-    await toldTimes(1);
+    await recordedTimes(1);
     const { events } = await room.ledger.depositFeed.events(0n, 1);
     const [event] = events;
     if (event === undefined) throw new Error('no event');

@@ -168,7 +168,7 @@ describe('a catch-up that is blocked', () => {
     await payments(await room.newDepositAddress(), 12);
     const one = worker();
     const ranges = await one.plan();
-    await room.ledger.alerts.raise({ kind: 'scan_stopped', subject: 'sluice', message: 'stands still' });
+    await room.ledger.alerts.raise({ kind: 'scan_stopped', subject: 'sluice', message: 'the scan stopped' });
     expect((await one.join()).joined).toBe(0);
     expect(await openAlerts()).toEqual(['scan_stopped']);
     for (const range of ranges) await one.read(range);

@@ -27,7 +27,7 @@ function reconcile() {
   return new MockActivityEnvironment().run(() => activities.reconcilePage());
 }
 
-async function told(): Promise<readonly (readonly [string, string])[]> {
+async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   return rows.map(({ kind, subject }) => [kind, subject] as const);
 }
@@ -58,10 +58,10 @@ it('the reconciliation reports that the owner of a confidential account must app
   );
   expect(value?.data.length).toBeGreaterThan(165);
   expect(await reconcile()).toMatchObject({ differences: 0, confidential: 1 });
-  expect(await told()).toEqual([['confidential_pending', account]]);
+  expect(await openAlerts()).toEqual([['confidential_pending', account]]);
 
   await land(owner, [], [token.apply(2n)]);
   await room.scanAll(room.scanner());
   expect(await reconcile()).toMatchObject({ differences: 0, confidential: 0 });
-  expect(await told()).toEqual([]);
+  expect(await openAlerts()).toEqual([]);
 });

@@ -46,9 +46,16 @@ it('the confirmer delays the scan by one batch of requests at most, and requests
 
 it('the confirmer requests the newest deposit in its first batch, although many older ones wait that no node returns', async () => {
   await room.scanAll(room.scanner());
-  const [crowd, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
+  const [busyWallet, wallet] = [await room.newDepositAddress(), await room.newDepositAddress()];
   const { slot = 0n, blockhash = '' } = (await room.ledger.scan.cursor()) ?? {};
-  const place = { slot, blockhash, account: crowd, wallet: crowd, asset: 'SOL', amount: 7_000_000n };
+  const place = {
+    slot,
+    blockhash,
+    account: busyWallet,
+    wallet: busyWallet,
+    asset: 'SOL',
+    amount: 7_000_000n,
+  };
   const made = { ...place, state: 'pending', finalizedAt: new Date() } as const;
   const rows = Array.from({ length: MANY }, () => ({ ...made, signature: newSignature() }));
   await room.ledger.db.insertInto('deposit').values(rows).execute();

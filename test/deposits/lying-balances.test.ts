@@ -60,7 +60,7 @@ async function lies(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): 
   controls.setFault(node, 'getTokenAccountsByOwner', { kind: 'result', result: { context, value: [] } });
 }
 
-const told = () => openAlertsIn(room, 'balance_difference');
+const differences = () => openAlertsIn(room, 'balance_difference');
 const EMPTY = { value: [null, null] };
 
 describe('a node that lies about the balances of deposit addresses', () => {
@@ -73,7 +73,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
     await lies(await asked(), before);
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
     expect(await reconcile()).toMatchObject({ wallets: 1, accounts: 2, differences: 0, unread: 0 });
-    expect(await told()).toEqual([]);
+    expect(await differences()).toEqual([]);
   });
 
   it('hides a missed deposit for one pass only, and the next pass finds it', async () => {
@@ -84,7 +84,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
     expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
     expect(await reconcile()).toMatchObject({ differences: 2, unread: 0 });
     const both = [`${wallet}/SOL`, `${account}/${room.localnet.mint.address}`];
-    expect((await told()).toSorted()).toEqual(both.toSorted());
+    expect((await differences()).toSorted()).toEqual(both.toSorted());
   });
 
   it('does not delay a pass with a slot that no quorum has finalized', async () => {
@@ -100,7 +100,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
     controls.setFault(await asked(1), 'getMultipleAccounts', { kind: 'http', status: 503 });
     expect(await reconcile()).toMatchObject({ wallets: 0, unread: 1, next: null });
-    expect(await told()).toHaveLength(2);
+    expect(await differences()).toHaveLength(2);
   });
 });
 
@@ -120,7 +120,7 @@ describe('a node that lies about the balances of a hot wallet', () => {
   it('hides no difference from a quorum, and invents none', async () => {
     await lies(await asked(), EMPTY);
     await reconcile();
-    expect(await told()).toContain(`${HOT}/SOL`);
+    expect(await differences()).toContain(`${HOT}/SOL`);
     const baseline = await room.ledger.baselines.of(HOT);
     expect(baseline?.balances).toEqual([{ account: HOT, asset: 'SOL', amount: 5_000_000n }]);
   });
@@ -142,6 +142,6 @@ describe('a node that lies about the balances of a hot wallet', () => {
     room.localnet.controls.setFault(slow, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
     await reconcile();
     expect(await room.ledger.db.selectFrom('unreadWallet').select('wallet').execute()).toEqual([]);
-    expect(await told()).toContain(`${HOT}/SOL`);
+    expect(await differences()).toContain(`${HOT}/SOL`);
   });
 });

@@ -31,8 +31,8 @@ describe('one lying node', () => {
     const before = await mismatches();
     await room.localnet.mintTo(mint.address, wallet, 7n);
     await room.scanWithLie(lie);
-    const [told] = await judgements(wallet);
-    expect(told).toMatchObject({ state: 'pending', reason });
+    const [recorded] = await judgements(wallet);
+    expect(recorded).toMatchObject({ state: 'pending', reason });
     const { events } = await room.ledger.depositFeed.events(0n, 100, { address: wallet });
     expect(events.map(({ kind }) => kind)).toEqual(['pending', 'final']);
     expect(await room.confirm()).toBe(1);

@@ -180,7 +180,7 @@ class Exchange {
   async finding(slot: bigint, policy: Partial<Ours> = {}): Promise<BlockFinding> {
     const bytes = await this.#bytes(slot);
     const scan = scanBlockBytes(bytes, this.#watched);
-    if (scan.mustParse) throw new Error(`the bytes of block ${slot} do not tell what it holds`);
+    if (scan.mustParse) throw new Error(`the bytes of block ${slot} do not show its content`);
     const transactions = readTransactionsAt(bytes, scan.hitTransactions, slot, { node: this.node.name });
     return findingOf({ transactions }, { ...this.#ours(), ...policy });
   }

@@ -32,10 +32,10 @@ async function missedIn(): Promise<Slots & { readonly wallet: string }> {
 async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): Promise<unknown> {
   const { backfills } = room.ledger;
   const record = backfills.record.bind(backfills);
-  let heard = 0;
+  let progressCount = 0;
   backfills.record = async (of, matched, progress) => {
-    if (heard === 1) await meanwhile?.();
-    if (heard > 0 || progress !== undefined) heard += 1;
+    if (progressCount === 1) await meanwhile?.();
+    if (progressCount > 0 || progress !== undefined) progressCount += 1;
     return record(of, matched, progress);
   };
   try {

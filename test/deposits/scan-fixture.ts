@@ -98,7 +98,7 @@ export class ScanRoom {
     this.finalize();
     await this.scanAll(this.scanner());
     const [row] = await this.depositsOf(wallet);
-    if (row === undefined) throw new Error('it is on record');
+    if (row === undefined) throw new Error('the scan recorded no deposit');
     return row;
   }
 
@@ -164,7 +164,7 @@ export class ScanRoom {
   /** An operator closes the gap at the cursor of the scan. */
   async closeGap(): Promise<Slots> {
     const gap = await this.openGap();
-    if (gap === undefined) throw new Error('the scan stands at no gap');
+    if (gap === undefined) throw new Error('the scan is at no gap');
     const slots = { from: gap.fromSlot, to: gap.toSlot };
     await this.ledger.gaps.close({ ...slots, actor: 'operator', reason: 'lost' });
     return slots;

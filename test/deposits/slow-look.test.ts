@@ -18,12 +18,12 @@ function delayBlocks(): void {
 
 /** The statuses of a turn until its scan has waited and is at the tip again. */
 async function reportedUntilTail(): Promise<readonly ScanStatus[]> {
-  const told: ScanStatus[] = [];
+  const reported: ScanStatus[] = [];
   await turnUntil({ ...room.deps(), slowMs: SLOW_MS }, (status) => {
-    told.push(status);
-    return status.state === 'tail' && told.some(({ state }) => state === 'waiting');
+    reported.push(status);
+    return status.state === 'tail' && reported.some(({ state }) => state === 'waiting');
   });
-  return told;
+  return reported;
 }
 
 it('the scan reports a slow read while it runs, and clears the report once the blocks are read', async () => {
@@ -31,14 +31,16 @@ it('the scan reports a slow read while it runs, and clears the report once the b
   // One block: the current read ends with it, however long it takes, and no read is left at the end of the turn.
   room.finalize(1);
   delayBlocks();
-  const told = await reportedUntilTail();
+  const reported = await reportedUntilTail();
   const reason = expect.stringContaining('the next blocks have not been read for');
-  expect(told).toContainEqual(expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }));
+  expect(reported).toContainEqual(
+    expect.objectContaining({ state: 'waiting', reason, blocksPerSecond: null }),
+  );
   // The time counts from the start of the read, so that a read that ends before its next report also raises an alert.
-  const first = told.find(({ state }) => state === 'waiting');
-  if (first === undefined || !('since' in first)) throw new Error('it was told');
+  const first = reported.find(({ state }) => state === 'waiting');
+  if (first === undefined || !('since' in first)) throw new Error('the scan reported no wait');
   expect(Date.parse(first.at ?? '') - Date.parse(first.since)).toBeGreaterThanOrEqual(SLOW_MS);
-  expect(told.at(-1)).toMatchObject({ state: 'tail', lag: '0' });
+  expect(reported.at(-1)).toMatchObject({ state: 'tail', lag: '0' });
   room.localnet.controls.clearFaults();
 });
 

@@ -65,12 +65,12 @@ describe('a step that fails by a defect', () => {
     const wallet = await newBlocks();
     const deps = room.deps();
     const asked = vi.spyOn(deps.ledger.deposits, 'unconfirmed').mockRejectedValue(new TypeError('boom'));
-    const isTold = async (status: ScanStatus): Promise<boolean> =>
+    const isReported = async (status: ScanStatus): Promise<boolean> =>
       isStillFor(status, /^confirming deposits: .*boom/) &&
       (await stateOf(wallet)) !== undefined &&
       (await isAlarmed(/confirming deposits/));
     // Longer than a step on a slow machine: a scan that waits for its block raises the same alert, and closes it.
-    expect((await turnUntil({ ...deps, slowMs: 3_000 }, isTold)).state).toBe('waiting');
+    expect((await turnUntil({ ...deps, slowMs: 3_000 }, isReported)).state).toBe('waiting');
     expect(await stateOf(wallet)).toBe('pending');
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     asked.mockRestore();

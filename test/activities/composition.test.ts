@@ -251,9 +251,9 @@ describe('a hot wallet with too little money', () => {
     ['SOL', () => 'SOL', `of ${formatUnits(2n ** 60n, 9)} SOL`],
   ])(
     'delays the payment, and the reason names the balance and the amount needed: %s',
-    async (_what, asset, told) => {
+    async (_what, asset, message) => {
       const answer = await compose(withdrawalRow(asset(), { amount: 2n ** 60n }));
-      expect(answer).toMatchObject(short(told));
+      expect(answer).toMatchObject(short(message));
     },
   );
 

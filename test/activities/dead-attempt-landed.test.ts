@@ -75,7 +75,7 @@ async function balanceOf(address: string): Promise<bigint> {
   return accounts[0]?.lamports ?? 0n;
 }
 
-const stands = async (id: string) => {
+const stateOf = async (id: string) => {
   const { status, reason } = await use.ledger.withdrawals.get(id);
   return [status, reason?.code, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
 };
@@ -95,11 +95,11 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     await sound(id);
     const { end, heartbeats } = landing(id, signature);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
-    expect(await stands(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'prepared']);
+    expect(await stateOf(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'prepared']);
     room.localnet.controls.produceSlots(170);
     await createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
     expect(await end).toEqual({ kind: 'dead', signature: null });
-    expect(await stands(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
+    expect(await stateOf(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
     expect(await balanceOf(destination)).toBe(0n);
   });
 
@@ -109,7 +109,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
       room.localnet.controls.setFault(node, 'sendTransaction', { kind: 'http', status: 503 });
     const { end, heartbeats } = landing(id, signature);
     await expect
-      .poll(() => stands(id), { timeout: 30_000 })
+      .poll(() => stateOf(id), { timeout: 30_000 })
       .toEqual(['sending', undefined, 'dead', 'signed']);
     await sound(id);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
@@ -117,7 +117,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     await sleep(10 * PACE_MS);
     room.localnet.controls.produceSlots(170);
     expect(await end).toEqual({ kind: 'dead', signature });
-    expect(await stands(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
+    expect(await stateOf(id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'dead']);
     expect(await balanceOf(destination)).toBe(0n);
   });
 
@@ -129,7 +129,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'no second node shows it' });
     expect(await room.withBlocks(end)).toMatchObject({ kind: 'finalized', signature });
-    expect(await stands(id)).toEqual(['finalized', undefined, 'dead', 'landed']);
+    expect(await stateOf(id)).toEqual(['finalized', undefined, 'dead', 'landed']);
     expect(await balanceOf(destination)).toBe(5_000_000n);
   });
 
@@ -141,7 +141,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     const { end, stop } = landing(id, signature);
     room.localnet.controls.produceSlots(8);
     await expect
-      .poll(() => stands(id), { timeout: 30_000 })
+      .poll(() => stateOf(id), { timeout: 30_000 })
       .toEqual(['held', PAID_BY_DEAD, 'dead', 'landed']);
     const waits = Symbol('the run still waits');
     expect(await Promise.race([end, sleep(10 * PACE_MS, waits)])).toBe(waits);

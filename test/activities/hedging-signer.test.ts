@@ -75,7 +75,7 @@ function landing(id: string, signature: string) {
   return { end: work.catch((error: unknown) => error), stop: () => environment.cancel() };
 }
 
-const stands = async (id: string) => {
+const stateOf = async (id: string) => {
   const { status, reason } = await use.ledger.withdrawals.get(id);
   return [status, reason?.code, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
 };
@@ -113,9 +113,9 @@ describe('a second signature of one message from the same signer', () => {
     room.localnet.controls.produceSlots(8);
     await restore();
     const { end, stop } = landing(id, second.signature);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
+    await expect.poll(() => stateOf(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
     room.localnet.controls.produceSlots(LIFE_AND_MORE);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    await expect.poll(() => stateOf(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
     const { reason } = await use.ledger.withdrawals.get(id);
     expect(reason?.message).toContain('under another signature');
 
@@ -132,11 +132,11 @@ describe('a second signature of one message from the same signer', () => {
     room.swallow();
     await restore();
     const { end } = landing(id, second.signature);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
+    await expect.poll(() => stateOf(id), { timeout: 30_000 }).toEqual(['sending', undefined, 'signed']);
     const silent = { kind: 'http', status: 503 } as const;
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', silent);
     room.localnet.controls.produceSlots(LIFE_AND_MORE);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    await expect.poll(() => stateOf(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
     room.localnet.controls.clearFaults(1, 'getSignaturesForAddress');
     expect(await end).toEqual({ kind: 'dead', signature: second.signature });
     const [dead] = await use.ledger.attempts.of(id);
@@ -156,7 +156,7 @@ describe('a second signature of one message from the same signer', () => {
       room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
     await healed();
     const { end, stop } = landing(id, second.signature);
-    await expect.poll(() => stands(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
+    await expect.poll(() => stateOf(id), { timeout: 30_000 }).toEqual(['held', 'evidence_missing', 'signed']);
     stop();
     await end;
   });

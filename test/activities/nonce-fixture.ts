@@ -104,7 +104,7 @@ export class NonceDesk {
 
   async account(address: string): Promise<NonceAccountRow> {
     const row = await this.#ledger.nonces.get(address);
-    if (row === undefined) throw new Error(`${address} is not on record`);
+    if (row === undefined) throw new Error(`${address} is not in the database`);
     return row;
   }
 

@@ -212,11 +212,11 @@ describe('a withdrawal with a durable nonce', () => {
   });
 
   it('is dead without a signature once an advance used its nonce, and its account is free again', async () => {
-    const burial = createUnsignedExpiry({ ledger, chain });
+    const expiry = createUnsignedExpiry({ ledger, chain });
     const { paid, used } = await refused();
-    expect(await burial.expireUnsigned()).toBe(0);
+    expect(await expiry.expireUnsigned()).toBe(0);
     expect(await desk.settle(await desk.advance(used))).toMatchObject({ kind: 'finalized' });
-    await expect.poll(() => burial.expireUnsigned(), { timeout: 30_000 }).toBe(1);
+    await expect.poll(() => expiry.expireUnsigned(), { timeout: 30_000 }).toBe(1);
     const [dead] = await ledger.attempts.of(paid.id);
     expect(dead?.proof).toMatchObject({ nonceUsedBy: { carriedNonce: true } });
     expect(await desk.account(used.address)).toMatchObject({ state: 'unproved', settlementId: null });

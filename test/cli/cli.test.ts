@@ -214,8 +214,8 @@ test('exit codes distinguish usage errors, refusals and missing objects', async 
   const [wrongOption, badAmount, unknown, wrongKey, away, help] = await Promise.all([
     sluiceProcess(['withdrawals', 'create', '--id', 'x', '-o', 'json']),
     sluice(['withdrawals', 'create', '--id', 'x', '--asset', 'SOL', '--units', '1.5', '--to', WALLET]),
-    sluiceProcess(['withdrawals', 'get', 'nobody']),
-    sluice(['withdrawals', 'get', 'nobody'], { SLUICE_API_KEY: 'a-key-of-nobody-at-all' }),
+    sluiceProcess(['withdrawals', 'get', 'no-such-id']),
+    sluice(['withdrawals', 'get', 'no-such-id'], { SLUICE_API_KEY: 'an-unknown-key' }),
     sluice(['keys', 'create', 'bot']),
     sluiceProcess(['--help']),
   ]);
@@ -226,7 +226,7 @@ test('exit codes distinguish usage errors, refusals and missing objects', async 
     ok: false,
     error: { code: 'UsageError', message: 'missing: --asset, --amount or --units, --to; see --help' },
   });
-  expect(unknown.stderr).toContain('nobody');
+  expect(unknown.stderr).toContain('no-such-id');
   expect(wrongKey.stderr).toBe('sluice: the API key is not known\n');
   expect(badAmount.stderr).toContain('amount must be a whole number of base units');
   expect(away.stderr).toContain('DATABASE_URL');
@@ -252,10 +252,10 @@ test('the help of every command names its requirements', async () => {
 });
 
 test('an unreachable API is exit code 5', async () => {
-  const nobody = `127.0.0.1:${await freePort()}`;
-  const ended = await sluiceProcess(['withdrawals', 'get', 'cli-1'], { SLUICE_API_URL: `http://${nobody}` });
+  const address = `127.0.0.1:${await freePort()}`;
+  const ended = await sluiceProcess(['withdrawals', 'get', 'cli-1'], { SLUICE_API_URL: `http://${address}` });
   expect(ended.code).toBe(5);
-  expect(ended.stderr).toContain(`no answer from http://${nobody}: connect ECONNREFUSED ${nobody}`);
+  expect(ended.stderr).toContain(`no answer from http://${address}: connect ECONNREFUSED ${address}`);
 });
 
 test('withdrawals create --wait reports an API that stops responding, keeps waiting, and can be interrupted', async () => {

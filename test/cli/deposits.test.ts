@@ -57,14 +57,14 @@ test('addresses made offline are imported and assigned to users, and the API rep
 
   const following = startSluice(['deposits', 'follow', '--user', 'alice', '-o', 'json'], surroundings());
   await rpc(use.chain.url, 'requestAirdrop', [address, 2_000_000]);
-  const told = () =>
+  const events = () =>
     following
       .stdout()
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as DepositEvent);
-  await expect.poll(() => told().at(-1)?.kind, WAIT).toBe('final');
-  for (const { deposit } of told()) expect(deposit).toMatchObject({ wallet: address, amount: '2000000' });
+  await expect.poll(() => events().at(-1)?.kind, WAIT).toBe('final');
+  for (const { deposit } of events()) expect(deposit).toMatchObject({ wallet: address, amount: '2000000' });
   following.child.kill('SIGINT');
   expect((await following.ended).code).toBe(130);
 
@@ -99,8 +99,8 @@ test('sluice shows, pauses and resumes the scan', async () => {
   const { cursor } = lastWord(await sluice('scan', 'status', '-o', 'json')) as ScanOverview;
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
   const range = ['--from', from, '--to', to];
-  const told = await sluice('backfill', 'blocks', ...range, '--reason', 'once more');
-  expect(told.stdout).toMatch(
+  const started = await sluice('backfill', 'blocks', ...range, '--reason', 'once more');
+  expect(started.stdout).toMatch(
     new RegExp(
       `^backfill \\d+ of slots ${from} to ${to} by \\S+ since \\S+Z: workflow backfill/blocks/${from}-${to}; `,
     ),
@@ -175,9 +175,9 @@ test('an audit finds a credit that is missing in the database, and restores it o
   expect(clean).toMatchObject({ code: 0, stdout: expect.stringContaining('chain and database agree') });
 
   await forget(deposit);
-  const told = await audit(...around(deposit));
-  expect(told.code).toBe(6);
-  expect(told.stdout).toMatch(
+  const missing = await audit(...around(deposit));
+  expect(missing.code).toBe(6);
+  expect(missing.stdout).toMatch(
     new RegExp(`^${signature} .*${wallet}  SOL    2000000   -         remains$`, 'm'),
   );
   expect(await depositsOf(wallet)).toEqual([]);
@@ -208,7 +208,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
     time: 1n,
     amount: 5n,
     state: 'final' as const,
-    confirmedBy: 'nobody',
+    confirmedBy: 'no node',
   };
   await ledger.db
     .insertInto('deposit')

@@ -104,7 +104,7 @@ test('sluice dev runs the whole stack: it pays, assigns addresses, accepts a loc
   const sluice = new SluiceClient({ baseUrl: facts.apiUrl, apiKey: facts.apiKey });
   const terms = { id: 'dev', asset: 'SOL', amount: '20000000', destination: newWallet() };
   await sluice.withdraw({ ...terms, acceptEmptyWallet: true });
-  const { address } = await sluice.depositAddresses.assign('somebody');
+  const { address } = await sluice.depositAddresses.assign('user-1');
   expect(readFileSync(facts.deposits?.manifestFile ?? '', 'utf8')).toContain(address);
   expect(statSync(facts.deposits?.mnemonicFile ?? '').mode & 0o777).toBe(0o600);
   const listed = (await sluice.assets.list()).map(({ asset }) => asset);

@@ -49,8 +49,8 @@ test('the client retries after a broken connection and after 503, with the same 
 test('the client stops after the configured number of retries, with the last failure', async () => {
   const server = await playServer([unavailable, unavailable, unavailable]);
   onTestFinished(() => server.close());
-  const told: string[] = [];
-  const onRetry = ({ code }: SluiceError) => told.push(code);
+  const retriedCodes: string[] = [];
+  const onRetry = ({ code }: SluiceError) => retriedCodes.push(code);
   const sluice = new SluiceClient({ baseUrl: server.url, apiKey: 'key-1', retries: 1, onRetry });
   await expect(sluice.get('order-1')).rejects.toMatchObject({
     code: 'Unavailable',
@@ -58,7 +58,7 @@ test('the client stops after the configured number of retries, with the last fai
     retryable: true,
   });
   expect(server.seen).toHaveLength(2);
-  expect(told).toEqual(['Unavailable']);
+  expect(retriedCodes).toEqual(['Unavailable']);
 });
 
 test('the client starts no retry after its deadline', async () => {

@@ -45,7 +45,10 @@ function play(step: Step | undefined, request: IncomingMessage, response: Server
     request.socket.destroy();
     return;
   }
-  const { status, body, headers } = step ?? { status: 500, body: { code: 'Untold', detail: 'not scripted' } };
+  const { status, body, headers } = step ?? {
+    status: 500,
+    body: { code: 'NotScripted', detail: 'not scripted' },
+  };
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body ?? {}));
 }

@@ -172,11 +172,11 @@ async function failure(): Promise<void> {
 async function webhook(): Promise<void> {
   const receiver = await startReceiver((response, _received, n) => response.writeHead(n === 1 ? 500 : 204).end());
   const { id: endpoint } = await sluice.webhooks.put(`http://127.0.0.1:${receiver.port}/`, ['withdrawal.*']);
-  await sluice.withdraw(sol('told', { acceptEmptyWallet: false }));
-  await reaches(sluice, 'told', 'awaiting_confirmation');
-  await sluice.cancel('told');
+  await sluice.withdraw(sol('notified', { acceptEmptyWallet: false }));
+  await reaches(sluice, 'notified', 'awaiting_confirmation');
+  await sluice.cancel('notified');
   await until(async () => receiver.received.length === 2);
-  await save('webhook', webhookWorkflowId({ endpoint, entity: 'withdrawal/told' }));
+  await save('webhook', webhookWorkflowId({ endpoint, entity: 'withdrawal/notified' }));
   await sluice.webhooks.remove(endpoint);
   await receiver.close();
 }

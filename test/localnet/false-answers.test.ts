@@ -88,13 +88,13 @@ describe('a node with false statuses', () => {
     const dropped = await bench.sign(bench.pay(someone(), 1_000_000));
     await bench.send(dropped);
     controls.produceSlots(6);
-    for (const [told, status, failed] of [
+    for (const [falseStatus, status, failed] of [
       ['confirmed', 'confirmed', false],
       ['finalized', 'finalized', false],
       ['failed', 'finalized', true],
     ] as const) {
       controls.clearFaults(1);
-      lie('getSignatureStatuses', { kind: 'false-status', lie: told });
+      lie('getSignatureStatuses', { kind: 'false-status', lie: falseStatus });
       const { value } = await bench
         .node(1)
         .getSignatureStatuses([dropped.signature, landed.signature], { searchTransactionHistory: true });
@@ -110,9 +110,9 @@ describe('a node with false statuses', () => {
   it('reports a confirmed transaction as finalized or failed', async () => {
     const { signature } = await bench.land(someone());
     const said: unknown[] = [];
-    for (const told of ['finalized', 'failed'] as const) {
+    for (const falseStatus of ['finalized', 'failed'] as const) {
       bench.localnet.controls.clearFaults(1);
-      lie('getSignatureStatuses', { kind: 'false-status', lie: told });
+      lie('getSignatureStatuses', { kind: 'false-status', lie: falseStatus });
       const { value } = await bench.node(1).getSignatureStatuses([signature]);
       said.push([value[0]?.confirmationStatus, value[0]?.err]);
     }

@@ -33,7 +33,7 @@ const BRIEF_MS = 1_000;
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
-const heard: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
+const changes: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
 let room: LandingRoom;
 let ledger: Ledger;
 let keys: Keys;
@@ -45,7 +45,7 @@ beforeAll(async () => {
   const events = {
     answersAt: 'confirmed',
     changed: async (_trx: unknown, { id, status }: { id: string; status: string }, before: Before) => {
-      heard.push({ id, before, now: status });
+      changes.push({ id, before, now: status });
     },
   } as const;
   ledger = await openLedger(database.url, undefined, { [PURCHASE]: events });
@@ -190,7 +190,7 @@ describe('a settlement that is confirmed', () => {
     const isOpen = async () =>
       (await ledger.alerts.list({ open: true, limit: 50 })).rows.some(({ subject }) => subject === id);
     await vi.waitFor(async () => expect(await isOpen()).toBe(true), { timeout: 20_000 });
-    expect(heard).toContainEqual({ id, before: { status: 'confirmed', code: null }, now: 'sending' });
+    expect(changes).toContainEqual({ id, before: { status: 'confirmed', code: null }, now: 'sending' });
     expect(await room.withBlocks(landing)).toMatchObject({ kind: 'finalized' });
     expect(await isOpen()).toBe(false);
   });
@@ -198,7 +198,7 @@ describe('a settlement that is confirmed', () => {
 
 describe('a settlement that was confirmed', () => {
   const failedOn = { code: 'failed_on_chain', message: 'it lacked funds' };
-  const doubt = { code: 'evidence_missing', message: 'nodes are silent' };
+  const evidenceMissing = { code: 'evidence_missing', message: 'nodes are silent' };
 
   async function confirmed(): Promise<string> {
     const { id, seller } = await bought();
@@ -206,17 +206,17 @@ describe('a settlement that was confirmed', () => {
     return id;
   }
 
-  async function saidOf(id: string): Promise<string | undefined> {
+  async function alertOf(id: string): Promise<string | undefined> {
     const [alert] = await ledger.alerts.openAbout(id);
     return alert?.kind === 'confirmed_taken_back' ? alert.message.split('; ').at(-1) : alert?.kind;
   }
 
   it('and is held is not yet dropped', async () => {
     const id = await confirmed();
-    await ledger.settlements.note(id, 'held', doubt);
-    expect(await saidOf(id)).toBeUndefined();
+    await ledger.settlements.note(id, 'held', evidenceMissing);
+    expect(await alertOf(id)).toBeUndefined();
     await ledger.settlements.note(id, 'sending', null);
-    expect(await saidOf(id)).toBe('its bytes are sent again');
+    expect(await alertOf(id)).toBe('its bytes are sent again');
   });
 
   it.each([
@@ -228,16 +228,16 @@ describe('a settlement that was confirmed', () => {
     ['is proved dead', { state: 'dead' }, 'it is proved dead'],
   ] as const)('and is held, and then %s, raises the alert', async (_what, outcome, said) => {
     const id = await confirmed();
-    await ledger.settlements.note(id, 'held', doubt);
+    await ledger.settlements.note(id, 'held', evidenceMissing);
     await ledger.attempts.settle(id, 1, { ...outcome, proof: { is: 'a proof' } });
-    expect(await saidOf(id)).toBe(said);
+    expect(await alertOf(id)).toBe(said);
   });
 
   it('and fails directly raises the alert', async () => {
     const id = await confirmed();
     const outcome = { state: 'failed', slot: 9n, error: '"X"', reason: failedOn } as const;
     await ledger.attempts.settle(id, 1, { ...outcome, proof: {} });
-    expect(await saidOf(id)).toBe('it failed on another fork');
+    expect(await alertOf(id)).toBe('it failed on another fork');
   });
 });
 

@@ -145,9 +145,9 @@ describe('a database restored from before attempts with durable nonces', () => {
       [3, 'unproved'],
     ]);
     const requests = await started();
-    const doubtful = accounts.slice(1).map(({ address }) => ['nonce-advance', address]);
+    const unproved = accounts.slice(1).map(({ address }) => ['nonce-advance', address]);
     const advances = requests.map(({ kind, subjectId }) => [kind, readAdvanceSubject(subjectId).address]);
-    expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(doubtful);
+    expect(advances.toSorted((a, b) => positionOf(a[1]) - positionOf(b[1]))).toEqual(unproved);
     expect(await openAlerts()).toContainEqual(['record_restored', 'sluice']);
     await neverDroppedByOneNode(requests);
 
@@ -166,7 +166,7 @@ describe('a database restored from before attempts with durable nonces', () => {
     expect(ends.filter((end) => end?.kind === 'finalized')).toHaveLength(1);
     await look(ledger);
     expect(await started(), 'nothing is to be advanced any more').toEqual([]);
-    expect(await ledger.continuity.pulse(), 'the gap goes on').toMatchObject({ noncesSettled: true });
+    expect(await ledger.continuity.pulse(), 'the gap continues').toMatchObject({ noncesSettled: true });
     await gapEnds();
     const alerts = await openAlerts();
     expect(alerts.filter(([kind]) => kind === 'maybe_paid')).toEqual([['maybe_paid', landsLate.id]]);

@@ -44,15 +44,15 @@ export class DeliveryRoom {
   }
 
   get endpoint(): string {
-    return this.#told().id;
+    return this.#current().id;
   }
 
   get secret(): string {
-    return this.#told().secret;
+    return this.#current().secret;
   }
 
   get receiver(): Receiver {
-    return this.#told().receiver;
+    return this.#current().receiver;
   }
 
   async start(): Promise<void> {
@@ -69,11 +69,11 @@ export class DeliveryRoom {
       activities: this.#steps(service),
     });
     const activities = this.#tries(service, sender);
-    const teller = await Worker.create({ ...shared, taskQueue: WEBHOOK_TASK_QUEUE, activities });
-    const running = Promise.all([worker.run(), teller.run()]);
+    const webhookWorker = await Worker.create({ ...shared, taskQueue: WEBHOOK_TASK_QUEUE, activities });
+    const running = Promise.all([worker.run(), webhookWorker.run()]);
     const close = async (): Promise<void> => {
       worker.shutdown();
-      teller.shutdown();
+      webhookWorker.shutdown();
       await running;
       await sender.close();
       await connection.close();
@@ -99,7 +99,7 @@ export class DeliveryRoom {
     await this.receiver.close();
   }
 
-  async happens(entity: string, ...kinds: readonly ('pending' | 'final' | 'dropped')[]): Promise<void> {
+  async queueEvents(entity: string, ...kinds: readonly ('pending' | 'final' | 'dropped')[]): Promise<void> {
     for (const kind of kinds)
       await this.service.ledger.db
         .transaction()
@@ -118,7 +118,7 @@ export class DeliveryRoom {
   }
 
   /** Hands waiting events over, and resolves when the runs have delivered them. */
-  async tell(...entities: readonly string[]): Promise<void> {
+  async deliver(...entities: readonly string[]): Promise<void> {
     await this.round();
     await Promise.all(entities.map((entity) => this.runOf(entity).result()));
   }
@@ -131,7 +131,7 @@ export class DeliveryRoom {
       .toReversed();
   }
 
-  #told(): Endpoint {
+  #current(): Endpoint {
     if (this.#endpoint === undefined) throw new Error('an endpoint is added before each test');
     return this.#endpoint;
   }

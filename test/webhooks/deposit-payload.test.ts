@@ -24,9 +24,9 @@ it('the deposit of a webhook equals that of the API, with the sequence of the ev
     await confirmAll(ledger);
     const answer = await service.app.inject({ url: '/v1/deposits', headers: { authorization } });
     const [deposit] = answer.json().deposits;
-    const [onRecord] = (await ledger.deposits.list({ limit: 1 })).rows;
-    if (onRecord === undefined) throw new Error('a deposit');
-    const line = { endpoint: row.id, entity: `deposit/${depositId(onRecord)}` };
+    const [stored] = (await ledger.deposits.list({ limit: 1 })).rows;
+    if (stored === undefined) throw new Error('a deposit');
+    const line = { endpoint: row.id, entity: `deposit/${depositId(stored)}` };
     const key = await createDeliverySteps(ledger).nextDelivery(line);
     if (key === null) throw new Error('nothing waits');
     const activities = createWebhookActivities({ ledger, sender, explorer: EXPLORER, triesAtOnce: 100 });

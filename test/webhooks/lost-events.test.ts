@@ -19,7 +19,7 @@ describe('a webhook event is not lost', () => {
       await round;
       response.writeHead(204).end();
     });
-    await room.happens(entity, 'pending', 'final');
+    await room.queueEvents(entity, 'pending', 'final');
     expect(await killedOutbox(at)).toContain(lastWords(at));
     expect(await room.round()).toBe(1);
     answer();
@@ -30,7 +30,7 @@ describe('a webhook event is not lost', () => {
 
   it('with its terminated run', async () => {
     const asked = new Promise<void>((resolve) => room.receiver.behave(() => resolve()));
-    await room.happens('deposit/lost', 'final');
+    await room.queueEvents('deposit/lost', 'final');
     await room.round();
     await asked;
     await room.runOf('deposit/lost').terminate('as if Temporal had lost it');
@@ -39,7 +39,7 @@ describe('a webhook event is not lost', () => {
     await sql`update webhook_delivery set handed_at = handed_at - interval '3 hours'`.execute(
       room.service.ledger.db,
     );
-    await room.tell('deposit/lost');
+    await room.deliver('deposit/lost');
     expect(await room.statesOf('deposit/lost')).toEqual(['delivered']);
   });
 });
@@ -52,8 +52,8 @@ describe('a fault of our own that is not counted against the receiver', () => {
       silent -= 1;
       throw new Error('Connection terminated unexpectedly');
     };
-    await room.happens('deposit/silent', 'final');
-    await room.tell('deposit/silent');
+    await room.queueEvents('deposit/silent', 'final');
+    await room.deliver('deposit/silent');
     room.failsBefore = () => undefined;
     expect(silent).toBe(0);
     expect(await room.statesOf('deposit/silent')).toEqual(['delivered']);

@@ -85,8 +85,8 @@ it('an endpoint that delays every answer delays itself and no other, however man
       numbers.map((n) => ({ type: 'withdrawal.finalized', entity: `withdrawal/${n}`, data: { n } })),
     );
   await until(() => open.now >= 30);
-  const untold = async () => (await deliveries.unhanded()).length;
-  while ((await untold()) > 0) await sleep(50);
+  const undelivered = async () => (await deliveries.unhanded()).length;
+  while ((await undelivered()) > 0) await sleep(50);
 
   await happen(
     numbers.slice(0, OTHERS).flatMap((n) =>
@@ -99,9 +99,9 @@ it('an endpoint that delays every answer delays itself and no other, however man
   );
   await until(() => quick.received.length >= 2 * OTHERS);
 
-  const told = quick.received.map(({ body }) => JSON.parse(body) as { type: string; data: { n: number } });
+  const events = quick.received.map(({ body }) => JSON.parse(body) as { type: string; data: { n: number } });
   for (const n of numbers.slice(0, OTHERS))
-    expect(told.filter(({ data }) => data.n === n).map(({ type }) => type)).toEqual([
+    expect(events.filter(({ data }) => data.n === n).map(({ type }) => type)).toEqual([
       'deposit.pending',
       'deposit.final',
     ]);

@@ -140,8 +140,8 @@ async function explainsAccount(address: string): Promise<void> {
     attempts: [{ n: 1, state: 'landed' }],
     alerts: [],
   });
-  const [witness] = explained.attempt?.evidence?.outcomeConfirmedBy ?? [];
-  expect(witness).toBeTypeOf('string');
+  const [confirmedBy] = explained.attempt?.evidence?.outcomeConfirmedBy ?? [];
+  expect(confirmedBy).toBeTypeOf('string');
   const { settlements } = await sluice.settlements.page({ kind: 'nonce-create', status: 'finalized' });
   expect(settlements.map(({ subject }) => subject)).toEqual([address]);
   const { workflow } = temporalClient(stack.temporal);

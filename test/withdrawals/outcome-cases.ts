@@ -240,10 +240,10 @@ export function nothingIsLeft(use: UsedStack): void {
         ids.map(async (id) => [id, await historyText(use.stack, id)] as const),
       );
       expect(histories.find(([id]) => id === 'paid')?.[1]).toContain('2000000');
-      const told = [...histories, ...logsOf(use.stack)].filter(([, text]) =>
+      const leaks = [...histories, ...logsOf(use.stack)].filter(([, text]) =>
         spellings.some((spelling) => text.includes(spelling)),
       );
-      expect(told.map(([name]) => name)).toEqual([]);
+      expect(leaks.map(([name]) => name)).toEqual([]);
     });
   });
 }

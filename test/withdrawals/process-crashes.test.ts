@@ -99,19 +99,19 @@ describe('a withdrawal whose API is killed', () => {
     'is cancelled once, where the API dies after the run accepted the cancel, and a repeated request gets the same answer',
     async () => {
       const { stack, sluice } = running;
-      const terms = { ...newTerms('cancel-unheard'), acceptEmptyWallet: false };
+      const terms = { ...newTerms('cancel-unanswered'), acceptEmptyWallet: false };
       await sluice.withdraw(terms);
       await reaches(sluice, terms.id, 'awaiting_confirmation');
       const api = await startCrashingApi(stack, 'before attempts.of', terms);
       const headers = { authorization: `Bearer ${stack.apiKey}` };
-      const unheard = fetch(`${api.url}/v1/withdrawals/${terms.id}/cancel`, { method: 'POST', headers });
-      await expect(unheard).rejects.toThrow('fetch failed');
+      const unanswered = fetch(`${api.url}/v1/withdrawals/${terms.id}/cancel`, { method: 'POST', headers });
+      await expect(unanswered).rejects.toThrow('fetch failed');
       await api.crashed();
 
-      const heard = await sluice.cancel(terms.id);
-      expect(heard).toMatchObject({ status: 'cancelled', attempts: [] });
-      expect(await sluice.cancel(terms.id)).toEqual(heard);
-      expect(await sluice.get(terms.id)).toEqual(heard);
+      const cancelled = await sluice.cancel(terms.id);
+      expect(cancelled).toMatchObject({ status: 'cancelled', attempts: [] });
+      expect(await sluice.cancel(terms.id)).toEqual(cancelled);
+      expect(await sluice.get(terms.id)).toEqual(cancelled);
       await expect(sluice.confirm(terms.id)).rejects.toMatchObject({ code: 'NotAwaitingConfirmation' });
     },
     PATIENCE_MS,

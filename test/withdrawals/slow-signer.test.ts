@@ -39,7 +39,7 @@ it('a signer slower than the validity of the blockhash leads to a proof of death
 it('a worker prepares no attempt that a slow signer cannot sign in time: the waiting withdrawals are paid by one attempt each', async () => {
   const { sluice, stack, chain } = use;
   const terms = { asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
-  const ids = Array.from({ length: 3 * USUAL_UNSENT }, (_, index) => `crowd-${index}`);
+  const ids = Array.from({ length: 3 * USUAL_UNSENT }, (_, index) => `queued-${index}`);
   // One query each: so many requests to the API would keep the machine busy.
   const attempts = () => query<{ n: number }>(stack, ATTEMPTS_OF_EACH, [ids]);
   const waits = async () => (await query(stack, WAITS_FOR_THE_SIGNER, [ids])).length > 0;

@@ -27,8 +27,8 @@ test('a webhook receiver gets the course of a payment, in order, signed, with th
   const { webhooks } = running.sluice;
   const { secret } = await webhooks.put(`http://127.0.0.1:${receiver.port}/`, ['withdrawal.*']);
   const wish = { asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true };
-  await running.sluice.withdraw({ id: 'told', ...wish });
-  const paid = await running.sluice.waitForFinal('told');
+  await running.sluice.withdraw({ id: 'notified', ...wish });
+  const paid = await running.sluice.waitForFinal('notified');
   await finalized;
   const events = await Promise.all(receiver.received.map((one) => verifyWebhook(one, String(secret))));
   const types = events.map(({ type }) => type);
@@ -36,7 +36,7 @@ test('a webhook receiver gets the course of a payment, in order, signed, with th
   const { acceptEmptyWallet: _accepted, ...terms } = wish;
   expect(events.at(-1)?.data).toMatchObject({
     ...terms,
-    id: 'told',
+    id: 'notified',
     status: 'finalized',
     signature: paid.attempts.at(-1)?.signature,
   });

@@ -63,7 +63,7 @@ const steps = {
     return WAITING;
   },
   recordPause: async ({ reason }: OperatorNote) => {
-    if (reason === REFUSED) throw ApplicationFailure.nonRetryable('the record does not take it');
+    if (reason === REFUSED) throw ApplicationFailure.nonRetryable('the database refuses it');
     // The first activity is slow: later signals must wait for it.
     if (reason === 'one') await setTimeout(300);
     note(`pause ${reason}`);
@@ -72,7 +72,7 @@ const steps = {
   async restartOrphans() {
     throw ApplicationFailure.nonRetryable('Temporal cannot list');
   },
-  buryRefused: async () => note('bury'),
+  buryRefused: async () => note('expire'),
   startDueAudits: async () => note('audits'),
 };
 
@@ -169,6 +169,6 @@ describe('the schedule of orphans', () => {
   it('starts audits, and releases refused attempts, where runs cannot be listed', async () => {
     const round = service.temporal.workflow.execute('orphans', options('orphans-round'));
     await expect(round).rejects.toThrow();
-    expect(asked.toSorted()).toEqual(['audits', 'bury']);
+    expect(asked.toSorted()).toEqual(['audits', 'expire']);
   });
 });

@@ -36,7 +36,7 @@ const accountFor = (asset: string) =>
   desk.call('GET', `/v1/deposit-addresses/${desk.keys.entry(0).address}/assets/${asset}`);
 const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
 const randomAddress = (): string => Keypair.generate().publicKey.toBase58();
-async function onRecord(asset: string): Promise<NewAsset> {
+async function storedTerms(asset: string): Promise<NewAsset> {
   const row = await desk.ledger.assets.get(asset);
   if (row === undefined) throw new Error(`${asset} is not listed`);
   const { createdAt: _created, updatedAt: _updated, ...terms } = row;
@@ -126,8 +126,8 @@ test('the API lists a mint with the permanent delegate, until the delegate is re
     { code: 'freeze_authority', message: expect.stringContaining(authority) },
   ]);
   expect((await get(mint)).body).toEqual(listed.body);
-  const nobody = await desk.ledger.assets.put({ ...(await onRecord(mint)), freezeAuthority: null });
-  expect(nobody.freezeAuthority).toBeNull();
+  const unfreezable = await desk.ledger.assets.put({ ...(await storedTerms(mint)), freezeAuthority: null });
+  expect(unfreezable.freezeAuthority).toBeNull();
   expect((await get(mint)).body.warnings).toHaveLength(1);
   expect((await put(mint)).body).toEqual(listed.body);
 });

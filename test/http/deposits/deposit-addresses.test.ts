@@ -285,7 +285,7 @@ describe('the token account of a deposit address', () => {
     });
     expect((await desk.call('GET', `${ROOT}/${stranger}/assets/SOL`)).status).toBe(404);
     expect((await desk.call('GET', `${ROOT}/${stranger}`)).status).toBe(404);
-    expect((await desk.call('GET', `${ROOT}?userRef=nobody`)).status).toBe(404);
+    expect((await desk.call('GET', `${ROOT}?userRef=missing`)).status).toBe(404);
   });
 });
 

@@ -23,9 +23,9 @@ test('a proof of death lacks only the answers of nodes beyond the quorum', () =>
   fc.assert(
     fc.property(anyAttempt, anyEvidence, (attempt, evidence) => {
       const missing = missingOf(attempt, evidence, NODES);
-      const told = new Set(evidence.finalizedHeights.map(({ node }) => node));
+      const answered = new Set(evidence.finalizedHeights.map(({ node }) => node));
       const silent = missing.filter(({ what }) => what === 'its finalized block height');
-      expect(silent.map(({ node }) => node)).toEqual(NODES.filter((node) => !told.has(node)));
+      expect(silent.map(({ node }) => node)).toEqual(NODES.filter((node) => !answered.has(node)));
       if (judgeAttempt(attempt, evidence).kind === 'dead')
         expect(missing.filter(({ node }) => node === null)).toEqual([]);
     }),

@@ -75,7 +75,7 @@ export class StandingShop {
     return vi.waitFor(async () => {
       const { rows } = await this.shop.ledger.payments.list({ limit: 200 });
       const payment = rows.find(({ payer }) => payer === address);
-      if (payment === undefined) throw new Error(`no payment of ${address} is on record`);
+      if (payment === undefined) throw new Error(`no payment of ${address} is stored`);
       return payment;
     }, PATIENT);
   }

@@ -1,14 +1,11 @@
-import { base64 } from '@scure/base';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
-import { messageHashOf } from '../../src/solana/tx/message.ts';
-import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
-import { attempt, codeOf, newId, PLENTY, useLedger } from '../ledger/support.ts';
-import { terms } from '../ledger/terms.ts';
+import { attempt, codeOf, PLENTY, useLedger } from '../ledger/support.ts';
 import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
 import { listen } from '../solana/rpc-calls.ts';
+import { preparedAttempt } from './prepared-attempt.ts';
 
 const use = useLedger();
 const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
@@ -33,25 +30,14 @@ async function dust(count: number): Promise<void> {
   }
 }
 
-const stateOf = async (id: string) => {
+const statesOf = async (id: string) => {
   const { status } = await use.ledger.withdrawals.get(id);
   return [status, ...(await use.ledger.attempts.of(id)).map(({ state }) => state)];
 };
 
 /** A withdrawal held because the signer refused its attempt; `raw` is what a holder of the key could still send. */
 async function refusedAttempt(changes: { readonly message?: string } = {}) {
-  const [id, destination] = [newId(), wallet()];
-  const { raw, signature, feeLamports: _fee, ...life } = await room.attempt(destination, 5_000_000n);
-  const message = readSigned(base64.decode(raw))?.message ?? new Uint8Array();
-  await use.ledger.withdrawals.reserve(terms(id, { destination }));
-  const row = {
-    ...life,
-    signers: [room.signer.address],
-    message: base64.encode(message),
-    messageHash: messageHashOf(message),
-    ...changes,
-  };
-  expect((await use.ledger.attempts.prepare(attempt(id, 1, row), PLENTY)).kind).toBe('prepared');
+  const { id, raw, signature } = await preparedAttempt(use.ledger, room, changes);
   await use.ledger.settlements.move(id, 'held', REFUSED);
   return { id, raw, signature };
 }
@@ -71,7 +57,7 @@ describe('an attempt that the signer refused', () => {
     room.localnet.controls.produceSlots(170);
     expect(await expireUnsigned()).toBe(1);
 
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     const [dead] = await use.ledger.attempts.of(id);
     expect(dead?.proof).toMatchObject({ statuses: [{ seen: 'absent' }, {}] });
     expect(await codeOf(use.ledger.attempts.storeSignature(id, 1, signature))).toBe('IllegalTransition');
@@ -87,7 +73,7 @@ describe('an attempt that the signer refused', () => {
     await sql`update attempt set created_at = now() - interval '4 minutes'
       where settlement_id = ${id}`.execute(use.ledger.db);
     expect(await expireUnsigned()).toBe(1);
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('has an open alert while it cannot be examined', async () => {
@@ -130,7 +116,7 @@ describe('an attempt that the signer refused', () => {
     room.localnet.controls.produceSlots(170);
     const rounds = createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, rowsARound: 2 });
     expect([await rounds.expireUnsigned(), await rounds.expireUnsigned()]).toEqual([0, 1]);
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
     // The oldest attempts are examined again.
     const read = vi.spyOn(use.ledger.attempts, 'unsigned');
     await rounds.expireUnsigned();
@@ -169,7 +155,7 @@ describe('an attempt that the signer refused', () => {
     room.localnet.controls.clearFaults();
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
     expect(await expireUnsigned()).toBe(0);
-    expect(await stateOf(id)).toEqual(['held', 'prepared']);
+    expect(await statesOf(id)).toEqual(['held', 'prepared']);
     await closeAttempt(id);
   });
 
@@ -183,7 +169,7 @@ describe('an attempt that the signer refused', () => {
     expect(await expireUnsigned()).toBe(0);
     room.localnet.controls.clearFaults();
     expect(await expireUnsigned()).toBe(1);
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead in the end when the wallet history is longer than one batch', async () => {
@@ -200,7 +186,7 @@ describe('an attempt that the signer refused', () => {
     expect(asked.filter((method) => method === 'getSignaturesForAddress').length).toBeLessThan(
       rounds.length * 8,
     );
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is not dead when a node lost the cursor at which its history continues', async () => {
@@ -214,7 +200,7 @@ describe('an attempt that the signer refused', () => {
     expect(await expiry.expireUnsigned()).toBe(0);
     room.localnet.controls.clearFaults();
     expect([await expiry.expireUnsigned(), await expiry.expireUnsigned()]).toEqual([0, 1]);
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead when a fork dropped the block of its blockhash, by a history that covers only its lifetime', async () => {
@@ -227,7 +213,7 @@ describe('an attempt that the signer refused', () => {
     const rounds = [];
     for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await expiry.expireUnsigned();
     expect(rounds).toEqual([0, 0, 1]);
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is dead however much dust its lifetime holds, and only transactions with a known signer are read', async () => {
@@ -239,7 +225,7 @@ describe('an attempt that the signer refused', () => {
     expect(await expireUnsigned()).toBe(1);
     stop();
     expect(asked).not.toContain('getTransaction');
-    expect(await stateOf(id)).toEqual(['preparing', 'dead']);
+    expect(await statesOf(id)).toEqual(['preparing', 'dead']);
   });
 
   it('is not judged by any message but the prepared one', async () => {

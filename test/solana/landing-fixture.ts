@@ -59,7 +59,7 @@ export class LandingRoom {
     destination: string,
     amount: bigint,
     token: TokenTransfer | null = null,
-  ): Promise<SignedAttempt & { raw: string; feeLamports: bigint }> {
+  ): Promise<SignedAttempt & { raw: string; message: Uint8Array; feeLamports: bigint }> {
     const life = await quickChain(this.pool).latestBlockhash();
     const asset = token?.mint ?? 'SOL';
     const source = this.signer.address;
@@ -71,6 +71,7 @@ export class LandingRoom {
     return {
       raw,
       signature,
+      message,
       feeLamports,
       blockhash: life.blockhash,
       blockhashSlot: life.slot,

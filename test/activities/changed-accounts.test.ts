@@ -13,13 +13,13 @@ import { newWallet, submitSigned, type Wallet } from '../../devkit/localnet/wall
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { MEMO_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { type ComposingRoom, openComposingRoom, withdrawalRow } from './composition-fixture.ts';
+import { type CompositionFixture, openCompositionFixture, withdrawalRow } from './composition-fixture.ts';
 
-let room: ComposingRoom;
+let room: CompositionFixture;
 let receiver: Wallet;
 
 beforeAll(async () => {
-  room = await openComposingRoom();
+  room = await openCompositionFixture();
 });
 afterAll(() => room.close());
 beforeEach(async () => {

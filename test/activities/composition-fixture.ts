@@ -9,7 +9,7 @@ import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 
 /** A chain of one node whose blocks the test makes, and composers that pay from its hot wallet. */
-export interface ComposingRoom {
+export interface CompositionFixture {
   readonly localnet: Localnet;
   readonly hotWallet: string;
   /** A composer that has read nothing of the chain yet. */
@@ -17,7 +17,7 @@ export interface ComposingRoom {
   close(): Promise<void>;
 }
 
-export async function openComposingRoom(): Promise<ComposingRoom> {
+export async function openCompositionFixture(): Promise<CompositionFixture> {
   const hotWallet = randomAddress();
   const localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet });
   const pool = await openNodePool(localnet.rpcUrls);

@@ -5,16 +5,16 @@ import { PAID_BY_DEAD } from '../../src/domain/settlement.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
 import { AMOUNT, landAttempt, signedPayment, stateOf } from './prepared-attempt.ts';
 
 const use = useLedger();
-/** How often the watchers of a {@link LandingRoom} resend an attempt that has not landed. */
+/** How often the watchers of a {@link LandingFixture} resend an attempt that has not landed. */
 const PACE_MS = 100;
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
@@ -32,7 +32,7 @@ async function secondPrepared() {
   return { id, signature, raw, destination };
 }
 
-async function raiseAlert(id: string): Promise<void> {
+async function raisePaidByDead(id: string): Promise<void> {
   await use.ledger.pauses.pauseWithAlert(
     { kind: PAID_BY_DEAD, subject: id, message: 'the first has landed' },
     id,
@@ -48,13 +48,13 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     const admission = createAdmission({ ledger: use.ledger });
     const again = terms(id, { destination });
     expect((await admission.admit(again)).attempt).toMatchObject({ n: 2, signature: null });
-    await raiseAlert(id);
+    await raisePaidByDead(id);
     expect(await admission.admit(again)).toMatchObject({ status: 'held', attempt: null });
   });
 
   it('gets no late signature, and expires once it can no longer land', async () => {
     const { id, signature, destination } = await secondPrepared();
-    await raiseAlert(id);
+    await raisePaidByDead(id);
     const { end, heartbeats } = landing(id, signature);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     expect(await stateOf(use.ledger, id)).toEqual(['held', PAID_BY_DEAD, 'dead', 'prepared']);
@@ -73,7 +73,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
       .toEqual(['sending', undefined, 'dead', 'signed']);
-    await raiseAlert(id);
+    await raisePaidByDead(id);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     room.localnet.controls.clearFaults();
     await sleep(10 * PACE_MS);
@@ -86,7 +86,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
   it('is resent once an operator closes the alert as false', async () => {
     const { id, signature, destination } = await secondPrepared();
     await use.ledger.attempts.storeSignature(id, 2, signature);
-    await raiseAlert(id);
+    await raisePaidByDead(id);
     const { end, heartbeats } = landing(id, signature);
     await expect.poll(() => heartbeats, { timeout: 30_000 }).toContain(PAID_BY_DEAD);
     await use.ledger.settlements.continueUnpaid(id, { actor: 'ops', reason: 'no second node shows it' });
@@ -99,7 +99,7 @@ describe('after the alert that a dead attempt landed, the next attempt', () => {
     const { id, signature, raw } = await secondPrepared();
     await use.ledger.attempts.storeSignature(id, 2, signature);
     await room.chain.send(raw);
-    await raiseAlert(id);
+    await raisePaidByDead(id);
     const { end, stop } = landing(id, signature);
     room.localnet.controls.produceSlots(8);
     await expect

@@ -13,18 +13,18 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
-import { listen } from '../solana/rpc-calls.ts';
+import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { recordCalls } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 const AMOUNT = 3_000_000n;
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterAll(() => room?.close());
 
@@ -128,7 +128,7 @@ describe('withdrawals with equal terms', () => {
     const destination = wallet();
     const asked = await Promise.all(Array.from({ length: 20 }, () => reserved(destination)));
     const calls: string[] = [];
-    const stop = listen(room.pool, calls);
+    const stop = recordCalls(room.pool, calls);
     const prepared = await Promise.all(asked.map(worker(use.ledger)));
     stop();
     expect(new Set(prepared.map(({ message }) => message)).size).toBe(20);

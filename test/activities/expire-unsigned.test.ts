@@ -3,16 +3,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { attempt, codeOf, PLENTY, useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
-import { listen } from '../solana/rpc-calls.ts';
+import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { recordCalls } from '../solana/rpc-calls.ts';
 import { preparedAttempt } from './prepared-attempt.ts';
 
 const use = useLedger();
 const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
@@ -178,7 +178,7 @@ describe('an attempt that the signer refused', () => {
     await dust(9);
     const expiry = smallPageExpiry();
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     const rounds = [];
     for (let sum = 0; sum === 0 && rounds.length < 12; rounds.push(sum)) sum = await expiry.expireUnsigned();
     stop();
@@ -221,7 +221,7 @@ describe('an attempt that the signer refused', () => {
     await dust(12);
     room.localnet.controls.produceSlots(170);
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     expect(await expireUnsigned()).toBe(1);
     stop();
     expect(asked).not.toContain('getTransaction');

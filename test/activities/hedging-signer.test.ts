@@ -4,16 +4,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingRoom } from '../solana/landing-fixture.ts';
+import { LandingFixture } from '../solana/landing-fixture.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { AMOUNT, landAttempt, preparedAttempt, stateOf } from './prepared-attempt.ts';
 
 const use = useLedger();
 const LIFE_AND_MORE = 170;
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open(hedgingSigner(Keypair.generate()));
+  room = await LandingFixture.open(hedgingSigner(Keypair.generate()));
 });
 beforeEach(async () => {
   await look();

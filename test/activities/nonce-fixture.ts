@@ -34,7 +34,7 @@ export const AMOUNT = 2_000_000n;
 const BOUNDS = { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
 let serial = 0;
 
-interface Rooms {
+interface FixtureParts {
   readonly ledger: Ledger;
   readonly chain: Chain;
   readonly key: Keypair;
@@ -43,19 +43,19 @@ interface Rooms {
 /** An unfinished withdrawal of {@link AMOUNT} to a new wallet. */
 export type Paid = Awaited<ReturnType<typeof newWithdrawal>>;
 /** An attempt and its signature, which is not sent. */
-export type Signed = Awaited<ReturnType<NonceDesk['sign']>>;
+export type Signed = Awaited<ReturnType<NonceFixture['sign']>>;
 
 /** The activities of withdrawals with durable nonces over one database, called as the workflows call them. */
-export class NonceDesk {
+export class NonceFixture {
   readonly act: Awaited<ReturnType<typeof activities>>;
   readonly #ledger: Ledger;
   readonly #wallet: string;
 
-  static async open(rooms: Rooms): Promise<NonceDesk> {
-    return new NonceDesk(rooms, await activities(rooms));
+  static async open(rooms: FixtureParts): Promise<NonceFixture> {
+    return new NonceFixture(rooms, await activities(rooms));
   }
 
-  private constructor({ ledger, key }: Rooms, act: NonceDesk['act']) {
+  private constructor({ ledger, key }: FixtureParts, act: NonceFixture['act']) {
     this.#ledger = ledger;
     this.#wallet = key.publicKey.toBase58();
     this.act = act;
@@ -139,7 +139,7 @@ export class NonceDesk {
   }
 }
 
-async function activities({ ledger, chain, key }: Rooms) {
+async function activities({ ledger, chain, key }: FixtureParts) {
   const hotWallet = key.publicKey.toBase58();
   const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
   const fees = new FeePlanner(chain, QUICK_PRICES);

@@ -17,17 +17,17 @@ import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { MEMO_PROGRAM, TOKEN_2022_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { useLedger } from '../ledger/support.ts';
 import {
-  type ComposingRoom,
-  openComposingRoom,
+  type CompositionFixture,
+  openCompositionFixture,
   randomAddress,
   withdrawalRow,
 } from './composition-fixture.ts';
 
 const use = useLedger();
-let room: ComposingRoom;
+let room: CompositionFixture;
 
 beforeAll(async () => {
-  room = await openComposingRoom();
+  room = await openCompositionFixture();
 });
 afterAll(() => room?.close());
 

@@ -5,7 +5,7 @@ import { createLanding } from '../../src/settlement/land.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { attempt, newId, PLENTY } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { type LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { type LandingFixture, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
@@ -13,7 +13,7 @@ import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 export const AMOUNT = 5_000_000n;
 
 /** A signed payment of the hot wallet, and the fields of its attempt row before the signature is stored. */
-export async function signedPayment(room: LandingRoom, destination: string) {
+export async function signedPayment(room: LandingFixture, destination: string) {
   const { raw, signature, message, feeLamports: _fee, ...lifetime } = await room.attempt(destination, AMOUNT);
   const row = {
     ...lifetime,
@@ -25,7 +25,11 @@ export async function signedPayment(room: LandingRoom, destination: string) {
 }
 
 /** A withdrawal with a prepared attempt; the database lacks the signature of the attempt. */
-export async function preparedAttempt(ledger: Ledger, room: LandingRoom, changes: Partial<NewAttempt> = {}) {
+export async function preparedAttempt(
+  ledger: Ledger,
+  room: LandingFixture,
+  changes: Partial<NewAttempt> = {},
+) {
   const [id, destination] = [newId(), wallet()];
   const { row, ...payment } = await signedPayment(room, destination);
   await ledger.withdrawals.reserve(terms(id, { destination }));
@@ -37,7 +41,7 @@ export async function preparedAttempt(ledger: Ledger, room: LandingRoom, changes
 /** The landing of an attempt as a run waits for it; `heartbeats` are the reason codes in its heartbeats. */
 export function landAttempt(
   ledger: Ledger,
-  { watcher, chain }: LandingRoom,
+  { watcher, chain }: LandingFixture,
   request: { readonly id: string; readonly n: number; readonly signature: string },
 ) {
   const heartbeats: (string | undefined)[] = [];

@@ -4,7 +4,7 @@ import { createLanding } from '../../src/settlement/land.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { codeOf, useLedger } from '../ledger/support.ts';
-import { LandingRoom } from '../solana/landing-fixture.ts';
+import { LandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
@@ -12,12 +12,12 @@ import { preparedAttempt } from './prepared-attempt.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 const use = useLedger();
-let room: LandingRoom;
+let room: LandingFixture;
 let other: Localnet;
 let otherPool: NodePool;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
   other = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: room.signer.address });
   moveToOtherCluster(other);
   other.controls.produceSlots(900);

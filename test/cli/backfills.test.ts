@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { START } from '../ledger/chain-of-blocks.ts';
-import { lastWord } from '../support/cli.ts';
+import { jsonOf } from '../support/cli.ts';
 import { useCommands } from './commands.ts';
 
 const use = useCommands(async ({ ledger }) => {
@@ -20,11 +20,11 @@ test('sluice lists backfills page by page, and shows the actor who requested a j
   );
   const newest = await backfill('list', '--limit', '2');
   expect(newest.stdout).toMatch(/ 100 +reading [^]+ 101 +reading [^]+\nMore rows: add --cursor \S+, or/);
-  const first = lastWord(await backfill('list', '--limit', '2', '-o', 'json')) as {
+  const first = jsonOf(await backfill('list', '--limit', '2', '-o', 'json')) as {
     readonly nextCursor: string;
   };
   expect(first).toMatchObject({ backfills: [{ to: '100' }, { to: '101' }] });
-  const rest = lastWord(await backfill('list', '--cursor', first.nextCursor, '-o', 'json'));
+  const rest = jsonOf(await backfill('list', '--cursor', first.nextCursor, '-o', 'json'));
   expect(rest).toMatchObject({ backfills: [{ to: '102' }], nextCursor: null });
 });
 

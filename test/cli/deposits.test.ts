@@ -8,7 +8,7 @@ import type { Asset, Backfill, DepositAddress, DepositEvent, ScanOverview } from
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { callSluice } from '../support/call-sluice.ts';
-import { lastWord, startSluice } from '../support/cli.ts';
+import { jsonOf, startSluice } from '../support/cli.ts';
 import { newWallet } from '../support/stack.ts';
 import { until } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
@@ -38,7 +38,7 @@ const sluice = (...args: readonly string[]) => callSluice(args, surroundings());
 async function asked<T>(...args: readonly string[]): Promise<T> {
   const ended = await sluice(...args, '-o', 'json');
   expect(ended).toMatchObject({ code: 0 });
-  return lastWord(ended) as T;
+  return jsonOf(ended) as T;
 }
 
 test('addresses made offline are imported and assigned to users, and the API reports their deposits until they are final', async () => {
@@ -96,7 +96,7 @@ test('sluice shows, pauses and resumes the scan', async () => {
   );
   await asked('scan', 'resume', '--reason', 'seen');
   await expect.poll(status, WAIT).toMatchObject({ code: 0, stdout: expect.stringMatching(tail) });
-  const { cursor } = lastWord(await sluice('scan', 'status', '-o', 'json')) as ScanOverview;
+  const { cursor } = jsonOf(await sluice('scan', 'status', '-o', 'json')) as ScanOverview;
   const [from, to] = [String(Number(cursor?.slot) - 5), cursor?.slot ?? ''];
   const range = ['--from', from, '--to', to];
   const started = await sluice('backfill', 'blocks', ...range, '--reason', 'once more');
@@ -184,13 +184,13 @@ test('an audit finds a credit that is missing in the database, and restores it o
 
   const difference = { signature, account: wallet, asset: 'SOL', chain: '2000000', record: null };
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
-  expect({ code: repaired.code, ...(lastWord(repaired) as Backfill) }).toMatchObject({
+  expect({ code: repaired.code, ...(jsonOf(repaired) as Backfill) }).toMatchObject({
     code: 0,
     state: 'done',
     report: { differences: [{ ...difference, repaired: true }], found: 1, remaining: 0 },
   });
   const again = await audit(...around(deposit), '--repair', '-o', 'json');
-  expect({ code: again.code, ...(lastWord(again) as Backfill) }).toMatchObject({
+  expect({ code: again.code, ...(jsonOf(again) as Backfill) }).toMatchObject({
     code: 0,
     report: { differences: [], found: 0, transactions: 1 },
   });
@@ -216,7 +216,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
     .execute();
   const repaired = await audit(...around(deposit), '--repair', '-o', 'json');
   expect(repaired.code).toBe(6);
-  expect((lastWord(repaired) as Backfill).report?.differences).toMatchObject([
+  expect((jsonOf(repaired) as Backfill).report?.differences).toMatchObject([
     { signature, chain: '3000000', record: '9000000', repaired: false },
     { signature: 'forged', chain: null, record: '5', repaired: false },
   ]);

@@ -14,7 +14,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { DevFacts } from '../../devkit/localstack/dev-file.ts';
 import { freePort } from '../../devkit/localstack/ports.ts';
 import { SluiceClient } from '../../src/client/client.ts';
-import { type Running, startDevelopment } from '../support/cli.ts';
+import { type RunningCommand, startDevelopment } from '../support/cli.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
@@ -37,7 +37,7 @@ async function shared(): Promise<NodeJS.ProcessEnv> {
 }
 
 /** `sluice dev` in that folder, beside any other stack on this machine. */
-async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<Running> {
+async function dev(cwd: string, servers: NodeJS.ProcessEnv, ...args: string[]): Promise<RunningCommand> {
   const ports = { SLUICE_HTTP_PORT: String(await freePort()), SLUICE_X402_PORT: String(await freePort()) };
   const env = { ...testEnvironment(), ...servers, ...ports };
   const running = startDevelopment(['dev', ...args], { cwd, env });

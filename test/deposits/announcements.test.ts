@@ -5,9 +5,9 @@ import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
 import { auditIn } from './audit-support.ts';
 import { type Json, rpc, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 /** A deposit of 7,000,000 lamports whose block is confirmed and not finalized. */

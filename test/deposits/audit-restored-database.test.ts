@@ -8,9 +8,9 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 const LAMPORTS = 7_000_000n;

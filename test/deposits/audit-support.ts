@@ -5,10 +5,10 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { AuditOrder, AuditReport } from '../../src/domain/audit.ts';
-import type { ScanRoom } from './scan-fixture.ts';
+import type { ScanFixture } from './scan-fixture.ts';
 
 /** The whole audit, as its workflow runs it. */
-export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
+export function auditIn(room: ScanFixture, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
   const activities = createAddressAudit(room.deps(pool));
   return new MockActivityEnvironment().run(async () => {
     const report = await activities.auditPage(order);
@@ -18,7 +18,7 @@ export function auditIn(room: ScanRoom, order: AuditOrder, pool = room.pool): Pr
 }
 
 /** The due audits of the database. */
-export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditOrder[]> {
+export async function dueAuditsIn({ ledger }: ScanFixture): Promise<readonly AuditOrder[]> {
   const orders: AuditOrder[] = [];
   const startBackfill = async (order: AuditOrder) => void orders.push(order);
   await startDueAudits({ ledger, runs: { startBackfill, runningBackfills: async () => new Map() } });
@@ -26,7 +26,7 @@ export async function dueAuditsIn({ ledger }: ScanRoom): Promise<readonly AuditO
 }
 
 /** The subjects of the open alerts of a kind. */
-export async function openAlertsIn(room: ScanRoom, kind: AlertKind): Promise<readonly string[]> {
+export async function openAlertsIn(room: ScanFixture, kind: AlertKind): Promise<readonly string[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });
   return rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
 }

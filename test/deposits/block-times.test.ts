@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { depositNews } from '../../src/ledger/webhooks/events.ts';
-import { askFirst, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { isWholeBlock, type Json, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 
 function isAnyBlock(method: string): boolean {
@@ -60,7 +60,7 @@ describe('a false block time of one node', () => {
       .deleteFrom('block')
       .where('slot', '<=', row.slot + 1n)
       .execute();
-    await askFirst(room, nodes.pool);
+    await makeFirstNodeFastest(room, nodes.pool);
     nodes.liar.edit = (method, _params, answer) => {
       if (method === 'getTransaction' && answer.result) answer.result.blockTime = time;
       return answer;

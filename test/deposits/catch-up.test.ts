@@ -5,9 +5,9 @@ import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 /** A separate worker, which reads ranges once the scan is some blocks behind. */
 function worker() {

@@ -7,9 +7,9 @@ import type { DepositMatcher } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import { rpc } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const MOST = 3;
 /** The payments of each block in order: one block has more than a commit may have. */
 const PAYMENTS = [1, 1, 1, 2, MOST + 2, 1, 2, 2];

@@ -4,9 +4,9 @@ import { expect, it } from 'vitest';
 import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { holdingsOf } from '../../src/solana/history/balances.ts';
 import { ConfidentialToken } from './confidential.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 async function land(
   payer: Keypair,

@@ -5,9 +5,9 @@ import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { newSignature } from './audit-support.ts';
 import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 const MANY = 200;
 const DEPOSITS = 40;

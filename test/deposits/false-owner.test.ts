@@ -3,9 +3,9 @@ import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { isWholeBlock, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 /** A deposit of `right` that the node of the block returned as one of `wrong`. */

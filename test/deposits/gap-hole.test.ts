@@ -8,9 +8,9 @@ import type { NodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { isWholeBlock, useLiar } from './lying-proxy.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 const LAMPORTS = 8_000_000n;

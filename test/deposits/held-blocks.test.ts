@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { isWholeBlock, useProxies } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
 /** The proof with blocks of 50 MB, and memory as the operating system counts it, is `large-blocks.slow.test.ts`. */
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const LAMPORTS = 2_000_000n;
 const BLOCK_BYTES = 64 * 1_024;
 /** Limits with memory for one block, and for many. */

@@ -5,9 +5,9 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { sendTransaction } from '../../src/solana/rpc/methods.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 function reconcile(changes: { readonly scans?: boolean } = {}): Promise<ReconciledPage> {
   const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });

@@ -5,11 +5,11 @@ import { afterEach, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
-import { handOn, startNodeProxy } from '../support/node-proxy.ts';
+import { sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
 import { isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const open: { close(): Promise<unknown> | void }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();
@@ -96,7 +96,7 @@ async function endlessNode(target: string): Promise<string> {
   };
   const proxy = await startNodeProxy(target, async ({ method, params, forward, response }) => {
     if (isWholeBlock(method, params)) return never(response);
-    handOn(await forward(), response);
+    sendAnswer(await forward(), response);
   });
   open.push(proxy);
   return proxy.url;

@@ -5,9 +5,9 @@ import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts
 import type { AuditOrder } from '../../src/domain/audit.ts';
 import { auditIn, dueAuditsIn, openAlertsIn } from './audit-support.ts';
 import { useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const lies = useLiar(room);
 
 /** Two addresses that are imported with a past; one of them was paid between the slots `from` and `to`. */

@@ -9,9 +9,9 @@ import type { WatchedBlock } from '../../src/deposits/scan/matcher.ts';
 import { DepositScanner, openReader } from '../../src/deposits/scan/scanner.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const AMOUNTS = [2_000_000n, 3_000_000n, 4_000_000n];
 /** Shorter than a block with one transaction, and longer than its list of signatures. */
 const HELD_BYTES = 900;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 
 async function judgements(
   wallet: string,

@@ -10,9 +10,9 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const NESTED = 'nested_token_account';
 
 interface Paid {

@@ -259,13 +259,13 @@ export function ataOf(mint: string, owner: PublicKey, program: PublicKey = TOKEN
 }
 
 /** The {@link Exchange.inflows} of a SOL deposit. */
-export function sol(key: PublicKey, amount: bigint, reason: string | null = null) {
+export function solInflow(key: PublicKey, amount: bigint, reason: string | null = null) {
   const wallet = key.toBase58();
   return { account: wallet, wallet, asset: 'SOL', amount, reason };
 }
 
 /** The {@link Exchange.inflows} of a token deposit. */
-export function token(
+export function tokenInflow(
   wallet: PublicKey,
   asset: string,
   amount: bigint,

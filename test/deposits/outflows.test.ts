@@ -5,9 +5,9 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 /** The recorded outflows of a transfer of 9,000,000 whose sender pays the fee. */
 const SWEPT = 9_005_000n;
 

@@ -8,9 +8,9 @@ import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const run = promisify(execFile);
 const PAGE = 5;
 let wallets: readonly string[] = [];

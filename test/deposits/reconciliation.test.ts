@@ -8,9 +8,9 @@ import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 const openAlerts = (kind: AlertKind) => openAlertsIn(room, kind);
 
 /** One page, of all wallets where they are no more than `pageSize`. */

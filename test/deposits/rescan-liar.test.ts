@@ -9,9 +9,9 @@ import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { type Edit, isWholeBlock, type Json, useLiar } from './lying-proxy.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 const BY = { actor: 'ops', reason: 'a user misses it' };
 const PAID = 7_000_000n;

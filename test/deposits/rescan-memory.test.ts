@@ -5,11 +5,11 @@ import { BlockCopies } from '../../src/deposits/backfill/block-copies.ts';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { isWholeBlock, LyingProxy } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
 const MIB = 1_024 * 1_024;
 const BLOCKS = 6;
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
   for (const one of open.splice(0).toReversed()) await one.close();

@@ -5,9 +5,9 @@ import type { ScanRange } from '../../src/domain/scan.ts';
 import { presentBackfill } from '../../src/http/deposits/backfills.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(2);
+const room = useScanFixture(2);
 const BY = { actor: 'ops', reason: 'to see' };
 const PAID = 4_000_000n;
 

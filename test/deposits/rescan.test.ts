@@ -6,9 +6,9 @@ import type { RescanResult } from '../../src/domain/backfill.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const NODES = [0, 1, 2];
 const BY = { actor: 'ops', reason: 'to see' };
 

@@ -23,7 +23,7 @@ import { useLedger } from '../ledger/support.ts';
 export const FINALITY_LAG = 2;
 
 /** A chain that makes blocks only on request, a database and scanners, for the tests of one file. */
-export class ScanRoom {
+export class ScanFixture {
   readonly #use: { readonly ledger: Ledger; readonly url: string };
   #localnet: Localnet | undefined;
   #pool: NodePool | undefined;
@@ -198,9 +198,9 @@ export class ScanRoom {
   }
 }
 
-/** {@link ScanRoom} for the tests of one file. */
-export function useScanRoom(nodes = 2): ScanRoom {
-  const room = new ScanRoom(useLedger());
+/** {@link ScanFixture} for the tests of one file. */
+export function useScanFixture(nodes = 2): ScanFixture {
+  const room = new ScanFixture(useLedger());
   beforeAll(() => room.start(nodes));
   afterEach(() => room.localnet.controls.clearFaults());
   afterAll(() => room.close());

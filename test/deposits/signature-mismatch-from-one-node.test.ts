@@ -7,10 +7,10 @@ import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
-import { askFirst, useLiar } from './lying-proxy.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const nodes = useLiar(room);
 const OTHER = '5'.repeat(88);
 const opened: NodePool[] = [];
@@ -29,7 +29,7 @@ afterEach(() => vi.restoreAllMocks());
 async function liarFirst(): Promise<NodePool> {
   const pool = await openNodePool(nodes.pool.nodes.map(({ url }) => url));
   opened.push(pool);
-  await askFirst(room, pool);
+  await makeFirstNodeFastest(room, pool);
   nodes.liar.edit = (method, _params, answer) => {
     if (method === 'getTransaction' && answer.result) answer.result.transaction.signatures[0] = OTHER;
     return answer;

@@ -6,11 +6,11 @@ import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
-import { askFirst, isWholeBlock, type Json, LyingProxy } from './lying-proxy.ts';
+import { isWholeBlock, type Json, LyingProxy, makeFirstNodeFastest } from './lying-proxy.ts';
 import { runOf } from './runs.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom(3);
+const room = useScanFixture(3);
 const LAMPORTS = 7_000_000n;
 /** Longer than any test here: only the caller ends a request that the lying node leaves open. */
 const NEVER_MS = 600_000;
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const [first = '', ...others] = room.localnet.rpcUrls;
   liar = new LyingProxy(first);
   pool = await openNodePool([await liar.start(), ...others], { timeoutMs: NEVER_MS });
-  await askFirst(room, pool);
+  await makeFirstNodeFastest(room, pool);
 });
 afterEach(() => liar.beHonest());
 afterAll(async () => {

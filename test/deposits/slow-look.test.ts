@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
-import { turnUntil } from './scan-steps.ts';
+import { useScanFixture } from './scan-fixture.ts';
+import { scanUntil } from './scan-steps.ts';
 
 const SLOW_MS = 100;
 /** The duration of each block request: several times the limit of a read. */
 const BLOCK_MS = 500;
-const room = useScanRoom();
+const room = useScanFixture();
 
 function delayBlocks(): void {
   for (const node of room.localnet.rpcUrls.keys())
@@ -19,7 +19,7 @@ function delayBlocks(): void {
 /** The statuses of a turn until its scan has waited and is at the tip again. */
 async function reportedUntilTail(): Promise<readonly ScanStatus[]> {
   const reported: ScanStatus[] = [];
-  await turnUntil({ ...room.deps(), slowMs: SLOW_MS }, (status) => {
+  await scanUntil({ ...room.deps(), slowMs: SLOW_MS }, (status) => {
     reported.push(status);
     return status.state === 'tail' && reported.some(({ state }) => state === 'waiting');
   });

@@ -6,9 +6,9 @@ import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
 import { openAlertsIn } from './audit-support.ts';
-import { useScanRoom } from './scan-fixture.ts';
+import { useScanFixture } from './scan-fixture.ts';
 
-const room = useScanRoom();
+const room = useScanFixture();
 
 /** A deposit address with recorded deposits of this much SOL, and of tokens. */
 async function paid(lamports: bigint): Promise<string> {

@@ -8,7 +8,7 @@ import type {
   StatusObservation,
 } from '../../src/domain/attempt.ts';
 import { judgeAttempt } from '../../src/solana/proof/judge.ts';
-import { ABSENT, anyObservation, said } from './evidence.ts';
+import { ABSENT, anyObservation, nodeAnswer } from './evidence.ts';
 
 const LIAR = 'liar';
 const ORIGIN = { slot: 2500n, blockhash: 'hash-1000', height: 1000n };
@@ -110,15 +110,19 @@ function evidenceOf(truth: Truth): fc.Arbitrary<Evidence> {
       displacement: fc.option(inventedDisplacement, { freq: 2 }),
     })
     .map(({ liarHeight, liarObservation, isLiarFirst, isLiarTaking, forgets, ...blocks }) => {
-      const heights = truth.tips.map((tip, index) => said(honest(index), 1 + index, tip));
+      const heights = truth.tips.map((tip, index) => nodeAnswer(honest(index), 1 + index, tip));
       const observations = truth.tips.map((tip, index) =>
-        said(honest(index), 30 + index, forgets && index === 0 ? ABSENT : honestObservation(truth, tip)),
+        nodeAnswer(
+          honest(index),
+          30 + index,
+          forgets && index === 0 ? ABSENT : honestObservation(truth, tip),
+        ),
       );
-      const lie = said(LIAR, 40, liarObservation);
+      const lie = nodeAnswer(LIAR, 40, liarObservation);
       const statuses = isLiarFirst ? [lie, ...observations] : [...observations, lie];
       return {
         quorum: Math.floor((truth.tips.length + 1) / 2) + 1,
-        finalizedHeights: [...heights, said(LIAR, 10, liarHeight)],
+        finalizedHeights: [...heights, nodeAnswer(LIAR, 10, liarHeight)],
         stillTaking: isLiarTaking ? [LIAR] : [],
         statuses,
         outcomeConfirmedBy: confirmers(truth, statuses, isLiarFirst),

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
-import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { commit, confirmAll, imported, lockWaits, onlyDeposit, useDepositLedgers } from './deposit-ledger.ts';
+import { address, childOf, EMPTY_FINDING, inflow, START } from './chain-of-blocks.ts';
+import {
+  commit,
+  confirmAll,
+  importWallets,
+  onlyDeposit,
+  useDepositLedgers,
+  waitForLockWaits,
+} from './deposit-ledger.ts';
 import { codeOf } from './support.ts';
 
 const use = useDepositLedgers();
@@ -18,12 +25,15 @@ async function feedEvents(): Promise<readonly unknown[]> {
 describe('an announced deposit', () => {
   const header = childOf(START);
   const fork = childOf(START, { fork: 'x' });
-  const found = (...inflows: ReturnType<typeof inflow>[]) => ({ header, finding: { ...NOTHING, inflows } });
+  const found = (...inflows: ReturnType<typeof inflow>[]) => ({
+    header,
+    finding: { ...EMPTY_FINDING, inflows },
+  });
   const forked = (...inflows: ReturnType<typeof inflow>[]) => ({ ...found(...inflows), header: fork });
-  const NONE = { header, finding: NOTHING };
+  const NONE = { header, finding: EMPTY_FINDING };
 
   it('becomes finalized with its block, with one event', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     for (let times = 0; times < 2; times += 1) await use.ledger.deposits.announce([found(inflow(ANN))]);
     expect(await onlyOne()).toMatchObject({ state: 'pending', finalizedAt: null });
     expect(await use.ledger.deposits.unconfirmed(10)).toEqual([]);
@@ -35,7 +45,7 @@ describe('an announced deposit', () => {
   });
 
   it('is the deposit of its slot’s finalized block, whichever block announced it', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN)), forked(inflow(ANN))]);
     await use.ledger.deposits.announce([found(inflow(ANN))]);
     expect(await onlyOne()).toMatchObject({ blockhash: 'b101x' });
@@ -49,7 +59,7 @@ describe('an announced deposit', () => {
   });
 
   it('is another deposit in another slot, and is dropped under its own id', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN))]);
     const later = { ...found(inflow(ANN)), header: childOf(header) };
     await commit(use.ledger, [NONE, later]);
@@ -63,7 +73,7 @@ describe('an announced deposit', () => {
   });
 
   it('has another event where its finalized block differs', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     await use.ledger.deposits.announce([found(inflow(ANN), inflow(BEN))]);
     const off = inflow(BEN, 5n, { reason: 'deposits_off' });
     await commit(use.ledger, [found(inflow(ANN, 4n, { signature: `s-${ANN}-5` }), off)]);
@@ -76,7 +86,7 @@ describe('an announced deposit', () => {
   });
 
   it('has another event where its finalized block credits another wallet', async () => {
-    await imported(use.ledger, ANN, BEN);
+    await importWallets(use.ledger, ANN, BEN);
     const account = { account: address('token account'), asset: address('mint'), signature: 's' };
     await use.ledger.deposits.announce([found(inflow(ANN, 5n, account))]);
     await commit(use.ledger, [found(inflow(BEN, 5n, account))]);
@@ -88,7 +98,7 @@ describe('an announced deposit', () => {
   });
 
   it('is dropped when the cursor passes its slot, and returns under its id', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN))]);
     await commit(use.ledger, [NONE]);
     expect(await onlyOne()).toMatchObject({ state: 'dropped', blockhash: 'b101x' });
@@ -109,7 +119,7 @@ describe('an announced deposit', () => {
   });
 
   it('keeps its address from being assigned until it is dropped', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     await use.ledger.deposits.announce([forked(inflow(ANN))]);
     expect(await use.ledger.addresses.freeCount()).toBe(0);
     expect(await codeOf(use.ledger.addresses.assign('user-1'))).toBe('NoFreeAddress');
@@ -118,11 +128,11 @@ describe('an announced deposit', () => {
   });
 
   it('waits for a commit in progress, so that the cursor cannot pass it', async () => {
-    await imported(use.ledger, ANN);
+    await importWallets(use.ledger, ANN);
     const committing = await use.other.db.startTransaction().execute();
     await committing.selectFrom('scanCursor').selectAll().forUpdate().execute();
     const announcing = use.ledger.deposits.announce([found(inflow(ANN))]);
-    await Promise.race([lockWaits(use.ledger.db), announcing]);
+    await Promise.race([waitForLockWaits(use.ledger.db), announcing]);
     await committing.updateTable('scanCursor').set({ slot: 101n, blockhash: 'b101', height: 91n }).execute();
     await committing.commit().execute();
     await announcing;

@@ -6,8 +6,8 @@ import { expect, it } from 'vitest';
 import { Capture, rowsRead } from '../../bench/scale/capture.ts';
 import { connect } from '../../src/ledger/connection.ts';
 import type { Database } from '../../src/ledger/database.ts';
-import { lockWaits } from './deposit-ledger.ts';
-import { attempt, codeOf, DEAD, newId, REASON, sol, useLedger } from './support.ts';
+import { waitForLockWaits } from './deposit-ledger.ts';
+import { attempt, codeOf, DEAD, newId, REASON, solNeed, useLedger } from './support.ts';
 import { terms } from './terms.ts';
 
 const use = useLedger();
@@ -135,7 +135,7 @@ async function readsOfOne(wallet: string): Promise<{ rows: number; underLock: nu
   const capture = new Capture(1);
   const ledger = capture.ledger(use.ledger, () => '');
   await capture.during(async () => {
-    await ledger.attempts.prepare(attempt(id, 1, { signers: [wallet] }), sol(2n, 10n ** 15n, { wallet }));
+    await ledger.attempts.prepare(attempt(id, 1, { signers: [wallet] }), solNeed(2n, 10n ** 15n, { wallet }));
   });
   const statements = capture.queries.map((query) => query.sql);
   const lock = statements.findIndex((text) => text.includes('sluice/wallet'));
@@ -160,7 +160,7 @@ it('two settlements over the same wallets in opposite orders wait for each other
       use.ledger.attempts.prepare(attempt(ids[index] ?? '', 1, { signers: wallets }), needs(wallets, 3n)),
     ),
   );
-  await lockWaits(looking, 2);
+  await waitForLockWaits(looking, 2);
   await holder.query('commit');
   expect((await both).map(({ kind }) => kind)).toEqual(['prepared', 'prepared']);
   expect(await use.ledger.reservations.open('left', 'mint')).toBe(6n);

@@ -13,8 +13,8 @@ import { Scan } from '../../src/ledger/scan/scan.ts';
 import type { Cursor } from '../../src/ledger/scan/scan-cursor.ts';
 import { StagedRanges } from '../../src/ledger/scan/staged-ranges.ts';
 import type { Matched } from '../../src/ledger/scan/watched.ts';
-import { address, childOf, inflow, NOTHING, START } from './chain-of-blocks.ts';
-import { Crash, confirmAll, forgetDeposits, shown, useDepositLedgers } from './deposit-ledger.ts';
+import { address, childOf, EMPTY_FINDING, inflow, START } from './chain-of-blocks.ts';
+import { Crash, confirmAll, confirmationOf, deleteDeposits, useDepositLedgers } from './deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const WALLETS = Array.from({ length: 5 }, (_, index) => address(`wallet-${index}`));
@@ -97,7 +97,7 @@ function chainOf(
 
 /** The finding of a scanner that watches these wallets. */
 const findingOf = ({ inflows }: Block, known: ReadonlySet<string>): BlockFinding => ({
-  ...NOTHING,
+  ...EMPTY_FINDING,
   inflows: inflows.filter(({ wallet }) => known.has(wallet)),
 });
 
@@ -147,7 +147,7 @@ class Scanner {
         return this.#announce(new Deposits(db), this.#blocks.slice(step.from, step.from + 2), step.fork);
       case 'confirm': {
         const rows = await this.#ledger.deposits.unconfirmed(3);
-        await new Deposits(db).confirm(rows.map((row) => shown(row)));
+        await new Deposits(db).confirm(rows.map((row) => confirmationOf(row)));
         return;
       }
       case 'reject':
@@ -281,7 +281,7 @@ it('the ledger has each deposit once, an unbroken chain and a feed without a gap
       anyChain,
       fc.array(fc.array(anyStep, { minLength: 1, maxLength: 3 }), { maxLength: 14 }),
       async (drawn, rounds) => {
-        await forgetDeposits(use.ledger.db);
+        await deleteDeposits(use.ledger.db);
         await use.ledger.scan.start(START);
         const blocks = chainOf(drawn);
         const scanners = [new Scanner(use.ledger, blocks), new Scanner(use.other, blocks)];

@@ -72,7 +72,7 @@ export function attempt(settlementId: string, n = 1, changes: Partial<NewAttempt
 }
 
 /** A need of SOL in a wallet that holds `balance`, read at `slot`. */
-export function sol(
+export function solNeed(
   amount: bigint,
   balance: bigint,
   options: { wallet?: string; slot?: bigint; keep?: bigint } = {},
@@ -82,7 +82,7 @@ export function sol(
   return [{ wallet, observedSlot: slot, needs }];
 }
 
-export const PLENTY = sol(1n, 10n ** 15n);
+export const PLENTY = solNeed(1n, 10n ** 15n);
 
 /** The id of a new withdrawal. */
 export async function reserved(ledger: Ledger): Promise<string> {

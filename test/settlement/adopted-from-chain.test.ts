@@ -10,21 +10,28 @@ import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { giveSignature } from '../../src/workflows/messages.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startWorkers } from '../workflows/workers.ts';
-import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './several-signers-kind.ts';
+import {
+  EACH,
+  GATHERING,
+  GATHERING_RULE,
+  gathering,
+  type Keys,
+  requestGathering,
+} from './several-signers-kind.ts';
 
 const PAYER = 'fee-payer/1';
 const GIVER = 'deposit/1';
 const use = useLedger();
-let room: LandingRoom;
+let room: LandingFixture;
 let keys: Keys;
 let place: Awaited<ReturnType<typeof freshNamespace>>;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
   place = await freshNamespace('outside');
   const newKey = () => loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
   keys = { [PAYER]: await newKey(), [GIVER]: await newKey() };
@@ -60,7 +67,7 @@ it.each([PAYER, GIVER])(
     const stop = await withoutKey(outside);
     try {
       const payee = wallet();
-      const id = await gather(use.ledger, payee);
+      const id = await requestGathering(use.ledger, payee);
       const handle = await startSettlement(temporalClient(place), { kind: GATHERING, subjectId: payee });
       const missing = async () => {
         const [row] = await use.ledger.attempts.of(id);

@@ -19,10 +19,10 @@ import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { codeOf, resume, useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
-import { boughtBy, type Orders, PRICE, PURCHASE, purchase, purchases } from './purchase.ts';
+import { buyerTransaction, type Orders, PRICE, PURCHASE, purchases, requestPurchase } from './purchase.ts';
 import type { Keys } from './several-signers-kind.ts';
 
 const COST = {
@@ -35,11 +35,11 @@ const PLACE = { n: 1, salt: 0n, lastPrice: null };
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-let room: LandingRoom;
+let room: LandingFixture;
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
   keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
   for (const address of [buyer.publicKey.toBase58(), payer()])
     await room.localnet.airdrop(address, 1_000_000_000n);
@@ -63,8 +63,11 @@ async function prepared(id: string): Promise<SettlementStatus | 'prepared'> {
 /** An order whose buyer pays the fee, or `feePayer`. */
 async function ordered(feePayer: string | null) {
   const seller = wallet();
-  const wire = await boughtBy(room, buyer, seller, feePayer);
-  return { wire, id: await purchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) }) };
+  const wire = await buyerTransaction(room, buyer, seller, feePayer);
+  return {
+    wire,
+    id: await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) }),
+  };
 }
 
 describe('the life of an adopted message', () => {
@@ -112,7 +115,7 @@ describe('an adopted settlement', () => {
     const { wire, id } = await ordered(payer());
     expect(await prepared(id)).toBe('prepared');
     const acceptedAt = BigInt(tip().slot);
-    const second = await purchase(use.ledger, orders, wallet(), { wire, acceptedAt });
+    const second = await requestPurchase(use.ledger, orders, wallet(), { wire, acceptedAt });
     expect(await prepared(second)).toBe('rejected');
     expect((await use.ledger.settlements.get(second)).reason?.code).toBe('message_taken');
   });
@@ -165,7 +168,7 @@ describe('the transaction of a buyer', () => {
   );
 
   it('is refused when a signature is invalid, it never expires, or it is no transaction', async () => {
-    const wire = await boughtBy(room, buyer, wallet(), payer());
+    const wire = await buyerTransaction(room, buyer, wallet(), payer());
     const changed = wire.with(wire.length - 1, 1);
     const lasting = new VersionedTransaction(MessageV0.compile(await messageOf(true)));
     lasting.sign([buyer]);
@@ -176,9 +179,9 @@ describe('the transaction of a buyer', () => {
   it('may lack only the signature of a Sluice key', async () => {
     const unsigned = (wire: Uint8Array, index: number) =>
       wire.slice().fill(0, 1 + 64 * index, 65 + 64 * index);
-    const shared = await boughtBy(room, buyer, wallet(), payer());
+    const shared = await buyerTransaction(room, buyer, wallet(), payer());
     expect((await adopted(shared, null)).signatures).toEqual([null, expect.any(String)]);
-    const own = await boughtBy(room, buyer, wallet(), null);
+    const own = await buyerTransaction(room, buyer, wallet(), null);
     for (const bytes of [unsigned(shared, 1), unsigned(own, 0)])
       expect(await codeOf(adopted(bytes, null))).toBe('InvalidRequest');
   });
@@ -196,7 +199,7 @@ describe('the transaction of a buyer', () => {
   });
 
   it('ends although one node returns an endless slot for the acceptance of its blockhash', async () => {
-    const wire = await boughtBy(room, buyer, wallet(), payer());
+    const wire = await buyerTransaction(room, buyer, wallet(), payer());
     const adopting = { pool: room.pool, lives: new SharedLives(room.pool) };
     const lifeFrom = async (slot: bigint) => {
       const adopted = await adopt(adopting, 'purchase/1', PLACE, { wire, slot }, [payer()], COST);
@@ -207,7 +210,7 @@ describe('the transaction of a buyer', () => {
   });
 
   it('begins its lifetime below the slot in which it was seen when all have signed, and is refused without that slot', async () => {
-    const wire = await boughtBy(room, buyer, wallet(), null);
+    const wire = await buyerTransaction(room, buyer, wallet(), null);
     expect(await codeOf(adopted(wire, null))).toBe('InvalidRequest');
     const { blockhashHeight } = await adopted(wire);
     expect(blockhashHeight).toEqual((await adoptedLife(room.pool, slotNow())).blockhashHeight);
@@ -217,10 +220,10 @@ describe('the transaction of a buyer', () => {
 describe('a message with two signatures of its buyer', () => {
   it('is not dead when it landed under the other signature', async () => {
     const seller = wallet();
-    const wire = await boughtBy(room, buyer, seller, null);
+    const wire = await buyerTransaction(room, buyer, seller, null);
     const message = readSigned(wire)?.message ?? new Uint8Array();
     const other = assembleTransaction(message, await hedgingSigner(buyer).sign(message));
-    const id = await purchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
+    const id = await requestPurchase(use.ledger, orders, seller, { wire, acceptedAt: BigInt(tip().slot) });
     await prepared(id);
     await room.chain.send(other.raw);
     room.swallow();

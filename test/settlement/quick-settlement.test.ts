@@ -16,14 +16,22 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
-import { LandingRoom, PACE, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, PACE, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { crashing } from '../support/intercept.ts';
+import { failOnceAt } from '../support/intercept.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startWorkers } from '../workflows/workers.ts';
-import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
+import {
+  buyerTransaction,
+  type Orders,
+  PRICE,
+  PURCHASE,
+  PURCHASE_RULE,
+  purchases,
+  requestPurchase,
+} from './purchase.ts';
 import type { Keys } from './several-signers-kind.ts';
 
 /** No machine is so slow that a test waits for the end of it. */
@@ -34,13 +42,13 @@ const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
 const changes: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
-let room: LandingRoom;
+let room: LandingFixture;
 let ledger: Ledger;
 let keys: Keys;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
   database = await freshDatabase();
   const events = {
     answersAt: 'confirmed',
@@ -65,15 +73,15 @@ afterAll(async () => {
 /** A recorded purchase whose fee a Sluice key pays: its id, and the payee of the price. */
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
   const seller = wallet();
-  const wire = await boughtBy(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
+  const wire = await buyerTransaction(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
   const acceptedAt = await acceptedIn(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
   if (acceptedAt === null) throw new Error('no node accepts its blockhash');
-  return { seller, id: await purchase(ledger, orders, seller, { wire, acceptedAt }) };
+  return { seller, id: await requestPurchase(ledger, orders, seller, { wire, acceptedAt }) };
 }
 
 /** What a worker that has just started has; a call at one of the points throws, once. `signs`: it has the keys. */
 function activities(crashes: string[] = [], answerWithinMs = PATIENT_MS, signs = true) {
-  const crash = crashing(crashes);
+  const crash = failOnceAt(crashes);
   const record = {
     ...ledger,
     attempts: crash(ledger.attempts, 'attempts'),
@@ -146,7 +154,7 @@ describe('the quick part of a settlement', () => {
     const order = orders.get(seller);
     const other = wallet();
     if (order === undefined) throw new Error('it is recorded');
-    const stranger = await purchase(ledger, orders, other, order);
+    const stranger = await requestPurchase(ledger, orders, other, order);
     await expect(quickly(stranger)).rejects.toMatchObject({ code: 'SigningRefused' });
     expect(await ledger.settlements.get(stranger)).toMatchObject({
       status: 'held',

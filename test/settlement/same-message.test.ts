@@ -5,17 +5,17 @@ import { prepareNext } from '../../src/settlement/prepare.ts';
 import { type MessageVerdict, SameMessage } from '../../src/settlement/same-message.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingRoom, wallet } from '../solana/landing-fixture.ts';
-import { holdCalls, listen } from '../solana/rpc-calls.ts';
+import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { blockCalls, recordCalls } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { boughtBy, type Orders, purchase, purchases } from './purchase.ts';
+import { buyerTransaction, type Orders, purchases, requestPurchase } from './purchase.ts';
 
 const BUYERS = 6;
 /** Proofs under way, and proofs that wait. */
 const PLACES = 4 + 64;
 const use = useLedger();
 const orders: Orders = new Map();
-let room: LandingRoom;
+let room: LandingFixture;
 let sameMessage: SameMessage;
 let attempts: readonly AttemptRow[];
 
@@ -25,8 +25,8 @@ async function unsent(): Promise<AttemptRow> {
   await room.localnet.airdrop(buyer.publicKey.toBase58(), 1_000_000_000n);
   const acceptedAt = BigInt(room.localnet.controls.chain.ledger.tip.slot);
   const seller = wallet();
-  const order = { wire: await boughtBy(room, buyer, seller, null), acceptedAt };
-  const id = await purchase(use.ledger, orders, seller, order);
+  const order = { wire: await buyerTransaction(room, buyer, seller, null), acceptedAt };
+  const id = await requestPurchase(use.ledger, orders, seller, order);
   const settlement = await use.ledger.settlements.get(id);
   const kind = purchases(room, orders, {});
   const shown = { status: 'requested', code: null } as const;
@@ -36,7 +36,7 @@ async function unsent(): Promise<AttemptRow> {
 }
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
   sameMessage = new SameMessage(use.ledger, room.chain);
   room.localnet.controls.produceSlots(160);
   attempts = await Promise.all(Array.from({ length: BUYERS }, unsent));
@@ -46,7 +46,7 @@ afterAll(() => room?.close());
 
 async function blocksRead(work: () => Promise<unknown>): Promise<number> {
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   await work();
   stop();
   return asked.filter((method) => method === 'getBlock').length;
@@ -68,7 +68,7 @@ it('proofs for payments of many wallets in the same minutes read the blocks once
 it('the judge postpones proofs that would make the queue grow without bound', async () => {
   const [attempt] = attempts;
   if (attempt === undefined) throw new Error('there are some');
-  const release = holdCalls(room.pool);
+  const release = blockCalls(room.pool);
   const putOff: MessageVerdict[] = [];
   const words = Array.from({ length: PLACES + 2 }, () => sameMessage.judge(attempt, deathEvidence()));
   for (const word of words) void word.then((one) => putOff.push(one));

@@ -16,22 +16,37 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingRoom, PACE, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, PACE, wallet } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
-import { crashing } from '../support/intercept.ts';
-import { boughtBy, type Orders, PRICE, PURCHASE, PURCHASE_RULE, purchase, purchases } from './purchase.ts';
-import { EACH, GATHERING, GATHERING_RULE, gather, gathering, type Keys } from './several-signers-kind.ts';
+import { failOnceAt } from '../support/intercept.ts';
+import {
+  buyerTransaction,
+  type Orders,
+  PRICE,
+  PURCHASE,
+  PURCHASE_RULE,
+  purchases,
+  requestPurchase,
+} from './purchase.ts';
+import {
+  EACH,
+  GATHERING,
+  GATHERING_RULE,
+  gathering,
+  type Keys,
+  requestGathering,
+} from './several-signers-kind.ts';
 
 const FEE_PAYER = 'fee-payer/1';
 const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-let room: LandingRoom;
+let room: LandingFixture;
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingRoom.open(undefined, 3);
+  room = await LandingFixture.open(undefined, 3);
   const newKey = () => loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
   keys = Object.fromEntries(
     await Promise.all([FEE_PAYER, ...GIVERS].map(async (name) => [name, await newKey()] as const)),
@@ -53,30 +68,30 @@ interface Case {
 }
 
 async function sentFirst(payee: string): Promise<string> {
-  const wire = await boughtBy(room, buyer, payee, null);
+  const wire = await buyerTransaction(room, buyer, payee, null);
   const signature = base58.encode(wire.subarray(1, 65));
   expect(await sentTransaction(room.pool, signature)).toBeNull();
   await room.chain.send(Buffer.from(wire).toString('base64'));
   room.localnet.controls.produceSlots(2);
   const sent = await sentTransaction(room.pool, signature);
   if (sent === null) throw new Error('no node shows what the buyer has sent');
-  return purchase(use.ledger, orders, payee, { wire: sent.wire, acceptedAt: sent.slot });
+  return requestPurchase(use.ledger, orders, payee, { wire: sent.wire, acceptedAt: sent.slot });
 }
 
 const CASES: Readonly<Record<string, Case>> = {
   'composed with three source wallets': {
-    request: (payee) => gather(use.ledger, payee),
+    request: (payee) => requestGathering(use.ledger, payee),
     amount: 3n * EACH,
     isAdopted: false,
     source: () => keys['deposit/2']?.address ?? '',
   },
   'adopted with the signature of its buyer': {
     request: async (payee) => {
-      const wire = await boughtBy(room, buyer, payee, keys[FEE_PAYER]?.address ?? '');
+      const wire = await buyerTransaction(room, buyer, payee, keys[FEE_PAYER]?.address ?? '');
       const message = readSigned(wire)?.message ?? new Uint8Array();
       const acceptedAt = await acceptedIn(room.pool, blockhashOf(message));
       if (acceptedAt === null) throw new Error('no node accepts its blockhash');
-      return purchase(use.ledger, orders, payee, { wire, acceptedAt });
+      return requestPurchase(use.ledger, orders, payee, { wire, acceptedAt });
     },
     amount: PRICE,
     isAdopted: true,
@@ -127,7 +142,7 @@ type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
 
 /** The steps of a worker that has just started, and throws where the scenario has it crash. */
 function worker(left: string[]) {
-  const crash = crashing(left);
+  const crash = failOnceAt(left);
   const ledger: Ledger = {
     ...use.ledger,
     attempts: crash(use.ledger.attempts, 'attempts'),

@@ -8,7 +8,7 @@ import type { SigningRules } from '../../src/signing/checks.ts';
 import { refused } from '../../src/signing/checks.ts';
 import type { Signer } from '../../src/signing/signer.ts';
 import { decodeMessage, messageHashOf } from '../../src/solana/tx/message.ts';
-import type { LandingRoom } from '../solana/landing-fixture.ts';
+import type { LandingFixture } from '../solana/landing-fixture.ts';
 
 /** A test kind: three wallets pay the same amount to one address in one transaction, and a fourth wallet pays the fee. */
 export const GATHERING = 'gathering';
@@ -18,13 +18,13 @@ const FEE_LAMPORTS = 4n * 5_000n;
 export type Keys = Readonly<Record<string, Signer>>;
 
 /** Asks for one; the subject is the address that gets it all. */
-export async function gather(ledger: Ledger, destination: string): Promise<string> {
+export async function requestGathering(ledger: Ledger, destination: string): Promise<string> {
   await requestSettlements(ledger.db, GATHERING, [destination]);
   return `${GATHERING}/${destination}`;
 }
 
 /** The first of `keys` pays the fee, the others give. */
-export function gathering({ chain }: LandingRoom, keys: Keys): Kind {
+export function gathering({ chain }: LandingFixture, keys: Keys): Kind {
   const [payer, ...givers] = Object.values(keys).map(({ address }) => address);
   const nameOf = (address: string) => Object.keys(keys).find((name) => keys[name]?.address === address) ?? '';
   if (payer === undefined) throw new Error('a fee payer is present');

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
-import { listen } from './rpc-calls.ts';
+import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
+import { recordCalls } from './rpc-calls.ts';
 
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
@@ -123,7 +123,7 @@ describe('an attempt that never arrives', () => {
     controls.setFault(1, method, { kind: 'result', result: { context: { slot: 1 }, value } });
     controls.produceSlots(160);
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     let dead = false;
     const end = room.watcher.watch(sent, recordProgress().hooks);
     void end.then(() => (dead = true));

@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
+import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
 
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());

@@ -14,7 +14,7 @@ import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 export const PACE = { pollMs: 20, resendMs: 100, heightMs: 50 };
 
 /** A chain of two nodes, or more, whose blocks the test makes, a funded hot wallet, and watchers with short intervals. */
-export class LandingRoom {
+export class LandingFixture {
   readonly localnet: Localnet;
   readonly pool: NodePool;
   readonly chain: Chain;
@@ -32,11 +32,11 @@ export class LandingRoom {
     this.#fees = new FeePlanner(this.chain, QUICK_PRICES);
   }
 
-  static async open(own?: Signer, nodes = 2): Promise<LandingRoom> {
+  static async open(own?: Signer, nodes = 2): Promise<LandingFixture> {
     const signer = own ?? (await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
     const hotWallet = signer.address;
     const localnet = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes, hotWallet });
-    return new LandingRoom(localnet, await openNodePool(localnet.rpcUrls), signer);
+    return new LandingFixture(localnet, await openNodePool(localnet.rpcUrls), signer);
   }
 
   async close(): Promise<void> {

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
-import { LandingRoom, PACE, recordProgress, until, wallet } from './landing-fixture.ts';
+import { LandingFixture, PACE, recordProgress, until, wallet } from './landing-fixture.ts';
 
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => room?.close());

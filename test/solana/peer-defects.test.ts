@@ -1,16 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
-import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
+import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
 
 /** Where other programs paid twice, or would; docs/faults.md has the whole list. */
 const AMOUNT = 5_000_000n;
 const BOTH = [0, 1];
 const BEYOND_LIFE = 160;
 
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => room.localnet.controls.clearFaults());
 afterAll(() => room?.close());
@@ -173,7 +173,7 @@ describe('an attempt that never landed', () => {
     ['lands where its bytes can', 0],
     ['is dead where they cannot', BEYOND_LIFE],
   ])('that only the best node reports finalized %s, and the node is distrusted', async (_end, blocks) => {
-    const three = await LandingRoom.open(undefined, 3);
+    const three = await LandingFixture.open(undefined, 3);
     const { controls } = three.localnet;
     try {
       const sent = await three.attempt(wallet(), AMOUNT);
@@ -202,7 +202,7 @@ describe('an attempt that never landed', () => {
   it.each(['processed', 'confirmed'])(
     'that only the best node reports %s in a far slot is dead, and the node is distrusted',
     async (seen) => {
-      const three = await LandingRoom.open(undefined, 3);
+      const three = await LandingFixture.open(undefined, 3);
       const { controls } = three.localnet;
       try {
         const sent = await three.attempt(wallet(), AMOUNT);
@@ -226,7 +226,7 @@ describe('an attempt that never landed', () => {
   );
 
   it('that only a node at the end of the ranking reports finalized is dead', async () => {
-    const three = await LandingRoom.open(undefined, 3);
+    const three = await LandingFixture.open(undefined, 3);
     try {
       const sent = await three.attempt(wallet(), AMOUNT);
       three.swallow();

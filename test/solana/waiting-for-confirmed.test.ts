@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
-import { LandingRoom, recordProgress, until, wallet } from './landing-fixture.ts';
-import { listen } from './rpc-calls.ts';
+import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
+import { recordCalls } from './rpc-calls.ts';
 
 const HOUR_MS = 3_600_000;
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => vi.restoreAllMocks());
 afterAll(() => room?.close());
@@ -21,7 +21,7 @@ describe('a caller that waits for confirmed', () => {
     const watcher = patient();
     const [slow, fast] = [recordProgress(), recordProgress()];
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     const polls = () => asked.filter((method) => method === 'getSignatureStatuses').length;
     const other = watcher.watch(await room.attempt(wallet(), 5_000_000n), slow.hooks);
     expect(polls()).toBe(0);

@@ -3,7 +3,7 @@ import { base58 } from '@scure/base';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { finalizedTip } from '../../src/solana/scan/frontier.ts';
 import { useHotWallet } from '../activities/hot-wallet.ts';
-import { NOTHING, START } from '../ledger/chain-of-blocks.ts';
+import { EMPTY_FINDING, START } from '../ledger/chain-of-blocks.ts';
 import { resume, useLedger } from '../ledger/support.ts';
 
 const use = useLedger();
@@ -21,7 +21,7 @@ async function scanned(signature: string, minutesAgo: number): Promise<void> {
   const slot = await finalizedTip(hot.pool);
   await ledger.scan.start({ ...START, slot, parentSlot: slot - 1n });
   await ledger.db.updateTable('scanCursor').set({ slot }).execute();
-  const finding = { ...NOTHING, spends: [{ signature, wallet: hot.address, error: null }] };
+  const finding = { ...EMPTY_FINDING, spends: [{ signature, wallet: hot.address, error: null }] };
   const blocks = [{ header: { slot, blockhash: null, time: null }, finding }];
   const watchVersion = await ledger.watched.version();
   await ledger.scan.upsert({ blocks, watchVersion });

@@ -10,7 +10,7 @@ import type { Chain } from '../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
-import { AMOUNT, NonceDesk, type Paid, type Signed } from '../activities/nonce-fixture.ts';
+import { AMOUNT, NonceFixture, type Paid, type Signed } from '../activities/nonce-fixture.ts';
 import { resume } from '../ledger/support.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { quickChain } from '../support/quick-chain.ts';
@@ -26,7 +26,7 @@ let pool: NodePool;
 let chain: Chain;
 /** The database after the restore, and what the restore lost. */
 let ledger: Ledger;
-let desk: NonceDesk;
+let desk: NonceFixture;
 let landsLate: Paid;
 let neverLands: Paid;
 let living: { readonly paid: Paid; readonly signed: Signed };
@@ -46,7 +46,7 @@ beforeAll(async () => {
   closers.push(restored.drop);
   ledger = await openLedger(restored.url);
   closers.push(() => ledger.close());
-  desk = await NonceDesk.open({ ledger, chain, key: KEY });
+  desk = await NonceFixture.open({ ledger, chain, key: KEY });
 });
 afterAll(async () => {
   for (const close of closers.toReversed()) await close();
@@ -55,7 +55,7 @@ afterAll(async () => {
 /** A backup with one account that is free and one with a living attempt; after it, an account and two attempts that it does not know. */
 async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshDatabase>>) {
   const before = await openLedger(url);
-  const first = await NonceDesk.open({ ledger: before, chain, key: KEY });
+  const first = await NonceFixture.open({ ledger: before, chain, key: KEY });
   await look(before);
   await first.newAccount();
   const paid = await first.withdrawal();
@@ -67,7 +67,7 @@ async function backedUpAndGoneOn({ url, copy }: Awaited<ReturnType<typeof freshD
   const backup = await copy();
 
   const after = await openLedger(url);
-  const later = await NonceDesk.open({ ledger: after, chain, key: KEY });
+  const later = await NonceFixture.open({ ledger: after, chain, key: KEY });
   await later.newAccount();
   for (const lost of [landsLate, neverLands]) {
     const { message, signature } = await later.sign(lost, await later.prepare(lost));

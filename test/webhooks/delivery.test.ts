@@ -8,10 +8,10 @@ import type { WebhookEventType } from '../../src/domain/webhook.ts';
 import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { EXPLORER } from '../http/service.ts';
-import { PATIENCE, useDeliveryRoom } from './delivery-fixture.ts';
+import { PATIENCE, useDeliveryFixture } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 
-const room = useDeliveryRoom();
+const room = useDeliveryFixture();
 
 /** Resolves once a workflow task started after the signal, so that the run has read the signal. */
 async function signalIsInHistory(entity: string): Promise<void> {
@@ -98,10 +98,10 @@ describe('a webhook event is delivered', () => {
       });
     });
     await room.queueEvents('deposit/late', 'pending');
-    await room.round();
+    await room.handOver();
     await arrived;
     await room.queueEvents('deposit/late', 'final');
-    await room.round();
+    await room.handOver();
     const { runId } = await room.runOf('deposit/late').describe();
     release();
     await room.runOf('deposit/late').result();
@@ -111,9 +111,9 @@ describe('a webhook event is delivered', () => {
 
   it('by the existing run, even if the signal arrives after the run has read its last event', async () => {
     const line = { endpoint: room.endpoint, entity: 'deposit/end' };
-    room.atTheEnd = async () => {
+    room.beforeRunEnds = async () => {
       await room.queueEvents(line.entity, 'final');
-      await room.round();
+      await room.handOver();
       await signalIsInHistory(line.entity);
     };
     await room.queueEvents(line.entity, 'pending');
@@ -136,7 +136,7 @@ describe('a webhook event is delivered', () => {
       await startWebhookDelivery(room.service.temporal, line, PATIENCE);
     await room.deliver('deposit/once');
     expect(room.receiver.types()).toEqual(deposited('final'));
-    expect(await room.round()).toBe(0);
+    expect(await room.handOver()).toBe(0);
   });
 });
 

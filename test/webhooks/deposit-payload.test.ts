@@ -5,7 +5,7 @@ import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { WebhookSender } from '../../src/webhooks/sender.ts';
 import { authorization, EXPLORER, openService } from '../http/service.ts';
 import { address, chain, inflow, START } from '../ledger/chain-of-blocks.ts';
-import { commit, confirmAll, imported } from '../ledger/deposit-ledger.ts';
+import { commit, confirmAll, importWallets } from '../ledger/deposit-ledger.ts';
 import { startReceiver } from './receiver.ts';
 
 it('the deposit of a webhook equals that of the API, with the sequence of the event', async () => {
@@ -18,7 +18,7 @@ it('the deposit of a webhook equals that of the API, with the sequence of the ev
       'deposit.not_credited',
       'deposit.final',
     ]);
-    await imported(ledger, address('ann'));
+    await importWallets(ledger, address('ann'));
     await ledger.scan.start(START);
     await commit(ledger, chain(START, [inflow(address('ann'), 7n)]));
     await confirmAll(ledger);

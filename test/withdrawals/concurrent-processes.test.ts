@@ -7,13 +7,19 @@ import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { COMPILED } from '../support/compiled.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
-import { expectDeadThenLanded, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
-import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
+import {
+  expectDeadThenLanded,
+  settledBooks,
+  until,
+  waitForStatus,
+  waitForTakeover,
+} from './outcomes-support.ts';
+import { NO_AUTOMATIC_SLOTS, useClock, useStack } from './use-stack.ts';
 
 const PATIENCE_MS = 360_000;
 const AMOUNT = 3_000_000n;
 
-const use = useStack(STANDING_STILL);
+const use = useStack(NO_AUTOMATIC_SLOTS);
 const clock = useClock(use);
 
 function newTerms(id: string): WithdrawalTerms {
@@ -138,12 +144,12 @@ describe('a withdrawal with two workers', () => {
       const terms = newTerms('two-workers');
       await use.chain.swallowSends();
       await use.sluice.withdraw(terms);
-      await reaches(use.sluice, terms.id, 'sending');
+      await waitForStatus(use.sluice, terms.id, 'sending');
       await clock.pause();
       const [first] = await attempts(terms);
       const other = await use.stack.addWorker('worker-2');
       signal(use.stack.worker, 'SIGSTOP');
-      await takenOver(use.stack, terms.id, other);
+      await waitForTakeover(use.stack, terms.id, other);
       expect(await attempts(terms)).toEqual([first]);
       clock.run();
       await use.chain.expireBlockhashes();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { lastWord, runSluice } from '../support/cli.ts';
+import { jsonOf, runSluice } from '../support/cli.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 import { settledBooks } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
@@ -28,7 +28,7 @@ const WAYS: Readonly<Record<string, (terms: WithdrawalTerms) => Promise<unknown>
     const ended = await runSluice(['withdrawals', 'create', ...args], {
       env: { ...testEnvironment(), SLUICE_API_URL: apiUrl, SLUICE_API_KEY: apiKey },
     });
-    expect(lastWord(ended)).toEqual(await use.sluice.get(id));
+    expect(jsonOf(ended)).toEqual(await use.sluice.get(id));
   },
   'the typed client': async (terms) => {
     await use.sluice.withdraw(terms);

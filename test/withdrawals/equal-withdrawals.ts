@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { readBooks, type Spent } from '../../devkit/localstack/books.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { newWallet, type TestStack } from '../support/stack.ts';
-import { ChainHand } from './outcomes-support.ts';
+import { ChainControls } from './outcomes-support.ts';
 
 /** Requests all withdrawals at once; true where every withdrawal is finalized. */
 export async function payAll(
@@ -22,7 +22,7 @@ export async function expectEqualOnesPaid(
   count: number,
 ): Promise<void> {
   const { hotWallet } = running.stack;
-  const hand = new ChainHand(running.stack);
+  const hand = new ChainControls(running.stack);
   const before = await hand.lamports(hotWallet);
   const equal = { asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true };
   const tokens = { asset: hand.mint('mint'), amount: '5', acceptEmptyWallet: true };

@@ -16,7 +16,7 @@ import {
   plantHookProgram,
 } from '../activities/hook-program.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { query, reaches } from './outcomes-support.ts';
+import { query, waitForStatus } from './outcomes-support.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-hooks-'));
 const { address: hotWallet, path: keyFile } = keypairFile(join(stateDir, 'hot-wallet.json'));
@@ -50,7 +50,7 @@ async function pay(
   const destination = newWallet();
   const { sluice } = running;
   await sluice.withdraw({ id, asset: mint, amount: '1000', destination, acceptEmptyWallet: true });
-  const paid = await reaches(sluice, id, end);
+  const paid = await waitForStatus(sluice, id, end);
   const account = deriveAta(destination, mint, TOKEN_2022_PROGRAM);
   const balance = await rpc<{ value: { amount: string } }>(url(), 'getTokenAccountBalance', [account]).catch(
     () => null,

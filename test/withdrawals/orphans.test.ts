@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { newWallet } from '../support/stack.ts';
-import { query, reaches, until } from './outcomes-support.ts';
-import { STANDING_STILL, useClock, useStack } from './use-stack.ts';
+import { query, until, waitForStatus } from './outcomes-support.ts';
+import { NO_AUTOMATIC_SLOTS, useClock, useStack } from './use-stack.ts';
 
-const use = useStack(STANDING_STILL, {}, 'own');
+const use = useStack(NO_AUTOMATIC_SLOTS, {}, 'own');
 const clock = useClock(use);
 
 /** Starts the round of the schedule that runs every minute. */
@@ -40,7 +40,7 @@ async function onItsWay(id: string): Promise<string> {
     destination,
     acceptEmptyWallet: true,
   });
-  await reaches(use.sluice, id, 'sending');
+  await waitForStatus(use.sluice, id, 'sending');
   return destination;
 }
 
@@ -103,7 +103,7 @@ describe('a pause of all withdrawals', () => {
       destination,
       acceptEmptyWallet: true,
     });
-    const held = await reaches(use.sluice, 'new-in-a-pause', 'held');
+    const held = await waitForStatus(use.sluice, 'new-in-a-pause', 'held');
     expect(held).toMatchObject({
       reason: { code: 'paused', message: 'paused: to see it (by the test)' },
       attempts: [],
@@ -146,8 +146,8 @@ describe('the loss of a whole Temporal database', () => {
       amount: '5000000',
       destination: waiting,
     });
-    await reaches(sluice, 'temporal-lost-asking', 'awaiting_confirmation');
-    for (const id of ids) await reaches(sluice, id, 'sending');
+    await waitForStatus(sluice, 'temporal-lost-asking', 'awaiting_confirmation');
+    for (const id of ids) await waitForStatus(sluice, id, 'sending');
     await stack.temporalServer?.restart();
     await use.chain.heal();
     const ends = await Promise.all(ids.map((id) => sluice.waitForFinal(id)));

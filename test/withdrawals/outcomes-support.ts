@@ -24,13 +24,13 @@ import { newWallet } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
 
 /** Terms of a withdrawal of SOL to a new wallet. */
-export function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
+export function solTerms(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
   const terms = { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
   return { ...terms, ...changes };
 }
 
 /** The changes that a test makes to the chain of a running stack, and its direct reads of the chain. */
-export class ChainHand {
+export class ChainControls {
   readonly #stack: Stack;
 
   constructor(stack: Stack) {
@@ -138,7 +138,7 @@ const FINALITY = 16;
  * process has an expired blockhash for its next attempt.
  */
 export async function settledBooks(stack: Stack): Promise<Books> {
-  await new ChainHand(stack).expireBlockhashes();
+  await new ChainControls(stack).expireBlockhashes();
   const [newest] = await query<{ leftMs: number }>(stack, LEFT_OF_SHARED_BLOCKHASH, [BLOCKHASH_SHARED_MS]);
   await sleep(Math.max(0, newest?.leftMs ?? 0));
   return readBooks(stack);
@@ -164,7 +164,7 @@ export async function query<T extends pg.QueryResultRow>(
 }
 
 /** The withdrawal as soon as it has this status. */
-export async function reaches(
+export async function waitForStatus(
   sluice: SluiceClient,
   id: string,
   status: WithdrawalStatus,
@@ -179,7 +179,7 @@ export async function reaches(
 
 /**
  * Expects that the last attempt landed and every earlier one, at least one, died. Workers share a blockhash for three seconds, in which
- * {@link ChainHand.expireBlockhashes} makes 150 blocks: an attempt after the first can also carry an expired blockhash and die.
+ * {@link ChainControls.expireBlockhashes} makes 150 blocks: an attempt after the first can also carry an expired blockhash and die.
  */
 export function expectDeadThenLanded({ attempts }: Pick<Withdrawal, 'attempts'>): void {
   const dead = Array.from({ length: Math.max(1, attempts.length - 1) }, () => 'dead');
@@ -205,7 +205,7 @@ export async function listed(stack: Stack, filter: string): Promise<readonly str
 }
 
 /** The current details that the Web UI shows for a running withdrawal. */
-export async function cardOf(stack: Stack, id: string): Promise<string> {
+export async function currentDetailsOf(stack: Stack, id: string): Promise<string> {
   const run = withdrawalRun(stack, id);
   const metadata = await run.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   return metadata.currentDetails ?? '';
@@ -215,7 +215,7 @@ export async function cardOf(stack: Stack, id: string): Promise<string> {
  * Waits until this worker has the landing of a withdrawal and has reported it to Temporal. Polls that a suspended worker left open may
  * get the landing first, each for one heartbeat timeout.
  */
-export async function takenOver(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
+export async function waitForTakeover(stack: Stack, id: string, { pid }: ManagedProcess): Promise<void> {
   const run = withdrawalRun(stack, id);
   await until(async () => {
     const [landing] = (await run.describe()).raw.pendingActivities ?? [];

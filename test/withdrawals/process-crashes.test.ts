@@ -4,7 +4,7 @@ import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
 import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { query, reaches, settledBooks, until } from './outcomes-support.ts';
+import { query, settledBooks, until, waitForStatus } from './outcomes-support.ts';
 
 const PATIENCE_MS = 240_000;
 
@@ -101,7 +101,7 @@ describe('a withdrawal whose API is killed', () => {
       const { stack, sluice } = running;
       const terms = { ...newTerms('cancel-unanswered'), acceptEmptyWallet: false };
       await sluice.withdraw(terms);
-      await reaches(sluice, terms.id, 'awaiting_confirmation');
+      await waitForStatus(sluice, terms.id, 'awaiting_confirmation');
       const api = await startCrashingApi(stack, 'before attempts.of', terms);
       const headers = { authorization: `Bearer ${stack.apiKey}` };
       const unanswered = fetch(`${api.url}/v1/withdrawals/${terms.id}/cancel`, { method: 'POST', headers });

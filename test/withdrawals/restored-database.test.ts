@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newWallet } from '../support/stack.ts';
 import { onServer, urlOf } from '../support/template.ts';
-import { query, reaches, until } from './outcomes-support.ts';
+import { query, until, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -65,7 +65,7 @@ describe('a database restored from a backup before the last attempts', () => {
     await pay('before', newWallet());
     expect((await sluice.waitForFinal('before')).status).toBe('finalized');
     await pay('paid-since', paidSince, false);
-    await reaches(sluice, 'paid-since', 'awaiting_confirmation');
+    await waitForStatus(sluice, 'paid-since', 'awaiting_confirmation');
     await backUp();
 
     await sluice.confirm('paid-since');
@@ -73,20 +73,22 @@ describe('a database restored from a backup before the last attempts', () => {
     expect(paid.status).toBe('finalized');
     await use.chain.swallowSends();
     await pay('on-its-way', onItsWay);
-    await reaches(sluice, 'on-its-way', 'sending');
+    await waitForStatus(sluice, 'on-its-way', 'sending');
     const signature = (await sluice.get('on-its-way')).attempts[0]?.signature ?? '';
     await restore();
     await use.chain.heal();
 
     // The restored database has no attempt; its wallet looks like any other wallet.
-    expect(await reaches(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({ attempts: [] });
+    expect(await waitForStatus(sluice, 'paid-since', 'awaiting_confirmation')).toMatchObject({
+      attempts: [],
+    });
     await nextRound('orphans');
     await pay('later', later);
-    await reaches(sluice, 'later', 'held');
+    await waitForStatus(sluice, 'later', 'held');
     await until(async () =>
       (await openAlerts()).some(([kind, subject]) => kind === 'record_lost' && subject === 'on-its-way'),
     );
-    await reaches(sluice, 'paid-since', 'held');
+    await waitForStatus(sluice, 'paid-since', 'held');
     const lostSignature = paid.attempts.at(-1)?.signature ?? '';
     await until(async () => (await openAlerts()).some(([, subject]) => subject === lostSignature));
     expect(await openAlerts()).toEqual(
@@ -105,7 +107,7 @@ describe('a database restored from a backup before the last attempts', () => {
   it('stays stopped after a resume until every lost attempt has landed or has expired', async () => {
     const { sluice } = use;
     await resume();
-    const stopped = await reaches(sluice, 'later', 'held');
+    const stopped = await waitForStatus(sluice, 'later', 'held');
     expect(stopped.attempts).toEqual([]);
     await use.chain.expireBlockhashes();
     await until(async () => !(await openAlerts()).some(([kind]) => kind === 'record_restored'), 200_000);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { USUAL_UNSENT } from '../../src/domain/backpressure.ts';
 import { newWallet } from '../support/stack.ts';
-import { expectDeadThenLanded, query, reaches, until } from './outcomes-support.ts';
+import { expectDeadThenLanded, query, until, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -19,7 +19,7 @@ it('a signer slower than the validity of the blockhash leads to a proof of death
   const terms = { id: 'slow-signer', asset: 'SOL', amount: '2000000', destination, acceptEmptyWallet: true };
   await stack.signer.stop();
   await sluice.withdraw(terms);
-  const { attempts } = await reaches(sluice, terms.id, 'preparing');
+  const { attempts } = await waitForStatus(sluice, terms.id, 'preparing');
   expect(attempts.map(({ state, signature }) => [state, signature])).toEqual([['prepared', null]]);
   await chain.expireBlockhashes();
   expect((await sluice.get(terms.id)).attempts).toHaveLength(1);

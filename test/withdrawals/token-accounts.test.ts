@@ -18,7 +18,7 @@ import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { newWallet } from '../support/stack.ts';
-import { query, reaches, settledBooks, until } from './outcomes-support.ts';
+import { query, settledBooks, until, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -59,7 +59,7 @@ it('a token account that its owner closes before the payment lands is created ag
 
   await chain.swallowSends();
   await sluice.withdraw({ id: 'closed', asset, amount: '7000000', destination });
-  const { attempts } = await reaches(sluice, 'closed', 'sending');
+  const { attempts } = await waitForStatus(sluice, 'closed', 'sending');
   expect(attempts).toMatchObject([{ rentLamports: '0' }]);
   const mint = new PublicKey(asset);
   const account = new PublicKey(deriveAta(destination, asset, TOKEN_PROGRAM_ID.toBase58()));
@@ -94,7 +94,7 @@ it('a payment whose mint its issuer pauses after the signature, and resumes, is 
   const destination = newWallet();
   await chain.swallowSends();
   await sluice.withdraw({ ...terms, destination });
-  await reaches(sluice, 'paused', 'sending');
+  await waitForStatus(sluice, 'paused', 'sending');
   await chain.healAndSend(issuer, [createPauseInstruction(mint, issuer.publicKey)]);
   const failed = await failsOnce('paused', 1);
   expect(failed.attempts[0]?.error).toContain('"Custom":67');
@@ -156,7 +156,7 @@ it('a frozen token account of the hot wallet holds all withdrawals of the token 
   for (const id of ids) {
     const terms = { id, asset, amount: '1000', destination: newWallet(), acceptEmptyWallet: true };
     await sluice.withdraw(terms);
-    const held = await reaches(sluice, id, 'held');
+    const held = await waitForStatus(sluice, id, 'held');
     expect(held).toMatchObject({ reason: { code: 'hot_account_frozen' }, attempts: [] });
   }
   expect(await open()).toEqual([{ kind: 'hot_account_frozen', subject: asset }]);

@@ -6,7 +6,7 @@ import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
 import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { ChainHand, reaches, settledBooks, takenOver, until } from './outcomes-support.ts';
+import { ChainControls, settledBooks, until, waitForStatus, waitForTakeover } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal are killed, one after the other: on both sides of the send, and where the database has what
@@ -24,13 +24,13 @@ const PAUSING = 0;
 const SEVERAL_POLLS_MS = 2_000;
 
 let running: TestStack;
-let hand: ChainHand;
+let hand: ChainControls;
 let clock: ChainClock;
 let amount = 2_000_000;
 
 beforeAll(async () => {
   running = await testStack(PAUSING);
-  hand = new ChainHand(running.stack);
+  hand = new ChainControls(running.stack);
   clock = new ChainClock(hand.url, SLOT_MS);
 });
 beforeEach(() => clock.run());
@@ -93,7 +93,7 @@ describe('a withdrawal whose worker is killed', () => {
     const crashed = await running.sluice.get(terms.id);
     expect(crashed.attempts).toMatchObject([{ state: 'signed', signature: expect.any(String) }]);
     await running.stack.worker.start();
-    await takenOver(running.stack, terms.id, running.stack.worker);
+    await waitForTakeover(running.stack, terms.id, running.stack.worker);
     clock.run();
     expect(await endOf(terms)).toMatchObject({
       status: 'finalized',
@@ -111,7 +111,7 @@ describe('a landed transaction', () => {
     const terms = newTerms('unseconded');
     await sluice.withdraw(terms);
     await until(async () => (await hand.lamports(terms.destination)) > 0);
-    await reaches(sluice, terms.id, 'confirmed');
+    await waitForStatus(sluice, terms.id, 'confirmed');
     await sleep(SEVERAL_POLLS_MS);
     expect(await sluice.get(terms.id)).toMatchObject({
       status: 'confirmed',

@@ -8,7 +8,7 @@ import { workerProcess } from '../../devkit/localstack/services.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/workflows/search-attributes.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { bareNamespace, type TestNamespace } from '../support/namespace.ts';
+import { namespaceWithoutAttributes, type TestNamespace } from '../support/namespace.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newWallet, testEnvironment } from '../support/stack.ts';
 
@@ -47,7 +47,7 @@ test('a worker registers the search attributes where the namespace has none', as
   const logDir = mkdtempSync(join(tmpdir(), 'sluice-attributes-'));
   closers.add('logs', async () => rmSync(logDir, { recursive: true, force: true }));
   try {
-    const place = await bareNamespace();
+    const place = await namespaceWithoutAttributes();
     const connection = await Connection.connect({ address: place.address });
     closers.add('Temporal connection', () => connection.close());
     const names = SEARCH_ATTRIBUTES.map(({ name }) => name);

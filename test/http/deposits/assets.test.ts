@@ -10,7 +10,7 @@ import { Keypair, PublicKey } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { NewAsset } from '../../../src/ledger/deposits/assets.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
-import { DepositDesk } from '../deposits-fixture.ts';
+import { DepositsApi } from '../deposits-fixture.ts';
 
 const SOL = {
   asset: 'SOL',
@@ -24,9 +24,9 @@ const SOL = {
   warnings: [],
 };
 
-let desk: DepositDesk;
+let desk: DepositsApi;
 beforeAll(async () => {
-  desk = await DepositDesk.open();
+  desk = await DepositsApi.open();
 });
 afterEach(() => desk.localnet.controls.clearFaults());
 afterAll(() => desk?.close());

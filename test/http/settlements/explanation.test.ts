@@ -12,16 +12,16 @@ import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
 import { attempt as attemptRow, PLENTY } from '../../ledger/support.ts';
-import { LandingRoom, recordProgress, wallet } from '../../solana/landing-fixture.ts';
-import { listen } from '../../solana/rpc-calls.ts';
+import { LandingFixture, recordProgress, wallet } from '../../solana/landing-fixture.ts';
+import { recordCalls } from '../../solana/rpc-calls.ts';
 import { authorization, EXPLORER, openService, type Service } from '../service.ts';
 
 let service: Service;
-let room: LandingRoom;
+let room: LandingFixture;
 let app: FastifyInstance;
 
 beforeAll(async () => {
-  [service, room] = await Promise.all([openService(), LandingRoom.open()]);
+  [service, room] = await Promise.all([openService(), LandingFixture.open()]);
   const { ledger, temporal } = service;
   app = await buildApp({ ledger, temporal, explorer: EXPLORER, chain: async () => room.chain });
 });
@@ -56,7 +56,7 @@ async function unsent(id: string, signed = true): Promise<SignedAttempt & { raw:
 test('an explanation shows for a pending attempt how far each node is from its last height, and calls only read methods', async () => {
   const attempt = await unsent('alive');
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   const { status, nextStep, attempt: explained } = await explain('alive');
   stop();
   expect([...new Set(asked)].toSorted()).toEqual(['getBlock', 'getBlockHeight', 'getSignatureStatuses']);
@@ -179,7 +179,7 @@ test('an explanation shows the stored evidence of an ended withdrawal, with slot
   const proof = attemptEvidence(attempt, evidence, times);
   await service.ledger.attempts.settle('paid', 1, { state: 'landed', slot: verdict.slot, proof });
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   const { status, waitsFor, attempt: explained } = await explain('paid');
   stop();
   expect(asked).toEqual([]);
@@ -275,7 +275,7 @@ test('the API shows the proof of a dead attempt with the withdrawal, as OpenAPI 
     chargedBy: [],
   });
   const asked: string[] = [];
-  const stop = listen(room.pool, asked);
+  const stop = recordCalls(room.pool, asked);
   const explained = await explain('dead');
   stop();
   expect(explained.attempt).toMatchObject({ n: 1, state: 'dead', verdict: 'dead', missing: [] });

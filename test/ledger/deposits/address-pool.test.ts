@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { AddressPool } from '../../../src/ledger/deposits/address-pool.ts';
 import { address, chain, inflow, START } from '../chain-of-blocks.ts';
-import { commit, confirmAll, imported, useDepositLedgers } from '../deposit-ledger.ts';
+import { commit, confirmAll, importWallets, useDepositLedgers } from '../deposit-ledger.ts';
 
 const use = useDepositLedgers();
 const [ANN, BEN] = [address('ann'), address('ben')];
@@ -16,7 +16,7 @@ async function alertsOf(pool: AddressPool): Promise<readonly string[]> {
 it('an alert reports that few addresses are left, whatever used them, until there are enough', async () => {
   const pool = new AddressPool(use.ledger, 1);
   expect(await alertsOf(pool)).toEqual([]);
-  await imported(use.ledger, ANN);
+  await importWallets(use.ledger, ANN);
   expect(await alertsOf(pool)).toEqual([]);
   await commit(use.ledger, chain(START, [inflow(ANN)]));
   expect(await alertsOf(pool)).toEqual(['addresses_low 0']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LIVE } from '../../../src/ledger/settlements/attempt-row.ts';
-import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, signed, sol, useLedger } from '../support.ts';
+import { attempt, codeOf, DEAD, PLENTY, REASON, reserved, signed, solNeed, useLedger } from '../support.ts';
 
 const use = useLedger();
 
@@ -71,7 +71,7 @@ describe('preparing an attempt', () => {
         codeOf(
           use.ledger.attempts.prepare(
             attempt(id, 1, { messageHash }),
-            sol(7n, 10n ** 9n, { wallet: 'equal' }),
+            solNeed(7n, 10n ** 9n, { wallet: 'equal' }),
           ),
         ),
       ),

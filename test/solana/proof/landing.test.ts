@@ -6,13 +6,13 @@ import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import { readMint, transferFee } from '../../../src/solana/tokens/mint.ts';
 import { readTokenAccount } from '../../../src/solana/tokens/token-account.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../../src/solana/tx/transfer.ts';
-import { LandingRoom, recordProgress, until, wallet } from '../landing-fixture.ts';
-import { listen } from '../rpc-calls.ts';
+import { LandingFixture, recordProgress, until, wallet } from '../landing-fixture.ts';
+import { recordCalls } from '../rpc-calls.ts';
 
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => {
   room.localnet.controls.clearFaults();
@@ -184,7 +184,7 @@ describe('the bytes of an attempt', () => {
     for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
     room.localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 10_000 });
     const asked: string[] = [];
-    const stop = listen(room.pool, asked);
+    const stop = recordCalls(room.pool, asked);
     const rounds = (method: string, wanted: number) =>
       until(() => asked.filter((one) => one === method).length >= wanted);
     const { progress, hooks } = recordProgress();

@@ -3,12 +3,12 @@ import type { Fault } from '../../../devkit/localnet/faults.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { askBlockOutcome, askOutcome } from '../../../src/solana/proof/outcomes.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
-import { LandingRoom, recordProgress, until, wallet } from '../landing-fixture.ts';
+import { LandingFixture, recordProgress, until, wallet } from '../landing-fixture.ts';
 
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
 });
 afterEach(() => {
   room.localnet.controls.clearFaults();

@@ -42,15 +42,15 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../../activities/hook-program.ts';
-import { LandingRoom, wallet } from '../landing-fixture.ts';
+import { LandingFixture, wallet } from '../landing-fixture.ts';
 
 const TOKEN_2022 = new PublicKey(TOKEN_2022_PROGRAM);
 const issuer = newWallet();
 const receiver = newWallet();
-let room: LandingRoom;
+let room: LandingFixture;
 
 beforeAll(async () => {
-  room = await LandingRoom.open();
+  room = await LandingFixture.open();
   for (const { address } of [issuer, receiver]) await room.localnet.airdrop(address, 5_000_000_000n);
 });
 afterAll(() => room.close());

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getBlockHeight, getLatestBlockhash } from '../../../src/solana/rpc/methods.ts';
 import { RECENT_BLOCKHASHES_SYSVAR, RecentBlockhashes } from '../../../src/solana/tx/recent-blockhashes.ts';
-import { LandingRoom } from '../landing-fixture.ts';
+import { LandingFixture } from '../landing-fixture.ts';
 
-let room: LandingRoom;
+let room: LandingFixture;
 beforeAll(async () => {
-  room = await LandingRoom.open(undefined, 1);
+  room = await LandingFixture.open(undefined, 1);
   room.localnet.controls.produceSlots(200);
 });
 afterAll(() => room.close());

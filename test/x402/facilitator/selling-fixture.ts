@@ -30,7 +30,7 @@ import { x402Kind } from '../../../src/x402/kind.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
 import type { Reached } from '../../../src/x402/purchase.ts';
 import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
-import { LandingRoom, PACE } from '../../solana/landing-fixture.ts';
+import { LandingFixture, PACE } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
 
@@ -49,8 +49,8 @@ interface TransactionParts {
 }
 
 /** A chain with blocks, a buyer with tokens, a seller with a token account, and the x402 worker's activities without Temporal. */
-export class SellingRoom {
-  readonly room: LandingRoom;
+export class SellingFixture {
+  readonly room: LandingFixture;
   readonly buyer = Keypair.generate();
   readonly seller = Keypair.generate().publicKey.toBase58();
   readonly feePayers: readonly Signer[];
@@ -59,16 +59,16 @@ export class SellingRoom {
   #clock: NodeJS.Timeout | undefined;
   #nonce = 0;
 
-  private constructor(room: LandingRoom, ledger: Ledger, feePayers: readonly Signer[]) {
+  private constructor(room: LandingFixture, ledger: Ledger, feePayers: readonly Signer[]) {
     this.room = room;
     this.#ledger = ledger;
     this.feePayers = feePayers;
   }
 
-  static async open(ledger: Ledger): Promise<SellingRoom> {
-    const room = await LandingRoom.open();
+  static async open(ledger: Ledger): Promise<SellingFixture> {
+    const room = await LandingFixture.open();
     const keys = [1, 2].map(() => loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
-    const selling = new SellingRoom(room, ledger, await Promise.all(keys));
+    const selling = new SellingFixture(room, ledger, await Promise.all(keys));
     const { controls } = room.localnet;
     for (const { address } of selling.feePayers) await controls.airdrop(address, 1_000_000_000n);
     await controls.mintTo(selling.mint, selling.buyer.publicKey.toBase58(), 1_000_000n);
@@ -107,7 +107,7 @@ export class SellingRoom {
       ledger: this.#ledger,
       chain: this.room.chain,
       blockhashes: new RecentBlockhashes(this.room.pool),
-      runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), late(withinMs)]) },
+      runs: { reach: (id, _commitment, withinMs) => Promise.race([this.reach(id), pendingAfter(withinMs)]) },
       network: NETWORK,
       feePayers: this.feePayers.slice(0, 1).map(({ address }) => address),
       managed: this.feePayers.map(({ address }) => address),
@@ -232,7 +232,7 @@ export class SellingRoom {
 }
 
 /** Rejects when a caller stops waiting. */
-async function late(withinMs: number): Promise<Reached> {
+async function pendingAfter(withinMs: number): Promise<Reached> {
   await sleep(withinMs);
   return { status: 'requested', signature: null };
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { askTerms, FORMS, type PaymentForm, pay } from '../../../devkit/localstack/buyer.ts';
 import { issueQuoteToken, readQuoteToken } from '../../../src/x402/formats/quote-token.ts';
 import { fetchQuote, showPayment, submitTransfer } from '../../peers/example-client.ts';
-import { answered, requirementsOf, settlementOf } from './customer.ts';
+import { fetchUntilSettled, requirementsOf, settlementOf } from './customer.ts';
 import { Shop } from './shop.ts';
 
 const QUOTE_SECRET = 'the secret of the quotes of this test';
@@ -59,7 +59,7 @@ async function payment(form: PaymentForm, what: 'served' | 'owed' | 'refused') {
 async function paymentsIn(form: PaymentForm) {
   const shown = async (what: 'served' | 'owed' | 'refused') => {
     const paid = await payment(form, what);
-    return { ...paid, first: await answered(paid.url, paid.headers) };
+    return { ...paid, first: await fetchUntilSettled(paid.url, paid.headers) };
   };
   const [served, owed, refused] = await Promise.all([shown('served'), shown('owed'), shown('refused')]);
   return { served, owed, refused };
@@ -163,7 +163,7 @@ describe('a transaction that its buyer has submitted', () => {
     await reopened('0.001');
     const { url, target, headers } = await payment('submitted', 'served');
     await reopened('0.002');
-    const response = await answered(url, headers);
+    const response = await fetchUntilSettled(url, headers);
     expect([response.status, await textOf(response)]).toEqual([200, `answer to ${target}`]);
     const { transaction } = settlementOf(response);
     const sold = await shop.ledger.payments.findNamed(String(transaction));

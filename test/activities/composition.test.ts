@@ -1,7 +1,6 @@
 import { base64 } from '@scure/base';
 import { NATIVE_MINT } from '@solana/spl-token';
 import { Keypair } from '@solana/web3.js';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
@@ -22,6 +21,7 @@ import { decodeMessage } from '../../src/solana/tx/message.ts';
 import { assembleTransaction, composeTransfer } from '../../src/solana/tx/transfer.ts';
 import { Composer } from '../../src/withdrawals/compose.ts';
 import type { PayeeRules } from '../../src/withdrawals/payee.ts';
+import { runActivity } from '../support/activity.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
 import { randomAddress, withdrawalRow } from './composition-fixture.ts';
 import {
@@ -130,7 +130,7 @@ describe('a transfer with a transfer hook', () => {
       };
       const task = { kind: WITHDRAWAL, key: 'hot', message, terms: transferTerms };
       const sign = (bounds: SigningBounds): Promise<{ readonly signature: string }> =>
-        new MockActivityEnvironment().run(() =>
+        runActivity(() =>
           createSignerActivities({ keys: { hot: signer }, bounds, rules: SIGNING_RULES }).signTransaction(
             task,
           ),

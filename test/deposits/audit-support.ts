@@ -1,20 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import { base58 } from '@scure/base';
-import { MockActivityEnvironment } from '@temporalio/testing';
+import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { startDueAudits } from '../../src/deposits/backfill/due-audits.ts';
 import type { AlertKind } from '../../src/domain/alerts.ts';
 import type { AuditOrder, AuditReport } from '../../src/domain/audit.ts';
+import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
+import { runActivity } from '../support/activity.ts';
 import type { ScanFixture } from './scan-fixture.ts';
 
 /** The whole audit, as its workflow runs it. */
 export function auditIn(room: ScanFixture, order: AuditOrder, pool = room.pool): Promise<AuditReport> {
   const activities = createAddressAudit(room.deps(pool));
-  return new MockActivityEnvironment().run(async () => {
+  return runActivity(async () => {
     const report = await activities.auditPage(order);
     await activities.closeAudit(order, report);
     return report;
   });
+}
+
+/** A page of the reconciliation: all wallets where they are no more than `pageSize`. */
+export function reconcileIn(
+  room: ScanFixture,
+  changes: { readonly scans?: boolean; readonly pageSize?: number } = {},
+): Promise<ReconciledPage> {
+  const activities = createReconciliation({ ...room.deps(), patienceMs: 0, ...changes });
+  return runActivity(() => activities.reconcilePage());
 }
 
 /** The due audits of the database. */

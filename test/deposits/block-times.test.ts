@@ -1,8 +1,8 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
 import { DepositScanner } from '../../src/deposits/scan/scanner.ts';
 import { depositNews } from '../../src/ledger/webhooks/events.ts';
+import { runActivity } from '../support/activity.ts';
 import { isWholeBlock, type Json, makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
@@ -67,7 +67,7 @@ describe('a false block time of one node', () => {
     };
     const order = { address: wallet, from: '1', to: `${row.slot}`, repair: true, cause: 'operator' } as const;
     const audit = createAddressAudit(room.deps(nodes.pool));
-    await new MockActivityEnvironment().run(() => audit.auditPage(order));
+    await runActivity(() => audit.auditPage(order));
     room.localnet.controls.clearFaults();
     expect((await room.depositsOf(wallet)).map((found) => found.time)).toEqual([row.time]);
   });

@@ -1,10 +1,10 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { CatchUpRange } from '../../src/domain/scan.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
+import { runActivity } from '../support/activity.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const room = useScanFixture();
@@ -12,12 +12,11 @@ const room = useScanFixture();
 /** A separate worker, which reads ranges once the scan is some blocks behind. */
 function worker() {
   const activities = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8 });
-  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
   return {
-    plan: async () => (await run(() => activities.planCatchUp())).ranges,
-    tryToPlan: () => run(() => activities.planCatchUp()),
-    read: (range: CatchUpRange) => run(() => activities.scanRange(range)),
-    join: () => run(() => activities.joinRanges()),
+    plan: async () => (await runActivity(() => activities.planCatchUp())).ranges,
+    tryToPlan: () => runActivity(() => activities.planCatchUp()),
+    read: (range: CatchUpRange) => runActivity(() => activities.scanRange(range)),
+    join: () => runActivity(() => activities.joinRanges()),
   };
 }
 

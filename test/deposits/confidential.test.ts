@@ -1,8 +1,7 @@
 import { Connection, Keypair, Transaction, type TransactionInstruction } from '@solana/web3.js';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { holdingsOf } from '../../src/solana/history/balances.ts';
+import { reconcileIn } from './audit-support.ts';
 import { ConfidentialToken } from './confidential.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
@@ -22,10 +21,7 @@ async function land(
   room.finalize();
 }
 
-function reconcile() {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = () => reconcileIn(room);
 
 async function openAlerts(): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await room.ledger.alerts.list({ open: true, limit: 100 });

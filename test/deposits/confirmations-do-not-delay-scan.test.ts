@@ -1,8 +1,8 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
+import { runActivity } from '../support/activity.ts';
 import { newSignature } from './audit-support.ts';
 import { isWholeBlock, LyingProxy, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
@@ -25,7 +25,7 @@ async function askedInTurn(): Promise<number> {
     return answer;
   };
   const scan = createDepositScan({ ...room.deps(nodes.pool), stop: stop.signal });
-  await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
+  await runActivity(() => scan.scanTail({ seconds: 600 }));
   return asked;
 }
 
@@ -88,7 +88,7 @@ it('a scan that is to stop waits for no block, and reports its last known state'
   const urls = await Promise.all(proxies.map((proxy) => proxy.start()));
   const pool = await openNodePool(urls, { timeoutMs: 600_000 });
   const scan = createDepositScan({ ...room.deps(pool), stop: stop.signal });
-  const status = await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 600 }));
+  const status = await runActivity(() => scan.scanTail({ seconds: 600 }));
   expect(status).not.toHaveProperty('reason');
   expect(pool.report().map(({ errorRate }) => errorRate)).toEqual([0, 0, 0]);
   await pool.close();

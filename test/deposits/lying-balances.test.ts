@@ -1,12 +1,9 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { openAlertsIn } from './audit-support.ts';
+import { openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const room = useScanFixture(3);
@@ -40,10 +37,7 @@ async function asked(passes = 0): Promise<number> {
   return order[(Number(begun.passes) + passes) % order.length] ?? 0;
 }
 
-function reconcile(): Promise<ReconciledPage> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = () => reconcileIn(room);
 
 /** The answers of all nodes for the wallet and its token account now. */
 function shown(of: readonly string[] = [wallet, account]): Promise<Answer> {

@@ -4,12 +4,10 @@ import {
   createTransferCheckedInstruction,
 } from '@solana/spl-token';
 import { Connection, Keypair, PublicKey, Transaction, type TransactionInstruction } from '@solana/web3.js';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
 import { TOKEN_PROGRAM } from '../../src/solana/tx/programs.ts';
-import { auditIn, openAlertsIn } from './audit-support.ts';
+import { auditIn, openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const room = useScanFixture();
@@ -68,10 +66,7 @@ async function paidToTheAccount(control: bigint): Promise<Paid> {
   return { owner, wallet, ata, nested };
 }
 
-function reconcile() {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  return new MockActivityEnvironment().run(() => activities.reconcilePage());
-}
+const reconcile = () => reconcileIn(room);
 
 async function recordedDeposits(wallet: string) {
   const rows = await room.depositsOf(wallet);

@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
-import { createReconciliation } from '../../src/activities/reconciliation.ts';
-import type { ReconciledPage } from '../../src/domain/reconciliation.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { openAlertsIn } from './audit-support.ts';
+import { openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const room = useScanFixture();
@@ -41,8 +38,7 @@ async function crash(side: 'before' | 'after'): Promise<void> {
 
 /** The number of wallets that another process still has to compare. */
 async function left(): Promise<number> {
-  const activities = createReconciliation({ ...room.deps(), patienceMs: 0 });
-  const page: ReconciledPage = await new MockActivityEnvironment().run(() => activities.reconcilePage());
+  const page = await reconcileIn(room);
   expect(page).toMatchObject({ next: null, complete: true, unread: 0 });
   return page.wallets;
 }

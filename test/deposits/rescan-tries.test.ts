@@ -4,7 +4,7 @@ import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import type { ScanRange } from '../../src/domain/scan.ts';
 import { presentBackfill } from '../../src/http/deposits/backfills.ts';
 import type { BackfillRow } from '../../src/ledger/scan/backfills.ts';
-import { runOf } from './runs.ts';
+import { environmentOfRun } from '../support/activity.ts';
 import { useScanFixture } from './scan-fixture.ts';
 
 const room = useScanFixture(2);
@@ -39,7 +39,7 @@ async function rescan({ from, to }: Slots, meanwhile?: () => Promise<unknown>): 
     return record(of, matched, progress);
   };
   try {
-    return await runOf().run(() =>
+    return await environmentOfRun().run(() =>
       createDepositRescan(room.deps()).rescan({ ...inWords({ from, to }), ...BY }),
     );
   } finally {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { createDepositScan, type DepositScanDeps } from '../../src/deposits/scan/tail.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
+import { runActivity } from '../support/activity.ts';
 
 /** Longer than any machine needs for the awaited state. */
 const LONG_SECONDS = 45;
@@ -26,11 +26,9 @@ export async function scanUntil(
   const { at: before } = await scanStatus.read();
   const scan = createDepositScan({ ...PAUSES, ...deps, stop: stop.signal });
   let hasEnded = false;
-  const turn = new MockActivityEnvironment()
-    .run(() => scan.scanTail({ seconds: LONG_SECONDS }))
-    .finally(() => {
-      hasEnded = true;
-    });
+  const turn = runActivity(() => scan.scanTail({ seconds: LONG_SECONDS })).finally(() => {
+    hasEnded = true;
+  });
   try {
     for (;;) {
       const status = await scanStatus.read();

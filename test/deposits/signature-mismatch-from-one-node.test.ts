@@ -1,4 +1,3 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAddressAudit } from '../../src/deposits/backfill/address-audit.ts';
@@ -6,6 +5,7 @@ import { DepositConfirmer } from '../../src/deposits/credits/confirm.ts';
 import { rejectDeposit } from '../../src/http/deposits/deposit-rejection.ts';
 import { depositId } from '../../src/ledger/deposits/deposit-id.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
+import { runActivity } from '../support/activity.ts';
 import { auditIn, dueAuditsIn } from './audit-support.ts';
 import { makeFirstNodeFastest, useLiar } from './lying-proxy.ts';
 import { useScanFixture } from './scan-fixture.ts';
@@ -80,7 +80,7 @@ describe('one lying node of three, asked first, that returns a real transaction 
       cause: 'operator',
     } as const;
     const audit = createAddressAudit(room.deps(await liarFirst()));
-    const page = await new MockActivityEnvironment().run(() => audit.auditPage(order));
+    const page = await runActivity(() => audit.auditPage(order));
     expect(page).toMatchObject({ unread: 0 });
     expect((await room.depositsOf(row.wallet)).map(({ signature }) => signature)).toEqual([row.signature]);
   });

@@ -1,7 +1,7 @@
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it } from 'vitest';
 import { createDepositRanges } from '../../src/deposits/scan/catch-up.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
+import { runActivity } from '../support/activity.ts';
 import { openAlertsIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 import { scanUntil } from './scan-steps.ts';
@@ -61,14 +61,13 @@ it('a slow read of the range that all others of a catch-up wait for raises an al
   await room.scanAll(room.scanner());
   room.finalize(30);
   const ranges = createDepositRanges({ ...room.deps(), catchUpSlots: 10n, rangeBlocks: 8, slowMs: SLOW_MS });
-  const run = <T>(work: () => Promise<T>): Promise<T> => new MockActivityEnvironment().run(work);
-  const [first, second] = (await run(() => ranges.planCatchUp())).ranges;
+  const [first, second] = (await runActivity(() => ranges.planCatchUp())).ranges;
   if (first === undefined || second === undefined) throw new Error('the scan is far behind');
   delayBlocks();
-  await run(() => ranges.scanRange(second));
+  await runActivity(() => ranges.scanRange(second));
   expect(await openAlertsIn(room, 'scan_stopped')).toEqual([]);
-  await run(() => ranges.scanRange(first));
+  await runActivity(() => ranges.scanRange(first));
   expect(await openAlertsIn(room, 'scan_stopped')).toHaveLength(1);
-  await run(() => ranges.joinRanges());
+  await runActivity(() => ranges.joinRanges());
   expect(await openAlertsIn(room, 'scan_stopped')).toEqual([]);
 });

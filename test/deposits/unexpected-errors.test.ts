@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MockActivityEnvironment } from '@temporalio/testing';
 import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
@@ -9,6 +8,7 @@ import { createDepositScan } from '../../src/deposits/scan/tail.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import type { ScanStatus } from '../../src/domain/scan.ts';
 import { RpcError } from '../../src/solana/rpc/errors.ts';
+import { runActivity } from '../support/activity.ts';
 import { auditIn, openAlertsIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 import { hasState, scanUntil, setStandstillStart } from './scan-steps.ts';
@@ -86,7 +86,7 @@ describe('a step that fails by a defect', () => {
     });
     const scan = createDepositScan({ ...deps, pollMs: 20, slowMs: 2_000 });
     for (let turn = 0; turn < 20 && (await openAlerts()).length === 0; turn += 1)
-      await new MockActivityEnvironment().run(() => scan.scanTail({ seconds: 1 }));
+      await runActivity(() => scan.scanTail({ seconds: 1 }));
     expect(await openAlerts()).toEqual([{ kind: 'scan_stopped', subject: 'sluice' }]);
     asked.mockRestore();
     expect((await scanUntil(deps, hasState('tail'))).state).toBe('tail');

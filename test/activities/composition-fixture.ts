@@ -1,5 +1,6 @@
 import { Keypair } from '@solana/web3.js';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
@@ -18,7 +19,7 @@ export interface CompositionFixture {
 }
 
 export async function openCompositionFixture(): Promise<CompositionFixture> {
-  const hotWallet = randomAddress();
+  const hotWallet = newAddress();
   const localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet });
   const pool = await openNodePool(localnet.rpcUrls);
   return {
@@ -52,7 +53,7 @@ export function withdrawalRow(asset: string, changes: Partial<WithdrawalRow> = {
     id: 'composed',
     asset,
     amount: 1_000n,
-    destination: randomAddress(),
+    destination: newAddress(),
     acceptEmptyWallet: true,
     memo: null,
     fingerprint: '',
@@ -64,8 +65,4 @@ export function withdrawalRow(asset: string, changes: Partial<WithdrawalRow> = {
     updatedAt: new Date(),
     ...changes,
   };
-}
-
-export function randomAddress(): string {
-  return Keypair.generate().publicKey.toBase58();
 }

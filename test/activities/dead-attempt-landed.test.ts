@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAdmission } from '../../src/activities/withdrawals.ts';
 import { PAID_BY_DEAD } from '../../src/domain/settlement.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture } from '../solana/landing-fixture.ts';
 import { AMOUNT, landAttempt, signedPayment, stateOf } from './prepared-attempt.ts';
 
 const use = useLedger();
@@ -21,7 +22,7 @@ afterAll(() => room?.close());
 
 /** A withdrawal whose first attempt is recorded as dead, and whose second is prepared; `signature` and `raw` are those of the second. */
 async function secondPrepared() {
-  const [id, destination] = [newId(), wallet()];
+  const [id, destination] = [newId(), newAddress()];
   const { raw, signature, row } = await signedPayment(room, destination);
   const { attempts, withdrawals } = use.ledger;
   await withdrawals.reserve(terms(id, { destination }));

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { attempt, codeOf, PLENTY, useLedger } from '../ledger/support.ts';
-import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture } from '../solana/landing-fixture.ts';
 import { recordCalls } from '../solana/rpc-calls.ts';
 import { preparedAttempt } from './prepared-attempt.ts';
 
@@ -51,7 +52,7 @@ describe('an attempt that the signer refused', () => {
   it('is dead once the blocks of its lifetime and the histories of the wallet lack its message, and the next one may follow', async () => {
     const { id, signature } = await refusedAttempt();
     expect(await expireUnsigned()).toBe(0);
-    const other = await room.attempt(wallet(), 5_000_000n);
+    const other = await room.attempt(newAddress(), 5_000_000n);
     await room.chain.send(other.raw);
     await room.localnet.airdrop(room.signer.address, 1_000n);
     room.localnet.controls.produceSlots(170);

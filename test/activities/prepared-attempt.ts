@@ -1,11 +1,12 @@
 import { base64 } from '@scure/base';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NewAttempt } from '../../src/ledger/settlements/attempts.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { messageHashOf } from '../../src/solana/tx/message.ts';
 import { attempt, newId, PLENTY } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { type LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { type LandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
@@ -30,7 +31,7 @@ export async function preparedAttempt(
   room: LandingFixture,
   changes: Partial<NewAttempt> = {},
 ) {
-  const [id, destination] = [newId(), wallet()];
+  const [id, destination] = [newId(), newAddress()];
   const { row, ...payment } = await signedPayment(room, destination);
   await ledger.withdrawals.reserve(terms(id, { destination }));
   const { kind } = await ledger.attempts.prepare(attempt(id, 1, { ...row, ...changes }), PLENTY);

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { mintsOf } from '../../devkit/localstack/chain.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Asset, Backfill, DepositAddress, DepositEvent, ScanOverview } from '../../src/client/client.ts';
 import type { DepositRow } from '../../src/ledger/deposits/deposit-row.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { callSluice } from '../support/call-sluice.ts';
 import { jsonOf, startSluice } from '../support/cli.ts';
-import { newWallet } from '../support/stack.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 vi.setConfig({ testTimeout: 400_000 });
@@ -150,7 +150,7 @@ async function depositsOf(address: string): Promise<readonly DepositRow[]> {
 async function paid(lamports: number): Promise<DepositRow> {
   // The scan does not read blocks before its start.
   await until(async () => (await ledger.scan.cursor()) !== null, PATIENCE_MS);
-  const address = newWallet();
+  const address = newAddress();
   await ledger.addresses.import([{ address, path: `m/${address}` }]);
   await rpc(use.chain.url, 'requestAirdrop', [address, lamports]);
   await until(async () => (await depositsOf(address)).some(({ state }) => state === 'final'), PATIENCE_MS);
@@ -226,7 +226,7 @@ test('an audit keeps a credit that the chain does not have, and reports it every
 
 test('an audit refuses an address that is not ours, and a range that is not scanned yet', async () => {
   const { wallet } = await paid(4_000_000);
-  expect((await audit(newWallet(), '--from', '1', '--to', '2')).code).toBe(3);
+  expect((await audit(newAddress(), '--from', '1', '--to', '2')).code).toBe(3);
   expect((await audit(wallet, '--from', '1', '--to', '999999999')).code).toBe(3);
   await expect(use.sluice.backfills.get('999999')).rejects.toMatchObject({ code: 'NotFound' });
 });

@@ -1,3 +1,4 @@
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 // Records the histories that `test/workflows/replay.test.ts` replays: npx tsx test/histories/record.ts [of what, such as deposits]
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,10 +23,11 @@ import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { pauseScan, resumeScan } from '../../src/workflows/messages.ts';
 import { startHttp } from '../support/http.ts';
 import { flapUntilContinued, LONG_FROM_40 } from '../support/long-histories.ts';
-import { newWallet, SLOT_MS, testStack } from '../support/stack.ts';
+import { SLOT_MS, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
-import { ChainControls, listed, waitForStatus, until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, listed, waitForStatus } from '../withdrawals/outcomes-support.ts';
 import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
 
 const { stack, sluice, close } = await testStack(
@@ -37,7 +39,7 @@ const hand = new ChainControls(stack);
 const temporal = temporalClient(stack.temporal);
 
 function sol(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
-  return { id, asset: 'SOL', amount: '1000000', destination: newWallet(), acceptEmptyWallet: true, ...changes };
+  return { id, asset: 'SOL', amount: '1000000', destination: newAddress(), acceptEmptyWallet: true, ...changes };
 }
 
 /** The second run of a withdrawal whose first run continued as new, and which continues as new itself. */
@@ -202,7 +204,7 @@ async function deposits(): Promise<void> {
   const blocks = { ...range, actor: 'recorder', reason: 'to see' };
   await startBackfill(temporal, blocks);
   await save('backfill-blocks', backfillWorkflowId(blocks));
-  const order = { ...blocks, address: newWallet(), repair: false };
+  const order = { ...blocks, address: newAddress(), repair: false };
   await startBackfill(temporal, order);
   const options = { workflowId: 'reconciliation-recorded', taskQueue: WORKFLOW_TASK_QUEUE };
   await temporal.workflow.start('reconciliation', options);

@@ -1,6 +1,7 @@
 import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { LANDING_TASK_QUEUE, SIGNER_TASK_QUEUE } from '../../src/domain/ids.ts';
@@ -10,7 +11,7 @@ import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { giveSignature } from '../../src/workflows/messages.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture } from '../solana/landing-fixture.ts';
 import { freshNamespace } from '../support/namespace.ts';
 import { temporalClient } from '../support/temporal.ts';
 import { startWorkers } from '../workflows/workers.ts';
@@ -66,7 +67,7 @@ it.each([PAYER, GIVER])(
   async (outside) => {
     const stop = await withoutKey(outside);
     try {
-      const payee = wallet();
+      const payee = newAddress();
       const id = await requestGathering(use.ledger, payee);
       const handle = await startSettlement(temporalClient(place), { kind: GATHERING, subjectId: payee });
       const missing = async () => {

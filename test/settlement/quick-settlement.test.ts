@@ -1,6 +1,7 @@
 import { Keypair } from '@solana/web3.js';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createQuickActivities } from '../../src/activities/quick-settlements.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
@@ -16,7 +17,7 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
-import { LandingFixture, PACE, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, PACE } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { failOnceAt } from '../support/intercept.ts';
 import { freshNamespace } from '../support/namespace.ts';
@@ -72,7 +73,7 @@ afterAll(async () => {
 
 /** A recorded purchase whose fee a Sluice key pays: its id, and the payee of the price. */
 async function bought(): Promise<{ readonly id: string; readonly seller: string }> {
-  const seller = wallet();
+  const seller = newAddress();
   const wire = await buyerTransaction(room, buyer, seller, keys['fee-payer/1']?.address ?? '');
   const acceptedAt = await acceptedIn(room.pool, blockhashOf(readSigned(wire)?.message ?? wire));
   if (acceptedAt === null) throw new Error('no node accepts its blockhash');
@@ -152,7 +153,7 @@ describe('the quick part of a settlement', () => {
   it('is held when the signer refuses', async () => {
     const { id, seller } = await bought();
     const order = orders.get(seller);
-    const other = wallet();
+    const other = newAddress();
     if (order === undefined) throw new Error('it is recorded');
     const stranger = await requestPurchase(ledger, orders, other, order);
     await expect(quickly(stranger)).rejects.toMatchObject({ code: 'SigningRefused' });

@@ -1,11 +1,12 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { AttemptRow } from '../../src/ledger/settlements/attempts.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
 import { type MessageVerdict, SameMessage } from '../../src/settlement/same-message.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture } from '../solana/landing-fixture.ts';
 import { blockCalls, recordCalls } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { buyerTransaction, type Orders, purchases, requestPurchase } from './purchase.ts';
@@ -24,7 +25,7 @@ async function unsent(): Promise<AttemptRow> {
   const buyer = Keypair.generate();
   await room.localnet.airdrop(buyer.publicKey.toBase58(), 1_000_000_000n);
   const acceptedAt = BigInt(room.localnet.controls.chain.ledger.tip.slot);
-  const seller = wallet();
+  const seller = newAddress();
   const order = { wire: await buyerTransaction(room, buyer, seller, null), acceptedAt };
   const id = await requestPurchase(use.ledger, orders, seller, order);
   const settlement = await use.ledger.settlements.get(id);

@@ -3,6 +3,7 @@ import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import { isTerminal } from '../../src/domain/settlement.ts';
@@ -16,7 +17,7 @@ import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingFixture, PACE, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture, PACE } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { failOnceAt } from '../support/intercept.ts';
 import {
@@ -263,7 +264,7 @@ describe.each(Object.entries(CASES))('a settlement %s', (_, { request, amount, i
     const states = new Set<string>();
     await fc.assert(
       fc.asyncProperty(scenarios, async (scenario) => {
-        const payee = wallet();
+        const payee = newAddress();
         const id = await request(payee);
         const emptied = new Emptied(source(), scenario.failures);
         await play(payee, scenario, untilEnded(id, [...scenario.crashes], emptied));

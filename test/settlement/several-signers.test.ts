@@ -1,12 +1,13 @@
 import { Keypair } from '@solana/web3.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import type { Landing, Preparation, PreparedAttempt, SigningTask } from '../../src/domain/steps.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { loadKeypair } from '../../src/signing/signer.ts';
 import { codeOf, resume, useLedger } from '../ledger/support.ts';
-import { LandingFixture, wallet } from '../solana/landing-fixture.ts';
+import { LandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import {
   EACH,
@@ -83,7 +84,7 @@ function openOf(name: string): Promise<bigint> {
 
 describe('a settlement with three source wallets and a fee payer of its own', () => {
   it('is paid once by a transaction that each wallet signed, whichever worker continues after which signature', async () => {
-    const destination = wallet();
+    const destination = newAddress();
     const id = await requestGathering(use.ledger, destination);
     const { tasks = [] } = await prepared(id);
     expect(tasks.map(({ key }) => key).toSorted()).toEqual([...GIVERS, 'fee-payer/1']);
@@ -100,7 +101,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('has no transaction id before its fee payer signed, and keeps the first signature of each wallet', async () => {
-    const id = await requestGathering(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     const { n, tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('a signature is missing');
     const signature = await sign(task);
@@ -122,7 +123,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('is neither sent nor failed while a wallet other than its fee payer has not signed', async () => {
-    const destination = wallet();
+    const destination = newAddress();
     const id = await requestGathering(use.ledger, destination);
     const { n, tasks = [] } = await prepared(id);
     const last = tasks.at(-1);
@@ -135,7 +136,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('is composed again when it is proved dead, and then paid once', async () => {
-    const destination = wallet();
+    const destination = newAddress();
     const id = await requestGathering(use.ledger, destination);
     room.swallow();
     expect(await landed(id)).toMatchObject({ kind: 'dead' });
@@ -147,15 +148,15 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('is not signed for another destination, by another key or by an unknown rule', async () => {
-    const id = await requestGathering(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     const { tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('a signature is missing');
-    for (const changes of [{ terms: { destination: wallet() } }, { key: 'hot' }, { kind: 'withdrawal' }])
+    for (const changes of [{ terms: { destination: newAddress() } }, { key: 'hot' }, { kind: 'withdrawal' }])
       expect(await codeOf(sign({ ...task, ...changes }))).toBe('SigningRefused');
   });
 
   it('is not signed by a key that its kind does not use, although this signer has it', async () => {
-    const id = await requestGathering(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     const { tasks: [task] = [] } = await prepared(id);
     if (task === undefined) throw new Error('a signature is missing');
     const hot = keys[task.key];
@@ -167,7 +168,7 @@ describe('a settlement with three source wallets and a fee payer of its own', ()
   });
 
   it('waits while payments are paused', async () => {
-    const id = await requestGathering(use.ledger, wallet());
+    const id = await requestGathering(use.ledger, newAddress());
     await use.ledger.pauses.begin({ actor: 'ops', reason: 'a look' });
     await expect(prepared(id)).rejects.toThrow('is held');
     await resume(use.ledger);

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { until } from '../support/until.ts';
+import { LandingFixture, recordProgress } from './landing-fixture.ts';
 import { recordCalls } from './rpc-calls.ts';
 
 let room: LandingFixture;
@@ -12,7 +14,7 @@ afterAll(() => room?.close());
 
 describe('an attempt that never arrives', () => {
   it('is dead only past its last height, by heights, linked blocks and null answers of a quorum (ckSOL, private-channels #133)', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks);
@@ -45,7 +47,7 @@ describe('an attempt that never arrives', () => {
     ['a block is null', 'getBlock', { kind: 'null' }],
     ['no node lists blocks', 'getBlocksWithLimit', { kind: 'http', status: 503 }],
   ] as const)('is not dead while %s (the-web3 sol-wallet)', async (_title, method, fault) => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, method, fault);
     room.localnet.controls.produceSlots(160);
@@ -67,7 +69,7 @@ describe('an attempt that never arrives', () => {
     ['has a history that begins after it', 'getFirstAvailableBlock', 10 ** 9, 'whole life'],
     ['cannot search for the transaction', 'getTransaction', { slot: 'none' }, 'result.slot'],
   ])('is not dead while one of two nodes %s', async (_title, method, result, reason) => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, method, { kind: 'result', result });
     room.localnet.controls.produceSlots(160);
@@ -84,7 +86,7 @@ describe('an attempt that never arrives', () => {
   });
 
   it('is not dead while one of two nodes has no status of it but shows the transaction', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     const result = { slot: Number(sent.blockhashSlot) + 1, meta: { err: null, fee: 5_000 } };
     room.localnet.controls.setFault(1, 'getTransaction', { kind: 'result', result });
@@ -99,7 +101,7 @@ describe('an attempt that never arrives', () => {
   });
 
   it('is not dead while one of two nodes does not answer', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, '*', { kind: 'http', status: 503 });
     room.localnet.controls.produceSlots(160);
@@ -116,7 +118,7 @@ describe('an attempt that never arrives', () => {
     ['getFeeCalculatorForBlockhash', { feeCalculator: { lamportsPerSignature: 5000 } }],
   ])('is not dead while one of two nodes still accepts its blockhash, by %s', async (method, value) => {
     const { controls } = room.localnet;
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     const gone = { kind: 'error', code: -32601, message: 'Method not found' } as const;
     if (method !== 'isBlockhashValid') controls.setFault(1, 'isBlockhashValid', gone);
@@ -136,7 +138,7 @@ describe('an attempt that never arrives', () => {
 
   it('is dead when a fork dropped the block of its blockhash, and its bytes never land', async () => {
     room.localnet.controls.produceSlots(10);
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.localnet.controls.fork(3);
     const { hooks } = recordProgress();
     const { verdict, evidence } = await room.withBlocks(room.watcher.watch(sent, hooks), 5);
@@ -149,7 +151,7 @@ describe('an attempt that never arrives', () => {
   });
 
   it('is found in the history long after it landed, when the watcher starts late', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(500);
     const { verdict, spending } = await room.watcher.watch(sent, recordProgress().hooks);

@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { until } from '../support/until.ts';
+import { LandingFixture, recordProgress } from './landing-fixture.ts';
 
 let room: LandingFixture;
 
@@ -20,7 +22,7 @@ describe('an attempt before its last height', () => {
   ] as const)(
     'is held while %s, and released once blocks become final again',
     async (_name, fault, reason) => {
-      const sent = await room.attempt(wallet(), 5_000_000n);
+      const sent = await room.attempt(newAddress(), 5_000_000n);
       room.swallow();
       for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlockHeight', fault);
       const { progress, hooks } = recordProgress();
@@ -46,7 +48,7 @@ describe('an attempt past its last height', () => {
     'is held while one of two nodes %s, and dead once the node has its history again',
     async (_name, method, faultAt) => {
       const { controls } = room.localnet;
-      const sent = await room.attempt(wallet(), 5_000_000n);
+      const sent = await room.attempt(newAddress(), 5_000_000n);
       room.swallow();
       controls.produceSlots(160);
       controls.setFault(1, method, faultAt(controls.chain.ledger.tip.slot - 50));

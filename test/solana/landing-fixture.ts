@@ -99,11 +99,6 @@ export class LandingFixture {
   }
 }
 
-/** A fresh address. */
-export function wallet(): string {
-  return Keypair.generate().publicKey.toBase58();
-}
-
 /** Hooks of a watch that record their calls. */
 export function recordProgress() {
   const progress: string[] = [];
@@ -113,12 +108,4 @@ export function recordProgress() {
     onProgress: ({ status, reason }) => progress.push(reason === null ? status : `${status}: ${reason}`),
   };
   return { progress, hooks, abort };
-}
-
-export async function until(met: () => boolean): Promise<void> {
-  const end = performance.now() + 20_000;
-  while (!met()) {
-    if (performance.now() > end) throw new Error('it did not come to pass in 20 s');
-    await new Promise((resolve) => setTimeout(resolve, 15));
-  }
 }

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
-import { LandingFixture, PACE, recordProgress, until, wallet } from './landing-fixture.ts';
+import { until } from '../support/until.ts';
+import { LandingFixture, PACE, recordProgress } from './landing-fixture.ts';
 
 let room: LandingFixture;
 
@@ -33,7 +35,9 @@ describe('a watcher of many attempts that no node confirms', () => {
   it('resends a few of them at a time in turn, and new ones at once', async () => {
     const [attempts, resendsPerSecond] = [12, 10];
     const watcher = new LandingWatcher(room.chain, { ...PACE, resendMs: 20, resendsPerSecond });
-    const all = await Promise.all(Array.from({ length: attempts }, () => room.attempt(wallet(), 1_000_000n)));
+    const all = await Promise.all(
+      Array.from({ length: attempts }, () => room.attempt(newAddress(), 1_000_000n)),
+    );
     const rounds: number[][] = [[]];
     vi.spyOn(room.chain, 'send').mockImplementation(async (raw) => {
       rounds.at(-1)?.push(all.findIndex((attempt) => attempt.raw === raw));
@@ -59,7 +63,7 @@ describe('a watcher of many attempts that no node confirms', () => {
 
   it('requests all of them at once, more than fit into the arguments of a function', async () => {
     const watcher = new LandingWatcher(room.chain, PACE);
-    const attempt = await room.attempt(wallet(), 1_000_000n);
+    const attempt = await room.attempt(newAddress(), 1_000_000n);
     let [asked, open, most] = [0, 0, 0];
     vi.spyOn(room.chain, 'recentStatuses').mockImplementation(async (signatures) => {
       asked += signatures.length;

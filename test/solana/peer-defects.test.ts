@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
-import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
+import { until } from '../support/until.ts';
+import { LandingFixture, recordProgress } from './landing-fixture.ts';
 
 /** Where other programs paid twice, or would; docs/faults.md has the whole list. */
 const AMOUNT = 5_000_000n;
@@ -31,7 +33,7 @@ function refusal(err: string): Fault {
 
 /** An attempt that has landed and is final, and whose life is over, before a watcher starts. */
 async function landedUnseen() {
-  const sent = await room.attempt(wallet(), AMOUNT);
+  const sent = await room.attempt(newAddress(), AMOUNT);
   await room.chain.send(sent.raw);
   const from = room.localnet.controls.chain.ledger.tip.slot + 1;
   room.localnet.controls.produceSlots(BEYOND_LIFE);
@@ -51,7 +53,7 @@ describe('an answer to a send that other programs took as final', () => {
   ];
 
   it.each(kinds)('%s: the attempt is resent, lands, and is paid once', async (_defect, nodes, fault) => {
-    const destination = wallet();
+    const destination = newAddress();
     const sent = await room.attempt(destination, AMOUNT);
     const isTakenNow = nodes !== BOTH || fault.kind === 'lost-answer';
     if (!isTakenNow) await room.chain.send(sent.raw);
@@ -70,7 +72,7 @@ describe('an answer to a send that other programs took as final', () => {
 describe('an attempt whose blockhash a node reports as expired', () => {
   it('thirdweb engine: its transaction lands late, at its last height, and is still watched', async () => {
     const { controls } = room.localnet;
-    const destination = wallet();
+    const destination = newAddress();
     const sent = await room.attempt(destination, AMOUNT);
     room.swallow();
     disturb(BOTH, 'isBlockhashValid', { kind: 'blockhash-age', heights: -1 });
@@ -157,7 +159,7 @@ describe('an attempt that landed while no node shows it', () => {
 
 describe('an attempt that never landed', () => {
   it('OpenZeppelin relayer: errors for its status are not a null answer', async () => {
-    const sent = await room.attempt(wallet(), AMOUNT);
+    const sent = await room.attempt(newAddress(), AMOUNT);
     room.swallow();
     disturb(BOTH, 'getSignatureStatuses', { kind: 'error', code: -32603, message: 'Internal error' });
     room.localnet.controls.produceSlots(BEYOND_LIFE);
@@ -176,7 +178,7 @@ describe('an attempt that never landed', () => {
     const three = await LandingFixture.open(undefined, 3);
     const { controls } = three.localnet;
     try {
-      const sent = await three.attempt(wallet(), AMOUNT);
+      const sent = await three.attempt(newAddress(), AMOUNT);
       three.swallow();
       controls.produceSlots(blocks);
       const slot = Number(sent.blockhashSlot) + 1;
@@ -205,7 +207,7 @@ describe('an attempt that never landed', () => {
       const three = await LandingFixture.open(undefined, 3);
       const { controls } = three.localnet;
       try {
-        const sent = await three.attempt(wallet(), AMOUNT);
+        const sent = await three.attempt(newAddress(), AMOUNT);
         three.swallow();
         controls.produceSlots(BEYOND_LIFE);
         const slot = 10 ** 12;
@@ -228,7 +230,7 @@ describe('an attempt that never landed', () => {
   it('that only a node at the end of the ranking reports finalized is dead', async () => {
     const three = await LandingFixture.open(undefined, 3);
     try {
-      const sent = await three.attempt(wallet(), AMOUNT);
+      const sent = await three.attempt(newAddress(), AMOUNT);
       three.swallow();
       three.localnet.controls.produceSlots(BEYOND_LIFE);
       const status = { slot: 1, confirmations: null, err: null, confirmationStatus: 'finalized' };

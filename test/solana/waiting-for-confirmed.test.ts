@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
-import { LandingFixture, recordProgress, until, wallet } from './landing-fixture.ts';
+import { until } from '../support/until.ts';
+import { LandingFixture, recordProgress } from './landing-fixture.ts';
 import { recordCalls } from './rpc-calls.ts';
 
 const HOUR_MS = 3_600_000;
@@ -23,10 +25,10 @@ describe('a caller that waits for confirmed', () => {
     const asked: string[] = [];
     const stop = recordCalls(room.pool, asked);
     const polls = () => asked.filter((method) => method === 'getSignatureStatuses').length;
-    const other = watcher.watch(await room.attempt(wallet(), 5_000_000n), slow.hooks);
+    const other = watcher.watch(await room.attempt(newAddress(), 5_000_000n), slow.hooks);
     expect(polls()).toBe(0);
     const awaited = { ...fast.hooks, answersAt: 'confirmed' as const };
-    const wait = watcher.watch(await room.attempt(wallet(), 5_000_000n), awaited);
+    const wait = watcher.watch(await room.attempt(newAddress(), 5_000_000n), awaited);
     await room.withBlocks(until(() => fast.progress.includes('confirmed')));
     expect(slow.progress).toContain('confirmed');
     const before = polls();
@@ -42,7 +44,7 @@ describe('a caller that waits for confirmed', () => {
     const waits = await Promise.all(
       Array.from({ length: 12 }, async () => {
         const { progress, hooks, abort } = recordProgress();
-        const sent = await room.attempt(wallet(), 5_000_000n);
+        const sent = await room.attempt(newAddress(), 5_000_000n);
         return { progress, abort, start: () => watcher.watch(sent, { ...hooks, answersAt: 'confirmed' }) };
       }),
     );
@@ -62,8 +64,8 @@ describe('a caller that waits for confirmed', () => {
   it('receives no confirmation for an attempt that failed in its block, and the attempt is not resent', async () => {
     const funds = await room.lamportsOf(room.signer.address);
     const [first, second] = [
-      await room.attempt(wallet(), (funds * 2n) / 3n),
-      await room.attempt(wallet(), (funds * 2n) / 3n),
+      await room.attempt(newAddress(), (funds * 2n) / 3n),
+      await room.attempt(newAddress(), (funds * 2n) / 3n),
     ];
     const { hooks, progress } = recordProgress();
     const before = room.watcher.watch(first, recordProgress().hooks);
@@ -76,7 +78,7 @@ describe('a caller that waits for confirmed', () => {
   });
 
   it('continues to finalized without a resend of a confirmed attempt, and resends the same bytes after a fork', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     await room.chain.send(sent.raw);
     room.localnet.controls.produceSlots(2);
     const send = vi.spyOn(room.chain, 'send');

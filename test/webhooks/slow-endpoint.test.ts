@@ -8,6 +8,7 @@ import { readConfig } from '../../src/platform/config.ts';
 import { webhookWorker } from '../../src/platform/roles/webhooks.ts';
 import { Closers } from '../../src/platform/shutdown.ts';
 import { openService, type Service } from '../http/service.ts';
+import { until } from '../support/until.ts';
 import { testWorkflows } from '../support/workflows.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -69,10 +70,6 @@ afterAll(async () => {
 
 function happen(events: readonly OutboxEvent[]): Promise<void> {
   return service.ledger.db.transaction().execute((trx) => writeEvents(trx, events));
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(50);
 }
 
 it('an endpoint that delays every answer delays itself and no other, however many events wait for it', async () => {

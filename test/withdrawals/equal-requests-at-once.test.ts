@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { WORKFLOW_TASK_QUEUE, withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { jsonOf, runSluice } from '../support/cli.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
+import { testEnvironment } from '../support/stack.ts';
 import { settledBooks } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
@@ -63,7 +64,7 @@ async function searchAttributes(id: string): Promise<Readonly<Record<string, unk
 describe('a withdrawal', () => {
   it.each(Object.keys(WAYS))('requested through %s is paid once and is the same everywhere', async (way) => {
     const id = `by-${way.replaceAll(' ', '-')}`;
-    const destination = newWallet();
+    const destination = newAddress();
     const terms = {
       id,
       asset: 'SOL',
@@ -99,7 +100,7 @@ describe('a withdrawal', () => {
   });
 
   it('requested through all four interfaces at once is one withdrawal', async () => {
-    const destination = newWallet();
+    const destination = newAddress();
     const terms = {
       id: 'all-ways',
       asset: 'SOL',

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
+import { until } from '../support/until.ts';
 import {
   currentDetailsOf,
   expectDeadThenLanded,
   listed,
   query,
   solTerms,
-  until,
   waitForStatus,
 } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
-import { keypairFile } from '../../devkit/localstack/keypair.ts';
+import { keypairFile, newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal, WithdrawalStatus } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
@@ -15,7 +15,7 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../activities/hook-program.ts';
-import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
+import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { query, waitForStatus } from './outcomes-support.ts';
 
 const stateDir = mkdtempSync(join(tmpdir(), 'sluice-hooks-'));
@@ -47,7 +47,7 @@ async function pay(
   end: WithdrawalStatus = 'finalized',
 ): Promise<{ paid: Withdrawal; received: string }> {
   await localnet.mintTo(mint, hotWallet, 1_000_000n);
-  const destination = newWallet();
+  const destination = newAddress();
   const { sluice } = running;
   await sluice.withdraw({ id, asset: mint, amount: '1000', destination, acceptEmptyWallet: true });
   const paid = await waitForStatus(sluice, id, end);

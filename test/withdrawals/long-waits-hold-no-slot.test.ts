@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { SLOT_MS } from '../support/stack.ts';
-import { query, solTerms, until, waitForStatus } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { query, solTerms, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack(SLOT_MS, { SLUICE_LANDINGS_AT_ONCE: '2' });

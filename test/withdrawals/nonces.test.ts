@@ -1,13 +1,15 @@
 import { base58, base64 } from '@scure/base';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { SluiceClient, WithdrawalTerms } from '../../src/client/client.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { jsonOf, runSluice } from '../support/cli.ts';
 import { startSlowSigner } from '../support/crash.ts';
-import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
+import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
-import { ChainControls, query, until, waitForStatus } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, query, waitForStatus } from './outcomes-support.ts';
 
 let running: TestStack;
 let stack: Stack;
@@ -40,7 +42,7 @@ async function nonces(...args: readonly string[]): Promise<{ json: unknown; code
 }
 
 function sol(id: string): WithdrawalTerms {
-  return { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+  return { id, asset: 'SOL', amount: '2000000', destination: newAddress(), acceptEmptyWallet: true };
 }
 
 describe('a withdrawal under SLUICE_LIFETIME=nonce', () => {

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
-import { newWallet } from '../support/stack.ts';
-import { query, until, waitForStatus } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { query, waitForStatus } from './outcomes-support.ts';
 import { NO_AUTOMATIC_SLOTS, useClock, useStack } from './use-stack.ts';
 
 const use = useStack(NO_AUTOMATIC_SLOTS, {}, 'own');
@@ -31,7 +32,7 @@ async function resetToStart(id: string): Promise<void> {
 
 /** A withdrawal whose bytes are signed and stored, while every node drops them. */
 async function onItsWay(id: string): Promise<string> {
-  const destination = newWallet();
+  const destination = newAddress();
   await use.chain.swallowSends();
   await use.sluice.withdraw({
     id,
@@ -95,7 +96,7 @@ describe('a pause of all withdrawals', () => {
       note.actor,
     ]);
     await use.chain.heal();
-    const destination = newWallet();
+    const destination = newAddress();
     await use.sluice.withdraw({
       id: 'new-in-a-pause',
       asset: 'SOL',
@@ -127,7 +128,7 @@ describe('the loss of a whole Temporal database', () => {
     const { stack, sluice } = use;
     await use.chain.swallowSends();
     const ids = Array.from({ length: 5 }, (_, index) => `temporal-lost-${index}`);
-    const destinations = ids.map(() => newWallet());
+    const destinations = ids.map(() => newAddress());
     await Promise.all(
       ids.map((id, index) =>
         sluice.withdraw({
@@ -139,7 +140,7 @@ describe('the loss of a whole Temporal database', () => {
         }),
       ),
     );
-    const waiting = newWallet();
+    const waiting = newAddress();
     await sluice.withdraw({
       id: 'temporal-lost-asking',
       asset: 'SOL',

@@ -2,16 +2,16 @@ import { base58 } from '@scure/base';
 import { TOKEN_PROGRAM_ID } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalTerms } from '../../src/client/client.ts';
 import { deriveAta } from '../../src/solana/tokens/ata.ts';
-import { newWallet } from '../support/stack.ts';
+import { until } from '../support/until.ts';
 import {
   expectDeadThenLanded,
   historyText,
   logsOf,
   query,
   solTerms,
-  until,
   waitForStatus,
 } from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';
@@ -127,7 +127,7 @@ function refusedAssets(use: UsedStack): void {
     });
 
     it('is a token whose address is not a mint', async () => {
-      expect(await payBy(use, solTerms('no-mint', { asset: newWallet() }))).toMatchObject({
+      expect(await payBy(use, solTerms('no-mint', { asset: newAddress() }))).toMatchObject({
         status: 'rejected',
         reason: { code: 'asset_rejected' },
       });

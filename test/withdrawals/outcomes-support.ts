@@ -14,18 +14,19 @@ import type { Fault } from '../../devkit/localnet/faults.ts';
 import { type Books, readBooks } from '../../devkit/localstack/books.ts';
 import { mintsOf } from '../../devkit/localstack/chain.ts';
 import { type ChainPayment, paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { ManagedProcess } from '../../devkit/localstack/process.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { SluiceClient, Withdrawal, WithdrawalStatus, WithdrawalTerms } from '../../src/client/client.ts';
 import { withdrawalWorkflowId } from '../../src/domain/ids.ts';
 import { BLOCKHASH_SHARED_MS } from '../../src/solana/chain.ts';
-import { newWallet } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
+import { until } from '../support/until.ts';
 
 /** Terms of a withdrawal of SOL to a new wallet. */
 export function solTerms(id: string, changes: Partial<WithdrawalTerms> = {}): WithdrawalTerms {
-  const terms = { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+  const terms = { id, asset: 'SOL', amount: '2000000', destination: newAddress(), acceptEmptyWallet: true };
   return { ...terms, ...changes };
 }
 
@@ -246,12 +247,4 @@ function textOf(value: unknown): string {
 /** The complete output of the processes of the stack, by file name. */
 export function logsOf(stack: Stack): readonly (readonly [name: string, text: string])[] {
   return readdirSync(stack.logDir).map((name) => [name, readFileSync(join(stack.logDir, name), 'utf8')]);
-}
-
-export async function until(met: () => Promise<boolean>, patienceMs = 90_000): Promise<void> {
-  const end = performance.now() + patienceMs;
-  while (!(await met())) {
-    if (performance.now() > end) throw new Error(`it did not come to pass in ${patienceMs} ms`);
-    await sleep(50);
-  }
 }

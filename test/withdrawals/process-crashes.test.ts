@@ -1,10 +1,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { startCrashingApi, startCrashingSigner } from '../support/crash.ts';
-import { newWallet, type TestStack, testStack } from '../support/stack.ts';
-import { query, settledBooks, until, waitForStatus } from './outcomes-support.ts';
+import { type TestStack, testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { query, settledBooks, waitForStatus } from './outcomes-support.ts';
 
 const PATIENCE_MS = 240_000;
 
@@ -17,7 +19,7 @@ beforeAll(async () => {
 afterAll(async () => running?.close());
 
 function newTerms(id: string): WithdrawalTerms {
-  return { id, asset: 'SOL', amount: '2000000', destination: newWallet(), acceptEmptyWallet: true };
+  return { id, asset: 'SOL', amount: '2000000', destination: newAddress(), acceptEmptyWallet: true };
 }
 
 function post(apiUrl: string, terms: WithdrawalTerms): Promise<Response> {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { newWallet } from '../support/stack.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { onServer, urlOf } from '../support/template.ts';
-import { query, until, waitForStatus } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { query, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -56,13 +57,13 @@ async function nextRound(schedule: 'orphans' | 'walletWatch'): Promise<void> {
 }
 
 describe('a database restored from a backup before the last attempts', () => {
-  const paidSince = newWallet();
-  const onItsWay = newWallet();
-  const later = newWallet();
+  const paidSince = newAddress();
+  const onItsWay = newAddress();
+  const later = newAddress();
 
   it('stops all preparations, and no withdrawal is paid twice', async () => {
     const { sluice } = use;
-    await pay('before', newWallet());
+    await pay('before', newAddress());
     expect((await sluice.waitForFinal('before')).status).toBe('finalized');
     await pay('paid-since', paidSince, false);
     await waitForStatus(sluice, 'paid-since', 'awaiting_confirmation');
@@ -133,7 +134,7 @@ describe('a database restored from a backup before the last attempts', () => {
 describe('an attempt that the database has as dead and the chain has as landed', () => {
   it('pauses all withdrawals, and its withdrawal is never paid again, resumed or not', async () => {
     const { sluice } = use;
-    const destination = newWallet();
+    const destination = newAddress();
     await pay('dead-but-landed', destination);
     const { attempts } = await sluice.waitForFinal('dead-but-landed');
     const signature = attempts.at(-1)?.signature ?? '';
@@ -149,7 +150,7 @@ describe('an attempt that the database has as dead and the chain has as landed',
     expect(held.reason?.message).toContain(signature);
     expect(await openAlerts()).toContainEqual(['dead_attempt_landed', 'dead-but-landed']);
     await resume();
-    const after = newWallet();
+    const after = newAddress();
     await pay('after-the-alarm', after);
     expect((await sluice.waitForFinal('after-the-alarm')).status).toBe('finalized');
     expect(await sluice.get('dead-but-landed')).toMatchObject({ status: 'held' });

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { USUAL_UNSENT } from '../../src/domain/backpressure.ts';
-import { newWallet } from '../support/stack.ts';
-import { expectDeadThenLanded, query, until, waitForStatus } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { expectDeadThenLanded, query, waitForStatus } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 
 const use = useStack();
@@ -15,7 +16,7 @@ const WAITS_FOR_THE_SIGNER = `select 1 from settlement
 
 it('a signer slower than the validity of the blockhash leads to a proof of death and a new attempt: one payment', async () => {
   const { sluice, stack, chain } = use;
-  const destination = newWallet();
+  const destination = newAddress();
   const terms = { id: 'slow-signer', asset: 'SOL', amount: '2000000', destination, acceptEmptyWallet: true };
   await stack.signer.stop();
   await sluice.withdraw(terms);
@@ -44,7 +45,7 @@ it('a worker prepares no attempt that a slow signer cannot sign in time: the wai
   const attempts = () => query<{ n: number }>(stack, ATTEMPTS_OF_EACH, [ids]);
   const waits = async () => (await query(stack, WAITS_FOR_THE_SIGNER, [ids])).length > 0;
   await stack.signer.stop();
-  await Promise.all(ids.map((id) => sluice.withdraw({ id, ...terms, destination: newWallet() })));
+  await Promise.all(ids.map((id) => sluice.withdraw({ id, ...terms, destination: newAddress() })));
   await until(waits);
   const prepared = (await attempts()).filter(({ n }) => n > 0);
   // Two workers that check at the same moment may each take the last places.

@@ -11,7 +11,8 @@ import type { HttpServer } from '../support/http.ts';
 import { sendAnswer, startNodeProxy } from '../support/node-proxy.ts';
 import { type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
-import { ChainControls, until } from './outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls } from './outcomes-support.ts';
 import type { UsedStack } from './use-stack.ts';
 
 /** A real validator behind a proxy on loopback, and a stack that is connected only to the proxy. */

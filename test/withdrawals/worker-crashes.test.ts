@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { paymentsOnChain } from '../../devkit/localstack/chain-truth.ts';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { rpc } from '../../devkit/localstack/rpc.ts';
 import type { Withdrawal, WithdrawalTerms } from '../../src/client/client.ts';
 import { ChainClock } from '../support/chain-clock.ts';
 import { startCrashingWorker } from '../support/crash.ts';
-import { newWallet, SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
-import { ChainControls, settledBooks, until, waitForStatus, waitForTakeover } from './outcomes-support.ts';
+import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, settledBooks, waitForStatus, waitForTakeover } from './outcomes-support.ts';
 
 /**
  * Where the workers of one withdrawal are killed, one after the other: on both sides of the send, and where the database has what
@@ -42,7 +44,7 @@ afterAll(async () => {
 /** Each pays another amount to a wallet of its own. */
 function newTerms(id: string): WithdrawalTerms {
   amount += 1;
-  return { id, asset: 'SOL', amount: String(amount), destination: newWallet(), acceptEmptyWallet: true };
+  return { id, asset: 'SOL', amount: String(amount), destination: newAddress(), acceptEmptyWallet: true };
 }
 
 /** Runs a worker with the withdrawal up to this point, where it kills itself. */

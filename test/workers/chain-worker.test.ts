@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { checkClusterName } from '../../src/domain/cluster.ts';
 import { openNodePool } from '../../src/solana/rpc/pool.ts';
 import { type CommandResult, runProgram } from '../support/cli.ts';
-import { newWallet, testEnvironment } from '../support/stack.ts';
-import { query, until, waitForStatus } from '../withdrawals/outcomes-support.ts';
+import { testEnvironment } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+import { query, waitForStatus } from '../withdrawals/outcomes-support.ts';
 import { useStack } from '../withdrawals/use-stack.ts';
 
 const use = useStack();
@@ -46,7 +48,7 @@ describe('the schedule nodeWatch', () => {
 
 describe('a chain worker', () => {
   it('pays no former hot wallet, no nonce account of ours, and no deposit address', async () => {
-    const [former, nonce, deposit] = [newWallet(), newWallet(), newWallet()];
+    const [former, nonce, deposit] = [newAddress(), newAddress(), newAddress()];
     await query(use.stack, `insert into wallet_history values ('${former}', 1, 1)`);
     await query(
       use.stack,
@@ -79,7 +81,7 @@ describe('a chain worker', () => {
   it('ends with one line where the database belongs to another cluster; the API reports it, too', async () => {
     const terms = { id: 'elsewhere', asset: 'SOL', amount: '2000000', acceptEmptyWallet: true };
     await use.chain.swallowSends();
-    await use.sluice.withdraw({ ...terms, destination: newWallet() });
+    await use.sluice.withdraw({ ...terms, destination: newAddress() });
     await waitForStatus(use.sluice, terms.id, 'sending');
     await query(use.stack, `update cluster set genesis_hash = '${ELSEWHERE}'`);
     const ended = await startedWorker();

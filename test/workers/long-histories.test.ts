@@ -20,13 +20,8 @@ import { bodyOf, type HttpServer, startHttp } from '../support/http.ts';
 import { flapUntilContinued, LONG_FROM_40 } from '../support/long-histories.ts';
 import { SLOT_MS, type TestStack, testStack } from '../support/stack.ts';
 import { temporalClient } from '../support/temporal.ts';
-import {
-  ChainControls,
-  currentDetailsOf,
-  solTerms,
-  until,
-  waitForStatus,
-} from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
+import { ChainControls, currentDetailsOf, solTerms, waitForStatus } from '../withdrawals/outcomes-support.ts';
 import { Customer, requirementsOf } from '../x402/gateway/customer.ts';
 
 const logDir = mkdtempSync(join(tmpdir(), 'sluice-long-histories-'));

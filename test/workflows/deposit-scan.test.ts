@@ -7,7 +7,7 @@ import type { OperatorNote } from '../../src/domain/operator-note.ts';
 import type { CatchUpPlan, CatchUpRange, JoinEnd, RangeEnd, ScanStatus } from '../../src/domain/scan.ts';
 import { pauseScan, rescanRange, resumeScan } from '../../src/workflows/messages.ts';
 import { openService, type Service } from '../http/service.ts';
-import { until } from '../withdrawals/outcomes-support.ts';
+import { until } from '../support/until.ts';
 import { startWorkers } from './workers.ts';
 
 const SINCE = '2026-01-01T00:00:00.000Z';

@@ -6,8 +6,9 @@ import {
   NATIVE_MINT,
   TOKEN_2022_PROGRAM_ID,
 } from '@solana/spl-token';
-import { Keypair, PublicKey } from '@solana/web3.js';
+import { PublicKey } from '@solana/web3.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import type { NewAsset } from '../../../src/ledger/deposits/assets.ts';
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { DepositsApi } from '../deposits-fixture.ts';
@@ -35,7 +36,6 @@ const put = (asset: string, change: object = {}) => desk.call('PUT', `/v1/assets
 const accountFor = (asset: string) =>
   desk.call('GET', `/v1/deposit-addresses/${desk.keys.entry(0).address}/assets/${asset}`);
 const get = (asset: string) => desk.call('GET', `/v1/assets/${asset}`);
-const randomAddress = (): string => Keypair.generate().publicKey.toBase58();
 async function storedTerms(asset: string): Promise<NewAsset> {
   const row = await desk.ledger.assets.get(asset);
   if (row === undefined) throw new Error(`${asset} is not listed`);
@@ -108,7 +108,7 @@ test('the API lists a mint with its data from the chain', async () => {
 });
 
 test('the API lists a mint with the permanent delegate, until the delegate is removed', async () => {
-  const delegate = randomAddress();
+  const delegate = newAddress();
   const mint = await desk.localnet.createToken22Mint({
     extensions: [
       {
@@ -133,7 +133,7 @@ test('the API lists a mint with the permanent delegate, until the delegate is re
 });
 
 test('a mint with a transfer hook and without withdrawals accepts deposits only if the operator allows it', async () => {
-  const program = randomAddress();
+  const program = newAddress();
   const mint = await desk.localnet.createToken22Mint({
     extensions: [
       {
@@ -141,7 +141,7 @@ test('a mint with a transfer hook and without withdrawals accepts deposits only 
         initialize: (key) =>
           createInitializeTransferHookInstruction(
             key,
-            new PublicKey(randomAddress()),
+            new PublicKey(newAddress()),
             new PublicKey(program),
             TOKEN_2022_PROGRAM_ID,
           ),

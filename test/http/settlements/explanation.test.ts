@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import type { Explanation, SettlementExplanation } from '../../../src/client/client.ts';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { settlementId } from '../../../src/domain/settlement.ts';
@@ -12,7 +13,7 @@ import { examineNow } from '../../../src/solana/proof/examine.ts';
 import type { SignedAttempt } from '../../../src/solana/proof/investigate.ts';
 import { blockCache } from '../../../src/solana/proof/linked-blocks.ts';
 import { attempt as attemptRow, PLENTY } from '../../ledger/support.ts';
-import { LandingFixture, recordProgress, wallet } from '../../solana/landing-fixture.ts';
+import { LandingFixture, recordProgress } from '../../solana/landing-fixture.ts';
 import { recordCalls } from '../../solana/rpc-calls.ts';
 import { authorization, EXPLORER, openService, type Service } from '../service.ts';
 
@@ -38,7 +39,7 @@ const explain = (id: string, from = app): Promise<Explanation> => get(`/v1/withd
 const names = () => room.pool.nodes.map(({ name }) => name);
 
 function terms(id: string) {
-  return { id, asset: 'SOL', amount: '5000000', destination: wallet() };
+  return { id, asset: 'SOL', amount: '5000000', destination: newAddress() };
 }
 
 /** A stored withdrawal whose attempt is signed and not sent. */
@@ -74,7 +75,7 @@ test('an explanation shows for a pending attempt how far each node is from its l
 test('an explanation asks the nodes the same for a pending attempt with a durable nonce', async () => {
   const id = settlementId(NONCE_CREATE, 'account');
   const { blockhash, blockhashSlot, blockhashHeight, lastValidBlockHeight, signature } = await room.attempt(
-    wallet(),
+    newAddress(),
     1_500_000n,
   );
   await requestSettlements(service.ledger.db, NONCE_CREATE, ['account']);
@@ -127,7 +128,7 @@ test('an explanation shows the dead message of a buyer as ended, with the stored
   const { ledger } = service;
   const explainIt = (): Promise<SettlementExplanation> =>
     get(`/v1/settlements/explain?id=${encodeURIComponent(id)}`);
-  const { blockhash, signature } = await room.attempt(wallet(), 2_500_000n);
+  const { blockhash, signature } = await room.attempt(newAddress(), 2_500_000n);
   const life = await adoptedLife(room.pool, await acceptedIn(room.pool, blockhash));
   await requestSettlements(ledger.db, 'x402', ['order/1']);
   await ledger.attempts.prepare(attemptRow(id, 1, { blockhash, ...life }), PLENTY);

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { Chain } from '../../../src/solana/chain.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
@@ -6,7 +7,8 @@ import { deriveAta } from '../../../src/solana/tokens/ata.ts';
 import { readMint, transferFee } from '../../../src/solana/tokens/mint.ts';
 import { readTokenAccount } from '../../../src/solana/tokens/token-account.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../../src/solana/tx/transfer.ts';
-import { LandingFixture, recordProgress, until, wallet } from '../landing-fixture.ts';
+import { until } from '../../support/until.ts';
+import { LandingFixture, recordProgress } from '../landing-fixture.ts';
 import { recordCalls } from '../rpc-calls.ts';
 
 let room: LandingFixture;
@@ -60,7 +62,7 @@ describe('an attempt on its way', () => {
   });
 
   it('lands, is confirmed first, and costs the planned fee', async () => {
-    const destination = wallet();
+    const destination = newAddress();
     const sent = await room.attempt(destination, 5_000_000n);
     const { progress, hooks } = recordProgress();
     const { verdict, evidence, spending } = await room.withBlocks(room.watcher.watch(sent, hooks));
@@ -77,7 +79,7 @@ describe('an attempt on its way', () => {
 
   it('creates a token account with the rent of its real size and the declared transfer fee', async () => {
     const side = await tokenSide(room.localnet.feeMint.address);
-    const destination = wallet();
+    const destination = newAddress();
     const expectedFee = await side.fee(1_000_000n);
     expect(expectedFee).toBe(10_000n);
     const sent = await room.attempt(destination, 1_000_000n, { ...side, expectedFee });
@@ -96,13 +98,13 @@ describe('an attempt on its way', () => {
 
   it('fails with the error of the chain', async () => {
     const side = await tokenSide(room.localnet.mint.address);
-    const good = await room.attempt(wallet(), 1n, side);
+    const good = await room.attempt(newAddress(), 1n, side);
     const lifeOf = { ...good };
     const message = composeTransfer({
       asset: side.mint,
       amount: 2n ** 63n,
       source: room.signer.address,
-      destination: wallet(),
+      destination: newAddress(),
       memo: null,
       token: side,
       computeUnitLimit: 100_000,
@@ -115,7 +117,7 @@ describe('an attempt on its way', () => {
   });
 
   it('is reported as dropped by a fork, and lands again from the same bytes (thirdweb engine)', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     const { progress, hooks } = recordProgress();
     const { controls } = room.localnet;
     const end = room.watcher.watch(sent, hooks);
@@ -134,7 +136,7 @@ describe('an attempt on its way', () => {
 
   it('is no longer watched after an abort, and causes no more requests', async () => {
     const { hooks, abort } = recordProgress();
-    const end = room.watcher.watch(await room.attempt(wallet(), 5_000_000n), hooks);
+    const end = room.watcher.watch(await room.attempt(newAddress(), 5_000_000n), hooks);
     abort.abort(new Error('worker stops'));
     await expect(end).rejects.toThrow('worker stops');
   });
@@ -142,7 +144,7 @@ describe('an attempt on its way', () => {
 
 describe('the bytes of an attempt', () => {
   it('are sent to a node once at a time: while one node does not answer, only the others get them again', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, 'sendTransaction', { kind: 'no-answer' });
     const sends = room.pool.nodes.map((node) => countSends(node));
@@ -155,7 +157,7 @@ describe('the bytes of an attempt', () => {
   });
 
   it('are held with the reasons of the nodes when a quorum rejects them, not when one does, and land once accepted', async () => {
-    const attempt = await room.attempt(wallet(), 5_000_000n);
+    const attempt = await room.attempt(newAddress(), 5_000_000n);
     const { progress, hooks } = recordProgress();
     const refusal = {
       kind: 'error',
@@ -179,7 +181,7 @@ describe('the bytes of an attempt', () => {
   });
 
   it('are not resent past their last height once a quorum finalized it', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getBlock', { kind: 'null' });
     room.localnet.controls.setFault(0, 'getBlockHeight', { kind: 'result', result: 10_000 });
@@ -206,7 +208,7 @@ describe('the bytes of an attempt', () => {
 
 describe('an attempt that one node alone reports as finalized', () => {
   it('is held with the nodes named, and lands as soon as a second node returns it', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'getTransaction', { kind: 'http', status: 503 });
     const { progress, hooks } = recordProgress();
@@ -220,9 +222,9 @@ describe('an attempt that one node alone reports as finalized', () => {
   });
 
   it('is held when the second node returns another outcome', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     const { progress, hooks } = recordProgress();
-    const other = await room.localnet.airdrop(wallet(), 1_000_000n);
+    const other = await room.localnet.airdrop(newAddress(), 1_000_000n);
     const lie = { kind: 'result', result: await readRaw(other) } as const;
     for (const node of [0, 1]) room.localnet.controls.setFault(node, 'getTransaction', lie);
     const end = room.impatient().watch(sent, hooks);
@@ -234,7 +236,7 @@ describe('an attempt that one node alone reports as finalized', () => {
 
 describe('an attempt that another worker watched before', () => {
   it('is reported as dropped when it was confirmed and is no longer seen', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks, { status: 'confirmed', reason: null });
     await until(() => progress.length > 0);
@@ -243,7 +245,7 @@ describe('an attempt that another worker watched before', () => {
   });
 
   it('is no longer held as soon as a node sees it', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     const { progress, hooks } = recordProgress();
     const end = room.watcher.watch(sent, hooks, { status: 'held', reason: 'nodes were down' });
     await room.withBlocks(until(() => progress.length > 0));
@@ -252,7 +254,7 @@ describe('an attempt that another worker watched before', () => {
   });
 
   it('is no longer held when the nodes answer again, although it is undecided', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     room.swallow();
     room.localnet.controls.setFault(1, 'getBlockHeight', { kind: 'http', status: 503 });
     room.localnet.controls.produceSlots(160);
@@ -268,7 +270,7 @@ describe('an attempt that another worker watched before', () => {
   });
 
   it('ends the watch if the caller cannot answer whether it may be sent', async () => {
-    const sent = await room.attempt(wallet(), 5_000_000n);
+    const sent = await room.attempt(newAddress(), 5_000_000n);
     const maySend = () => Promise.reject(new TypeError('a defect'));
     await expect(room.watcher.watch(sent, { ...recordProgress().hooks, maySend })).rejects.toThrow(
       'a defect',

@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import type { Fault } from '../../../devkit/localnet/faults.ts';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { askBlockOutcome, askOutcome } from '../../../src/solana/proof/outcomes.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
-import { LandingFixture, recordProgress, until, wallet } from '../landing-fixture.ts';
+import { until } from '../../support/until.ts';
+import { LandingFixture, recordProgress } from '../landing-fixture.ts';
 
 let room: LandingFixture;
 
@@ -29,7 +31,9 @@ function counting(): (method: string) => number {
 
 /** Lands so many payments in one block, and waits for their ends. */
 async function landed(count: number, fault: Fault | null = null) {
-  const attempts = await Promise.all(Array.from({ length: count }, () => room.attempt(wallet(), 1_000_000n)));
+  const attempts = await Promise.all(
+    Array.from({ length: count }, () => room.attempt(newAddress(), 1_000_000n)),
+  );
   const { controls, rpcUrls } = room.localnet;
   if (fault !== null) for (const node of rpcUrls.keys()) controls.setFault(node, 'getBlock', fault);
   const listeners = attempts.map(() => recordProgress());
@@ -72,7 +76,7 @@ it.each([
 });
 
 it('an outcome is the same from a block as from a single request, even of a failed transaction', async () => {
-  const poor = await room.attempt(wallet(), 10n ** 15n);
+  const poor = await room.attempt(newAddress(), 10n ** 15n);
   const [node] = room.pool.nodes;
   if (node === undefined) throw new Error('there is a node');
   const url = room.localnet.rpcUrls[0] ?? '';

@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeTransaction } from '../../../devkit/localnet/encoding/wire.ts';
 import type { MintExtension } from '../../../devkit/localnet/genesis.ts';
 import { newWallet, submitSigned } from '../../../devkit/localnet/wallet.ts';
+import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { NONCE_ACCOUNT_SIZE } from '../../../src/solana/nonces/account.ts';
 import { composeUpkeep } from '../../../src/solana/nonces/upkeep.ts';
 import { deriveAta } from '../../../src/solana/tokens/ata.ts';
@@ -42,7 +43,7 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../../activities/hook-program.ts';
-import { LandingFixture, wallet } from '../landing-fixture.ts';
+import { LandingFixture } from '../landing-fixture.ts';
 
 const TOKEN_2022 = new PublicKey(TOKEN_2022_PROGRAM);
 const issuer = newWallet();
@@ -77,7 +78,7 @@ function transfer(changes: Changes = {}): Promise<Awaited<ReturnType<typeof fail
     asset: 'SOL',
     amount: 1_000n,
     source: hot(),
-    destination: wallet(),
+    destination: newAddress(),
     memo: null,
     token: null,
     computeUnitLimit: 200_000,
@@ -314,7 +315,7 @@ const ROWS: readonly Row[] = [
     async () => {
       const mint = await hooked();
       const info = readMint(mint, (await room.chain.accounts([mint])).accounts[0] ?? null);
-      const destination = wallet();
+      const destination = newAddress();
       const hookAccounts = await resolveHookAccounts(room.chain, info, {
         source: hot(),
         destination,

@@ -13,7 +13,7 @@ import { SIGNING_RULES } from '../../src/platform/roles/signer.ts';
 import type { Composition } from '../../src/settlement/kind.ts';
 import { blockhashLifetimes } from '../../src/settlement/lifetimes.ts';
 import type { SigningBounds } from '../../src/signing/checks.ts';
-import { loadKeypair, type Signer } from '../../src/signing/signer.ts';
+import { type Signer } from '../../src/signing/signer.ts';
 import { Chain } from '../../src/solana/chain.ts';
 import type { AccountView } from '../../src/solana/rpc/agreed-accounts.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
@@ -24,6 +24,7 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import type { PayeeRules } from '../../src/withdrawals/payee.ts';
 import { runActivity } from '../support/activity.ts';
 import { QUICK_PRICES, quickChain } from '../support/quick-chain.ts';
+import { signerOf } from '../support/signer.ts';
 import { withdrawalRow } from './composition-fixture.ts';
 import {
   fixedAccount,
@@ -51,7 +52,7 @@ beforeAll(async () => {
   localnet = await startLocalnet({ slotMs: 0, finalityLag: 2, nodes: 1, hotWallet: HOT });
   pool = await openNodePool(localnet.rpcUrls);
   chain = quickChain(pool);
-  signer = await loadKeypair(JSON.stringify([...HOT_KEY.secretKey]));
+  signer = await signerOf(HOT_KEY);
 });
 afterAll(async () => {
   await pool.close();

@@ -1,24 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createAdmission } from '../../src/activities/withdrawals.ts';
 import { PAID_BY_DEAD } from '../../src/domain/settlement.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { LandingFixture, useLandingFixture } from '../solana/landing-fixture.ts';
 import { AMOUNT, landAttempt, signedPayment, stateOf } from './prepared-attempt.ts';
 
 const use = useLedger();
 /** How often the watchers of a {@link LandingFixture} resend an attempt that has not landed. */
 const PACE_MS = 100;
-let room: LandingFixture;
-
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 /** A withdrawal whose first attempt is recorded as dead, and whose second is prepared; `signature` and `raw` are those of the second. */
 async function secondPrepared() {

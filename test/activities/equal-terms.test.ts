@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { base58, base64 } from '@scure/base';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createPreparation } from '../../src/activities/withdrawals.ts';
 import type { Preparation, PreparedAttempt } from '../../src/domain/steps.ts';
@@ -14,7 +14,7 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { newId, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { recordCalls } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
@@ -22,12 +22,7 @@ import { landedWithdrawals } from '../support/withdrawal-kind.ts';
 
 const use = useLedger();
 const AMOUNT = 3_000_000n;
-let room: LandingFixture;
-
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 /** A recorded withdrawal, of the same terms as every other one to this destination. */
 async function reserved(destination: string, id = newId()): Promise<WithdrawalTerms> {

@@ -1,22 +1,16 @@
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { CANCELLED } from '../../src/domain/withdrawal.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { attempt, codeOf, PLENTY, useLedger } from '../ledger/support.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { recordCalls } from '../solana/rpc-calls.ts';
 import { preparedAttempt } from './prepared-attempt.ts';
 
 const use = useLedger();
 const REFUSED = { code: 'signing_refused', message: 'the price is above what this signer grants' };
-let room: LandingFixture;
-
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 const expireUnsigned = () => createUnsignedExpiry({ ledger: use.ledger, chain: room.chain }).expireUnsigned();
 /** A reader that reads two history entries per run. */

@@ -1,25 +1,20 @@
 import { Keypair } from '@solana/web3.js';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { AMOUNT, landAttempt, preparedAttempt, stateOf } from './prepared-attempt.ts';
 
 const use = useLedger();
 const LIFE_AND_MORE = 170;
-let room: LandingFixture;
+const room = useLandingFixture(hedgingSigner(Keypair.generate()));
 
-beforeAll(async () => {
-  room = await LandingFixture.open(hedgingSigner(Keypair.generate()));
-});
 beforeEach(async () => {
   await look();
 });
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
 
 function look(): Promise<void> {
   const { ledger } = use;

@@ -16,7 +16,6 @@ import type { NonceAccountRow } from '../../src/ledger/settlements/nonces.ts';
 import { SIGNING_RULES } from '../../src/platform/roles/signer.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { NonceLifetimes } from '../../src/settlement/lifetimes.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import type { Chain } from '../../src/solana/chain.ts';
 import { nonceAddress, nonceSeed } from '../../src/solana/nonces/account.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
@@ -27,8 +26,9 @@ import { Composer } from '../../src/withdrawals/compose.ts';
 import { withdrawalKind } from '../../src/withdrawals/kind.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { QUICK_PRICES } from '../support/quick-chain.ts';
+import { signerOf } from '../support/signer.ts';
 
-/** What every withdrawal of a desk pays, in lamports. */
+/** The amount of each withdrawal, in lamports. */
 export const AMOUNT = 2_000_000n;
 
 const BOUNDS = { priceCapMicroLamports: 1_000_000n, maxFeeLamports: 500_000n, allowHookAccounts: false };
@@ -141,7 +141,7 @@ export class NonceFixture {
 
 async function activities({ ledger, chain, key }: FixtureParts) {
   const hotWallet = key.publicKey.toBase58();
-  const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
+  const signer = await signerOf(key);
   const fees = new FeePlanner(chain, QUICK_PRICES);
   const watcher = new LandingWatcher(chain, { pollMs: 20, resendMs: 100, heightMs: 50 });
   const composer = new Composer({

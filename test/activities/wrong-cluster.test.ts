@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { type NodePool, openNodePool } from '../../src/solana/rpc/pool.ts';
 import { WalletWatch } from '../../src/treasury/hot-wallet-watch.ts';
 import { codeOf, useLedger } from '../ledger/support.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { quickChain } from '../support/quick-chain.ts';
 import { landedWithdrawals } from '../support/withdrawal-kind.ts';
@@ -12,22 +12,19 @@ import { preparedAttempt } from './prepared-attempt.ts';
 
 const ELSEWHERE = '4uhcVJyU9pJkvQyS88uRDiswHScg5X3hJzxuBxKTrPSY';
 const use = useLedger();
-let room: LandingFixture;
+const room = useLandingFixture();
 let other: Localnet;
 let otherPool: NodePool;
 
 beforeAll(async () => {
-  room = await LandingFixture.open();
   other = await startLocalnet({ slotMs: 0, finalityLag: 4, nodes: 2, hotWallet: room.signer.address });
   moveToOtherCluster(other);
   other.controls.produceSlots(900);
   otherPool = await openNodePool(other.rpcUrls);
 });
-afterEach(() => room.localnet.controls.clearFaults());
 afterAll(async () => {
   await otherPool?.close();
   await other?.close();
-  await room?.close();
 });
 
 /** From now on its nodes are those of another cluster. */

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { SluiceClient } from '../../src/client/client.ts';
 import { bodyOf, startHttp } from '../support/http.ts';
 
-/** What the server does with one request: it answers, or it breaks the connection. */
+/** The reaction of the server to one request: an answer, or a broken connection. */
 export type Step =
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | 'break';

@@ -7,24 +7,23 @@ import {
   TransactionMessage,
   VersionedTransaction,
 } from '@solana/web3.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { SettlementStatus } from '../../src/domain/settlement.ts';
 import type { Preparation } from '../../src/domain/steps.ts';
 import { adopt } from '../../src/settlement/adopt.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn, adoptedLife, SharedLives } from '../../src/solana/proof/adopted.ts';
 import { latestBlockhash } from '../../src/solana/tx/blockhash.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { assembleTransaction } from '../../src/solana/tx/transfer.ts';
 import { codeOf, resume, useLedger } from '../ledger/support.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { hedgingSigner } from '../support/hedging-signer.ts';
 import { buyerTransaction, type Orders, PRICE, PURCHASE, purchases, requestPurchase } from './purchase.ts';
-import type { Keys } from './several-signers-kind.ts';
+import { fundedKeys, type Keys } from './several-signers-kind.ts';
 
 const COST = {
   computeUnitLimit: 200_000,
@@ -36,17 +35,12 @@ const PLACE = { n: 1, salt: 0n, lastPrice: null };
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-let room: LandingFixture;
+const room = useLandingFixture();
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingFixture.open();
-  keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
-  for (const address of [buyer.publicKey.toBase58(), payer()])
-    await room.localnet.airdrop(address, 1_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
 });
-afterAll(() => room?.close());
 
 const payer = (): string => keys['fee-payer/1']?.address ?? '';
 const tip = () => room.localnet.controls.chain.ledger.tip;

@@ -25,7 +25,7 @@ export interface Order {
 /** The recorded purchases, by the address of the seller. */
 export type Orders = Map<string, Order>;
 
-/** Asks for one. */
+/** Requests a purchase; returns its id. */
 export async function requestPurchase(
   ledger: Ledger,
   orders: Orders,

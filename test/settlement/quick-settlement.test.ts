@@ -11,13 +11,12 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Before } from '../../src/ledger/settlements/settlement-row.ts';
 import { startSettlement } from '../../src/platform/temporal/starts.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { type SettlementView, settlementReached } from '../../src/workflows/messages.ts';
-import { LandingFixture, PACE } from '../solana/landing-fixture.ts';
+import { PACE, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { failOnceAt } from '../support/intercept.ts';
 import { freshNamespace } from '../support/namespace.ts';
@@ -33,7 +32,7 @@ import {
   purchases,
   requestPurchase,
 } from './purchase.ts';
-import type { Keys } from './several-signers-kind.ts';
+import { fundedKeys, type Keys } from './several-signers-kind.ts';
 
 /** No machine is so slow that a test waits for the end of it. */
 const PATIENT_MS = 60_000;
@@ -43,13 +42,12 @@ const orders: Orders = new Map();
 const buyer = Keypair.generate();
 const shown = { status: 'requested', code: null } as const;
 const changes: { readonly id: string; readonly before: Before; readonly now: string }[] = [];
-let room: LandingFixture;
+const room = useLandingFixture();
 let ledger: Ledger;
 let keys: Keys;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
-  room = await LandingFixture.open();
   database = await freshDatabase();
   const events = {
     answersAt: 'confirmed',
@@ -58,15 +56,10 @@ beforeAll(async () => {
     },
   } as const;
   ledger = await openLedger(database.url, undefined, { [PURCHASE]: events });
-  keys = { 'fee-payer/1': await loadKeypair(JSON.stringify([...Keypair.generate().secretKey])) };
-  const feePayer = keys['fee-payer/1']?.address ?? '';
-  for (const address of [buyer.publicKey.toBase58(), feePayer])
-    await room.localnet.airdrop(address, 1_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, ['fee-payer/1'], [buyer.publicKey.toBase58()]);
 });
 beforeEach(() => vi.restoreAllMocks());
 afterAll(async () => {
-  await room?.close();
   await ledger?.close();
   await database?.drop();
 });

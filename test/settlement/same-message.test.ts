@@ -1,12 +1,12 @@
 import { Keypair } from '@solana/web3.js';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { AttemptRow } from '../../src/ledger/settlements/attempts.ts';
 import { prepareNext } from '../../src/settlement/prepare.ts';
 import { type MessageVerdict, SameMessage } from '../../src/settlement/same-message.ts';
 import { deathEvidence } from '../domain/evidence.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { blockCalls, recordCalls } from '../solana/rpc-calls.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { buyerTransaction, type Orders, purchases, requestPurchase } from './purchase.ts';
@@ -16,7 +16,7 @@ const BUYERS = 6;
 const PLACES = 4 + 64;
 const use = useLedger();
 const orders: Orders = new Map();
-let room: LandingFixture;
+const room = useLandingFixture();
 let sameMessage: SameMessage;
 let attempts: readonly AttemptRow[];
 
@@ -37,13 +37,11 @@ async function unsent(): Promise<AttemptRow> {
 }
 
 beforeAll(async () => {
-  room = await LandingFixture.open();
   sameMessage = new SameMessage(use.ledger, room.chain);
   room.localnet.controls.produceSlots(160);
   attempts = await Promise.all(Array.from({ length: BUYERS }, unsent));
   room.localnet.controls.produceSlots(170);
 });
-afterAll(() => room?.close());
 
 async function blocksRead(work: () => Promise<unknown>): Promise<number> {
   const asked: string[] = [];

@@ -1,7 +1,7 @@
 import { base58 } from '@scure/base';
 import { Keypair } from '@solana/web3.js';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
@@ -11,13 +11,12 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Kinds } from '../../src/settlement/kind.ts';
 import { createLanding } from '../../src/settlement/land.ts';
 import type { SigningRules } from '../../src/signing/checks.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { acceptedIn, sentTransaction } from '../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { blockhashOf } from '../../src/solana/tx/message.ts';
 import { readSigned } from '../../src/solana/tx/signed-transaction.ts';
 import { useLedger } from '../ledger/support.ts';
-import { LandingFixture, PACE } from '../solana/landing-fixture.ts';
+import { PACE, useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import { failOnceAt } from '../support/intercept.ts';
 import {
@@ -31,6 +30,7 @@ import {
 } from './purchase.ts';
 import {
   EACH,
+  fundedKeys,
   GATHERING,
   GATHERING_RULE,
   gathering,
@@ -43,21 +43,12 @@ const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
 const orders: Orders = new Map();
 const buyer = Keypair.generate();
-let room: LandingFixture;
+const room = useLandingFixture(undefined, 3);
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingFixture.open(undefined, 3);
-  const newKey = () => loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
-  keys = Object.fromEntries(
-    await Promise.all([FEE_PAYER, ...GIVERS].map(async (name) => [name, await newKey()] as const)),
-  );
-  const addresses = Object.values(keys).map(({ address }) => address);
-  for (const address of [buyer.publicKey.toBase58(), ...addresses])
-    await room.localnet.airdrop(address, 5_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, [FEE_PAYER, ...GIVERS], [buyer.publicKey.toBase58()]);
 });
-afterAll(() => room?.close());
 
 /** How a kind creates a settlement that pays `payee`, and the amount received. */
 interface Case {

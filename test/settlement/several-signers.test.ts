@@ -1,16 +1,15 @@
-import { Keypair } from '@solana/web3.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { createSettlementActivities } from '../../src/activities/settlements.ts';
 import { createSignerActivities } from '../../src/activities/signing.ts';
 import type { Landing, Preparation, PreparedAttempt, SigningTask } from '../../src/domain/steps.ts';
 import { createLanding } from '../../src/settlement/land.ts';
-import { loadKeypair } from '../../src/signing/signer.ts';
 import { codeOf, resume, useLedger } from '../ledger/support.ts';
-import { LandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { activityEnvironment } from '../support/activity.ts';
 import {
   EACH,
+  fundedKeys,
   GATHERING,
   GATHERING_RULE,
   gathering,
@@ -20,18 +19,12 @@ import {
 
 const GIVERS = ['deposit/1', 'deposit/2', 'deposit/3'];
 const use = useLedger();
-let room: LandingFixture;
+const room = useLandingFixture();
 let keys: Keys;
 
 beforeAll(async () => {
-  room = await LandingFixture.open();
-  const newKey = () => loadKeypair(JSON.stringify([...Keypair.generate().secretKey]));
-  const names = ['fee-payer/1', ...GIVERS];
-  keys = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await newKey()] as const)));
-  for (const { address } of Object.values(keys)) await room.localnet.airdrop(address, 1_000_000_000n);
-  room.localnet.controls.produceSlots(8);
+  keys = await fundedKeys(room, ['fee-payer/1', ...GIVERS]);
 });
-afterAll(() => room?.close());
 
 /** The steps of the workflow, by a worker that has just started: nothing is remembered from one to the next. */
 function worker(keysOfSigner: Keys = keys) {

@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { until } from '../support/until.ts';
-import { LandingFixture, recordProgress } from './landing-fixture.ts';
+import { recordProgress, useLandingFixture } from './landing-fixture.ts';
 import { recordCalls } from './rpc-calls.ts';
 
-let room: LandingFixture;
-
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 describe('an attempt that never arrives', () => {
   it('is dead only past its last height, by heights, linked blocks and null answers of a quorum (ckSOL, private-channels #133)', async () => {

@@ -1,15 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { until } from '../support/until.ts';
-import { LandingFixture, recordProgress } from './landing-fixture.ts';
+import { recordProgress, useLandingFixture } from './landing-fixture.ts';
 
-let room: LandingFixture;
-
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 describe('an attempt before its last height', () => {
   it.each([

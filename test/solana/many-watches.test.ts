@@ -1,17 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import type { AttemptProgress, WatchedAttempt } from '../../src/solana/proof/watch.ts';
 import { until } from '../support/until.ts';
-import { LandingFixture, PACE, recordProgress } from './landing-fixture.ts';
+import { PACE, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
-let room: LandingFixture;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
 afterEach(() => vi.restoreAllMocks());
-afterAll(() => room?.close());
 
 /** The waits for these, each with its own signal, and a function that ends them all. */
 function watchAll(

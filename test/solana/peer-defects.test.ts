@@ -1,21 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../devkit/localnet/faults.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { until } from '../support/until.ts';
-import { LandingFixture, recordProgress } from './landing-fixture.ts';
+import { LandingFixture, recordProgress, useLandingFixture } from './landing-fixture.ts';
 
 /** Where other programs paid twice, or would; docs/faults.md has the whole list. */
 const AMOUNT = 5_000_000n;
 const BOTH = [0, 1];
 const BEYOND_LIFE = 160;
 
-let room: LandingFixture;
-
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterEach(() => room.localnet.controls.clearFaults());
-afterAll(() => room?.close());
+const room = useLandingFixture();
 
 function disturb(nodes: readonly number[], method: string, fault: Fault): void {
   for (const node of nodes) room.localnet.controls.setFault(node, method, fault);

@@ -1,18 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import { LandingWatcher } from '../../src/solana/proof/landing.ts';
 import { until } from '../support/until.ts';
-import { LandingFixture, recordProgress } from './landing-fixture.ts';
+import { recordProgress, useLandingFixture } from './landing-fixture.ts';
 import { recordCalls } from './rpc-calls.ts';
 
 const HOUR_MS = 3_600_000;
-let room: LandingFixture;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
 afterEach(() => vi.restoreAllMocks());
-afterAll(() => room?.close());
 
 /** A watcher that polls hourly, and often only while a caller waits for `confirmed`. */
 const patient = () =>

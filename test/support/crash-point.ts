@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { base58 } from '@scure/base';
+import { crashLine } from './crash-log-lines.ts';
 import { intercept, isAt } from './intercept.ts';
-import { crashLine } from './process-end-lines.ts';
 
 /**
  * Where this process kills itself with SIGKILL: CRASH_AT is a point as {@link isAt} takes it; CRASH_ID and CRASH_WALLET are the id and

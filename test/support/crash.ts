@@ -6,7 +6,7 @@ import { nodeProgram } from '../../devkit/localstack/program.ts';
 import type { Stack } from '../../devkit/localstack/stack.ts';
 import type { WithdrawalTerms } from '../../src/domain/withdrawal.ts';
 import { COMPILED } from './compiled.ts';
-import { crashLine } from './process-end-lines.ts';
+import { crashLine } from './crash-log-lines.ts';
 import { testEnvironment } from './stack.ts';
 
 /** A process that kills itself at one step of one withdrawal. */

@@ -4,7 +4,7 @@ import { readConfigOrExit } from '../../src/platform/config.ts';
 import { handOver } from '../../src/platform/roles/webhooks.ts';
 import { connectTemporal } from '../../src/platform/temporal/client.ts';
 import { startWebhookDelivery } from '../../src/platform/temporal/starts.ts';
-import { crashLine } from './process-end-lines.ts';
+import { crashLine } from './crash-log-lines.ts';
 
 /** Hands the outbox over, and kills itself with SIGKILL at CRASH_AT: before the workflow is started, or before the start is marked. */
 const { databaseUrl, temporalAddress, temporalNamespace } = readConfigOrExit(process.env, 'api');

@@ -1,5 +1,5 @@
+import { failureLine } from './crash-log-lines.ts';
 import { intercept, isAt } from './intercept.ts';
-import { failureLine } from './process-end-lines.ts';
 
 /** By the id of a withdrawal: the points, as {@link isAt} takes them, at which a call for it throws, each as often as it is named. */
 const points = new Map(Object.entries<string[]>(JSON.parse(process.env['STEPS_FAIL'] ?? '{}')));

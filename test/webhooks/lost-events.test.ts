@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from '../../devkit/localstack/program.ts';
 import { COMPILED } from '../support/compiled.ts';
-import { crashLine } from '../support/process-end-lines.ts';
+import { crashLine } from '../support/crash-log-lines.ts';
 import { useDeliveryFixture } from './delivery-fixture.ts';
 import { answering } from './receiver.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { startFailingWorker } from '../support/crash.ts';
-import { failureLine } from '../support/process-end-lines.ts';
+import { failureLine } from '../support/crash-log-lines.ts';
 import { settledBooks, solTerms } from './outcomes-support.ts';
 import { useStack } from './use-stack.ts';
 

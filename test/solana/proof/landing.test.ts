@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { Chain } from '../../../src/solana/chain.ts';
@@ -8,19 +8,12 @@ import { readMint, transferFee } from '../../../src/solana/tokens/mint.ts';
 import { readTokenAccount } from '../../../src/solana/tokens/token-account.ts';
 import { assembleTransaction, composeTransfer, type TokenTransfer } from '../../../src/solana/tx/transfer.ts';
 import { until } from '../../support/until.ts';
-import { LandingFixture, recordProgress } from '../landing-fixture.ts';
+import { recordProgress, useLandingFixture } from '../landing-fixture.ts';
 import { recordCalls } from '../rpc-calls.ts';
 
-let room: LandingFixture;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterEach(() => {
-  room.localnet.controls.clearFaults();
-  vi.restoreAllMocks();
-});
-afterAll(() => room?.close());
+afterEach(() => vi.restoreAllMocks());
 
 /** The answer of a real node about a finalized transaction. */
 async function readRaw(signature: string): Promise<unknown> {

@@ -1,22 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { Fault } from '../../../devkit/localnet/faults.ts';
 import { newAddress } from '../../../devkit/localstack/keypair.ts';
 import { rpc } from '../../../devkit/localstack/rpc.ts';
 import { askBlockOutcome, askOutcome } from '../../../src/solana/proof/outcomes.ts';
 import type { SolanaNode } from '../../../src/solana/rpc/node.ts';
 import { until } from '../../support/until.ts';
-import { LandingFixture, recordProgress } from '../landing-fixture.ts';
+import { recordProgress, useLandingFixture } from '../landing-fixture.ts';
 
-let room: LandingFixture;
+const room = useLandingFixture();
 
-beforeAll(async () => {
-  room = await LandingFixture.open();
-});
-afterEach(() => {
-  room.localnet.controls.clearFaults();
-  vi.restoreAllMocks();
-});
-afterAll(() => room?.close());
+afterEach(() => vi.restoreAllMocks());
 
 const DETAILED = 'accounts';
 

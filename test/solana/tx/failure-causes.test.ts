@@ -11,7 +11,7 @@ import {
   ExtensionType,
 } from '@solana/spl-token';
 import { PublicKey } from '@solana/web3.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeTransaction } from '../../../devkit/localnet/encoding/wire.ts';
 import type { MintExtension } from '../../../devkit/localnet/genesis.ts';
 import { newWallet, submitSigned } from '../../../devkit/localnet/wallet.ts';
@@ -43,18 +43,16 @@ import {
   plantHookList,
   plantHookProgram,
 } from '../../activities/hook-program.ts';
-import { LandingFixture } from '../landing-fixture.ts';
+import { useLandingFixture } from '../landing-fixture.ts';
 
 const TOKEN_2022 = new PublicKey(TOKEN_2022_PROGRAM);
 const issuer = newWallet();
 const receiver = newWallet();
-let room: LandingFixture;
+const room = useLandingFixture();
 
 beforeAll(async () => {
-  room = await LandingFixture.open();
   for (const { address } of [issuer, receiver]) await room.localnet.airdrop(address, 5_000_000_000n);
 });
-afterAll(() => room.close());
 
 const chainOf = () => room.localnet.controls.chain;
 const tipHash = () => chainOf().ledger.tip.blockhash;

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Localnet, startLocalnet } from '../../../devkit/localnet/localnet.ts';
 import { newAddress } from '../../../devkit/localstack/keypair.ts';
-import { loadKeypair } from '../../../src/signing/signer.ts';
 import { Chain } from '../../../src/solana/chain.ts';
 import { type NodePool, openNodePool } from '../../../src/solana/rpc/pool.ts';
 import { FeePlanner } from '../../../src/solana/tx/fees.ts';
@@ -16,6 +15,7 @@ import {
 import { TOKEN_PROGRAM } from '../../../src/solana/tx/programs.ts';
 import { assembleTransaction, composeTransfer, type TransferDraft } from '../../../src/solana/tx/transfer.ts';
 import { quickChain } from '../../support/quick-chain.ts';
+import { signerOf } from '../../support/signer.ts';
 
 const micro = fc.bigInt({ min: 0n, max: 10n ** 9n });
 const salts = fc.bigInt({ min: 0n, max: 65_535n });
@@ -182,7 +182,7 @@ describe('the price on a chain', () => {
 
   it('follows the prices that others paid to lock the destination', async () => {
     const chain = quickChain(pool);
-    const signer = await loadKeypair(JSON.stringify([...key.secretKey]));
+    const signer = await signerOf(key);
     const popular = newAddress();
     let amount = 1_000_000n;
     const pay = async (destination: string, computeUnitPriceMicroLamports: bigint): Promise<void> => {

@@ -16,7 +16,7 @@ import type { SettlementState } from '../../../src/domain/steps.ts';
 import type { Ledger } from '../../../src/ledger/ledger.ts';
 import { feePayerKeys } from '../../../src/platform/roles/signer.ts';
 import { createLanding } from '../../../src/settlement/land.ts';
-import { loadKeypair, type Signer } from '../../../src/signing/signer.ts';
+import { type Signer } from '../../../src/signing/signer.ts';
 import { SharedLives } from '../../../src/solana/proof/adopted.ts';
 import { LandingWatcher } from '../../../src/solana/proof/landing.ts';
 import { getTransaction } from '../../../src/solana/rpc/methods.ts';
@@ -30,8 +30,9 @@ import { x402Kind } from '../../../src/x402/kind.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
 import type { Reached } from '../../../src/x402/purchase.ts';
 import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
-import { LandingFixture, PACE } from '../../solana/landing-fixture.ts';
+import { LandingFixture, PACE, useLandingFixture } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
+import { signerOf } from '../../support/signer.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';
 
 export const PRICE = 2_500n;
@@ -67,7 +68,7 @@ export class SellingFixture {
 
   static async open(ledger: Ledger): Promise<SellingFixture> {
     const room = await LandingFixture.open();
-    const keys = [1, 2].map(() => loadKeypair(JSON.stringify([...Keypair.generate().secretKey])));
+    const keys = [1, 2].map(() => signerOf());
     const selling = new SellingFixture(room, ledger, await Promise.all(keys));
     const { controls } = room.localnet;
     for (const { address } of selling.feePayers) await controls.airdrop(address, 1_000_000_000n);

@@ -212,7 +212,7 @@ function withEndingOffers(ledger: Ledger, closers: Closers): Ledger {
     if (side === 'before' && isOver) throw new Error('the gateway has ended');
     openOffers += side === 'before' ? 1 : -1;
   });
-  closers.add('what it says of its offers', async () => {
+  closers.add('offers in progress', async () => {
     isOver = true;
     await vi.waitFor(() => expect(openOffers).toBe(0), 20_000);
   });

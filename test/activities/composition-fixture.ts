@@ -1,4 +1,3 @@
-import { Keypair } from '@solana/web3.js';
 import { type Localnet, startLocalnet } from '../../devkit/localnet/localnet.ts';
 import { newAddress } from '../../devkit/localstack/keypair.ts';
 import type { WithdrawalRow } from '../../src/ledger/withdrawals/withdrawals.ts';

@@ -6,7 +6,7 @@ import { PAID_BY_DEAD } from '../../src/domain/settlement.ts';
 import { createUnsignedExpiry } from '../../src/settlement/expire-unsigned.ts';
 import { attempt, DEAD, newId, PLENTY, resume, useLedger } from '../ledger/support.ts';
 import { terms } from '../ledger/terms.ts';
-import { LandingFixture, useLandingFixture } from '../solana/landing-fixture.ts';
+import { useLandingFixture } from '../solana/landing-fixture.ts';
 import { AMOUNT, landAttempt, signedPayment, stateOf } from './prepared-attempt.ts';
 
 const use = useLedger();

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createDepositRescan } from '../../src/deposits/backfill/rescan.ts';
 import { rangeOf } from '../../src/domain/slots.ts';
-import { environmentOfRun, runActivity } from '../support/activity.ts';
+import { environmentOfRun } from '../support/activity.ts';
 import { openAlertsIn, reconcileIn } from './audit-support.ts';
 import { useScanFixture } from './scan-fixture.ts';
 

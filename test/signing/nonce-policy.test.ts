@@ -1,4 +1,4 @@
-import { Keypair, MessageV0, PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
+import { MessageV0, PublicKey, SystemProgram, type TransactionInstruction } from '@solana/web3.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SigningBounds } from '../../src/signing/checks.ts';

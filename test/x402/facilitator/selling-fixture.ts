@@ -30,7 +30,7 @@ import { x402Kind } from '../../../src/x402/kind.ts';
 import { NETWORKS } from '../../../src/x402/networks.ts';
 import type { Reached } from '../../../src/x402/purchase.ts';
 import { paymentRule } from '../../../src/x402/rules/signing-policy.ts';
-import { LandingFixture, PACE, useLandingFixture } from '../../solana/landing-fixture.ts';
+import { LandingFixture, PACE } from '../../solana/landing-fixture.ts';
 import { activityEnvironment } from '../../support/activity.ts';
 import { signerOf } from '../../support/signer.ts';
 import { LIMITS, memo, price, transferChecked, units } from '../rules/buyer.ts';

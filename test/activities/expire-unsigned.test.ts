@@ -18,7 +18,7 @@ const smallPageExpiry = () =>
   createUnsignedExpiry({ ledger: use.ledger, chain: room.chain, history: { pageSize: 3, pagesPerCall: 1 } });
 
 /** So many transactions that name the hot wallet, each in a block of its own. */
-async function dust(count: number): Promise<void> {
+async function sendDust(count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await room.localnet.airdrop(room.signer.address, BigInt(n));
     room.localnet.controls.produceSlots(5);
@@ -170,7 +170,7 @@ describe('an attempt that the signer refused', () => {
   it('is dead in the end when the wallet history is longer than one batch', async () => {
     const { id } = await refusedAttempt();
     room.localnet.controls.produceSlots(170);
-    await dust(9);
+    await sendDust(9);
     const expiry = smallPageExpiry();
     const asked: string[] = [];
     const stop = recordCalls(room.pool, asked);
@@ -187,7 +187,7 @@ describe('an attempt that the signer refused', () => {
   it('is not dead when a node lost the cursor at which its history continues', async () => {
     const { id } = await refusedAttempt();
     room.localnet.controls.produceSlots(170);
-    await dust(3);
+    await sendDust(3);
     const expiry = smallPageExpiry();
     expect(await expiry.expireUnsigned()).toBe(0);
     room.localnet.controls.setFault(1, 'getSignaturesForAddress', { kind: 'result', result: [] });
@@ -203,7 +203,7 @@ describe('an attempt that the signer refused', () => {
     const { id } = await refusedAttempt();
     room.localnet.controls.fork(3);
     room.localnet.controls.produceSlots(170);
-    await dust(5);
+    await sendDust(5);
     const expiry = smallPageExpiry();
     const rounds = [];
     for (let sum = 0; sum === 0 && rounds.length < 8; rounds.push(sum)) sum = await expiry.expireUnsigned();
@@ -213,7 +213,7 @@ describe('an attempt that the signer refused', () => {
 
   it('is dead however much dust its lifetime holds, and only transactions with a known signer are read', async () => {
     const { id } = await refusedAttempt();
-    await dust(12);
+    await sendDust(12);
     room.localnet.controls.produceSlots(170);
     const asked: string[] = [];
     const stop = recordCalls(room.pool, asked);

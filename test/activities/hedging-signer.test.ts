@@ -88,7 +88,7 @@ describe('a second signature of one message from the same signer', () => {
   });
 
   it('is ruled out after a restore only when no block of its lifetime holds the message', async () => {
-    await healed();
+    await endGap();
     const { id, second } = await signedTwice();
     room.swallow();
     await restore();
@@ -112,14 +112,14 @@ describe('a second signature of one message from the same signer', () => {
   });
 
   it('is searched by its message even after the gap ended, when every list hides that it landed', async () => {
-    await healed();
+    await endGap();
     const { id, first, second } = await signedTwice();
     await room.chain.send(first.raw);
     room.localnet.controls.produceSlots(8);
     await restore();
     for (const node of [0, 1])
       room.localnet.controls.setFault(node, 'getSignaturesForAddress', { kind: 'result', result: [] });
-    await healed();
+    await endGap();
     const { end, stop } = landing(id, second.signature);
     await expect
       .poll(() => stateOf(use.ledger, id), { timeout: 30_000 })
@@ -130,7 +130,7 @@ describe('a second signature of one message from the same signer', () => {
 });
 
 /** Ends the gap, as checks do that find nothing lost. */
-async function healed(): Promise<void> {
+async function endGap(): Promise<void> {
   await expect
     .poll(
       async () => {

@@ -25,29 +25,29 @@ beforeAll(async () => {
 beforeEach(() => room.localnet.controls.clearFaults());
 
 /** The indexes of the nodes in the order in which passes ask them. */
-function inTurn(): readonly number[] {
+function nodeOrder(): readonly number[] {
   const names = room.pool.nodes.map(({ name }) => name);
   return names.toSorted().map((name) => names.indexOf(name));
 }
 
 /** The index of the node that the next pass asks first. */
-async function asked(passes = 0): Promise<number> {
+async function nextNode(passes = 0): Promise<number> {
   const begun = await room.ledger.reconciliations.begin();
-  const order = inTurn();
+  const order = nodeOrder();
   return order[(Number(begun.passes) + passes) % order.length] ?? 0;
 }
 
 const reconcile = () => reconcileIn(room);
 
 /** The answers of all nodes for the wallet and its token account now. */
-function shown(of: readonly string[] = [wallet, account]): Promise<Answer> {
+function accountAnswers(of: readonly string[] = [wallet, account]): Promise<Answer> {
   const config = { encoding: 'base64', commitment: 'finalized' };
   return rpc(room.localnet.rpcUrls[0] ?? '', 'getMultipleAccounts', [of, config]);
 }
 
 /** Makes the node return these accounts at the current slot, no nested account, and no token account of the wallet. */
-async function lies(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
-  const { context } = await shown();
+async function falsifyAccounts(node: number, { value }: Pick<Answer, 'value'>, ahead = 0): Promise<void> {
+  const { context } = await accountAnswers();
   const { controls } = room.localnet;
   const result = { context: { ...context, slot: context.slot + ahead }, value: [...value, null] };
   controls.setFault(node, 'getMultipleAccounts', { kind: 'result', result });
@@ -59,12 +59,12 @@ const EMPTY = { value: [null, null] };
 
 describe('a node that lies about the balances of deposit addresses', () => {
   it('invents a difference for one pass only', async () => {
-    const before = await shown();
+    const before = await accountAnswers();
     await room.localnet.airdrop(wallet, 3_000_000n);
     await room.localnet.mintTo(room.localnet.mint.address, wallet, 7n);
     room.finalize();
     await room.scanAll(room.scanner());
-    await lies(await asked(), before);
+    await falsifyAccounts(await nextNode(), before);
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
     expect(await reconcile()).toMatchObject({ wallets: 1, accounts: 2, differences: 0, unread: 0 });
     expect(await differences()).toEqual([]);
@@ -74,7 +74,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
     // As if a node had returned the block without the changes of the wallet.
     await room.ledger.db.deleteFrom('depositEvent').execute();
     await room.ledger.db.deleteFrom('deposit').execute();
-    await lies(await asked(), EMPTY);
+    await falsifyAccounts(await nextNode(), EMPTY);
     expect(await reconcile()).toMatchObject({ differences: 0, unread: 0 });
     expect(await reconcile()).toMatchObject({ differences: 2, unread: 0 });
     const both = [`${wallet}/SOL`, `${account}/${room.localnet.mint.address}`];
@@ -82,7 +82,7 @@ describe('a node that lies about the balances of deposit addresses', () => {
   });
 
   it('does not delay a pass with a slot that no quorum has finalized', async () => {
-    await lies(await asked(), await shown(), 1_000_000);
+    await falsifyAccounts(await nextNode(), await accountAnswers(), 1_000_000);
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 0, unread: 1 });
     expect(await reconcile()).toMatchObject({ complete: true, wallets: 1, unread: 0 });
   });
@@ -90,9 +90,9 @@ describe('a node that lies about the balances of deposit addresses', () => {
   it('is replaced by the next node where it does not answer', async () => {
     const { controls } = room.localnet;
     for (const passes of [0, 1])
-      controls.setFault(await asked(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
+      controls.setFault(await nextNode(passes), 'getMultipleAccounts', { kind: 'http', status: 503 });
     expect(await reconcile()).toMatchObject({ wallets: 1, differences: 2, unread: 0 });
-    controls.setFault(await asked(1), 'getMultipleAccounts', { kind: 'http', status: 503 });
+    controls.setFault(await nextNode(1), 'getMultipleAccounts', { kind: 'http', status: 503 });
     expect(await reconcile()).toMatchObject({ wallets: 0, unread: 1, next: null });
     expect(await differences()).toHaveLength(2);
   });
@@ -112,7 +112,7 @@ describe('a node that lies about the balances of a hot wallet', () => {
   });
 
   it('hides no difference from a quorum, and invents none', async () => {
-    await lies(await asked(), EMPTY);
+    await falsifyAccounts(await nextNode(), EMPTY);
     await reconcile();
     expect(await differences()).toContain(`${HOT}/SOL`);
     const baseline = await room.ledger.baselines.of(HOT);
@@ -120,8 +120,8 @@ describe('a node that lies about the balances of a hot wallet', () => {
   });
 
   it('leaves the wallet unread beside one honest node', async () => {
-    const [liar = 0, , away = 0] = inTurn();
-    await lies(liar, EMPTY);
+    const [liar = 0, , away = 0] = nodeOrder();
+    await falsifyAccounts(liar, EMPTY);
     room.localnet.controls.setFault(away, 'getMultipleAccounts', { kind: 'http', status: 503 });
     await reconcile();
     const unread = await room.ledger.db.selectFrom('unreadWallet').select(['wallet', 'reason']).execute();
@@ -130,8 +130,8 @@ describe('a node that lies about the balances of a hot wallet', () => {
   });
 
   it('decides nothing beside a slow honest node, and the pass waits for the honest node', async () => {
-    const [liar = 0, , slow = 0] = inTurn();
-    await lies(liar, EMPTY);
+    const [liar = 0, , slow = 0] = nodeOrder();
+    await falsifyAccounts(liar, EMPTY);
     await room.pool.probe();
     room.localnet.controls.setFault(slow, 'getMultipleAccounts', { kind: 'delay', ms: 1_500 });
     await reconcile();

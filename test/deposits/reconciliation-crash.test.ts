@@ -37,7 +37,7 @@ async function crash(side: 'before' | 'after'): Promise<void> {
 }
 
 /** The number of wallets that another process still has to compare. */
-async function left(): Promise<number> {
+async function walletsLeft(): Promise<number> {
   const page = await reconcileIn(room);
   expect(page).toMatchObject({ next: null, complete: true, unread: 0 });
   return page.wallets;
@@ -48,7 +48,7 @@ describe('a reconciliation pass whose process dies', () => {
     await crash('before');
     expect(await room.ledger.reconciliations.begin()).toMatchObject({ after: wallets[PAGE - 1], pages: 1n });
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([]);
-    expect(await left()).toBe(2 * PAGE);
+    expect(await walletsLeft()).toBe(2 * PAGE);
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
   });
 
@@ -56,7 +56,7 @@ describe('a reconciliation pass whose process dies', () => {
     await room.ledger.alerts.close('balance_difference', `${wallets[PAGE]}/SOL`);
     await crash('after');
     expect(await openAlertsIn(room, 'balance_difference')).toEqual([`${wallets[PAGE]}/SOL`]);
-    expect(await left()).toBe(PAGE);
+    expect(await walletsLeft()).toBe(PAGE);
     const { last, open } = await room.ledger.reconciliations.passes(1);
     expect([last?.wallets, last?.differences, open]).toEqual([wallets.length, 1, null]);
   });

@@ -107,19 +107,19 @@ const CRASHES = [
   'before attempts.settle',
   'after attempts.settle',
 ];
-const said = (result: unknown): Fault => ({ kind: 'result', result });
-const atSlot = (value: unknown) => said({ context: { slot: 1 }, value });
+const resultFault = (result: unknown): Fault => ({ kind: 'result', result });
+const atSlot = (value: unknown) => resultFault({ context: { slot: 1 }, value });
 const seen = (confirmationStatus: string, err: unknown) =>
   atSlot([{ slot: 1, confirmations: null, err, confirmationStatus }]);
 const LIES: readonly (readonly [method: string, fault: Fault])[] = [
   ['getSignatureStatuses', atSlot([null])],
   ['getSignatureStatuses', seen('finalized', null)],
   ['getSignatureStatuses', seen('finalized', 'AccountNotFound')],
-  ['getTransaction', said(null)],
-  ['getBlock', said(null)],
-  ['getBlocksWithLimit', said([])],
+  ['getTransaction', resultFault(null)],
+  ['getBlock', resultFault(null)],
+  ['getBlocksWithLimit', resultFault([])],
   ['isBlockhashValid', atSlot(true)],
-  ['getBlockHeight', said(1)],
+  ['getBlockHeight', resultFault(1)],
 ];
 
 const scenarios = fc.record({

@@ -109,7 +109,7 @@ async function newNonce(): Promise<string> {
 }
 
 /** So many foreign transactions that name the account. */
-async function dust(count: number): Promise<void> {
+async function sendDust(count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await localnet.airdrop(ADDRESS, BigInt(n));
     localnet.controls.produceSlots(3);
@@ -167,12 +167,12 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
 
   it('is dead, or landed, in the end when its account is named more often than one run reads', async () => {
     const sent = await attemptNow();
-    await dust(4);
+    await sendDust(4);
     await send(sent.transaction);
     const { facts } = await attemptNow();
-    await dust(3);
+    await sendDust(3);
     const past = await newNonce();
-    await dust(6);
+    await sendDust(6);
 
     const few = blockCache({ pageSize: 3, pagesPerCall: 1 });
     const looks = [];
@@ -204,7 +204,7 @@ describe('an attempt whose nonce was advanced by a transaction that Sluice did n
   it('is dead once a node that lost its history cursor has another one', async () => {
     const { facts } = await attemptNow();
     await newNonce();
-    await dust(4);
+    await sendDust(4);
     const few = blockCache({ pageSize: 3, pagesPerCall: 1 });
     expect((await judged(facts, few)).verdict.kind).toBe('unknown');
     disturb(BOTH, 'getSignaturesForAddress', { kind: 'result', result: [] });

@@ -68,7 +68,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-function happen(events: readonly OutboxEvent[]): Promise<void> {
+function queueEvents(events: readonly OutboxEvent[]): Promise<void> {
   return service.ledger.db.transaction().execute((trx) => writeEvents(trx, events));
 }
 
@@ -78,14 +78,14 @@ it('an endpoint that delays every answer delays itself and no other, however man
   const other = await webhooks.put(`http://127.0.0.1:${quick.port}/`, ['deposit.*']);
   const numbers = Array.from({ length: THINGS }, (_, n) => n);
   for (let event = 0; event < EVENTS_OF_EACH; event += 1)
-    await happen(
+    await queueEvents(
       numbers.map((n) => ({ type: 'withdrawal.finalized', entity: `withdrawal/${n}`, data: { n } })),
     );
   await until(() => open.now >= 30);
   const undelivered = async () => (await deliveries.unhanded()).length;
   while ((await undelivered()) > 0) await sleep(50);
 
-  await happen(
+  await queueEvents(
     numbers.slice(0, OTHERS).flatMap((n) =>
       (['deposit.pending', 'deposit.final'] as const).map((type) => ({
         type,

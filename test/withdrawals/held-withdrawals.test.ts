@@ -17,7 +17,7 @@ const HELD = 'sluiceStatus = "held"';
 const use = useStack();
 afterEach(() => use.chain.heal());
 
-async function shown(id: string, isShown: boolean): Promise<void> {
+async function waitUntilListed(id: string, isShown: boolean): Promise<void> {
   await until(async () => (await listed(use.stack, HELD)).includes(withdrawalWorkflowId(id)) === isShown);
 }
 
@@ -31,7 +31,7 @@ describe('a withdrawal whose state no quorum of nodes can prove', () => {
     await use.chain.expireBlockhashes();
     const { reason } = await waitForStatus(use.sluice, terms.id, 'held');
     expect(reason).toMatchObject({ code: 'evidence_missing', message: expect.stringContaining('height') });
-    await shown(terms.id, true);
+    await waitUntilListed(terms.id, true);
     expect(await currentDetailsOf(use.stack, terms.id)).toContain('**held**');
     expect(await currentDetailsOf(use.stack, terms.id)).toContain(reason?.message);
     const { attempt, nextStep } = await use.sluice.explain(terms.id);
@@ -43,7 +43,7 @@ describe('a withdrawal whose state no quorum of nodes can prove', () => {
     await use.chain.swallowSends();
     await use.chain.disturb('getBlockHeight', { kind: 'result', result: 1 }, [1]);
     await waitForStatus(use.sluice, terms.id, 'sending');
-    await shown(terms.id, false);
+    await waitUntilListed(terms.id, false);
     expect(await currentDetailsOf(use.stack, terms.id)).toContain('**sending**');
 
     await use.chain.heal();
@@ -64,11 +64,11 @@ describe('a withdrawal whose state no quorum of nodes can prove', () => {
     expect(await use.sluice.get(terms.id)).toMatchObject({ attempts: [{ state: 'signed' }] });
     await until(async () => (await openAlerts(terms.id)).length > 0);
     expect((await openAlerts(terms.id)).map(({ kind }) => kind)).toEqual(['evidence_missing']);
-    await shown(terms.id, true);
+    await waitUntilListed(terms.id, true);
     await use.chain.heal();
     expect(await use.sluice.waitForFinal(terms.id)).toMatchObject({ status: 'finalized', reason: null });
     await until(async () => (await openAlerts(terms.id)).length === 0);
-    await shown(terms.id, false);
+    await waitUntilListed(terms.id, false);
   }, 120_000);
 });
 
@@ -92,7 +92,7 @@ describe('a message that the signer refuses', () => {
     expect(await waitForStatus(use.sluice, terms.id, 'held')).toMatchObject({
       reason: { code: 'signing_refused' },
     });
-    await shown(terms.id, true);
+    await waitUntilListed(terms.id, true);
 
     await query(use.stack, write, [terms.id, message]);
     await use.sluice.withdraw(terms);

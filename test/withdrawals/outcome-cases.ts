@@ -222,7 +222,7 @@ function attemptsOnTheirWay(use: UsedStack, { quorum, patienceMs }: ChainTraits)
 }
 
 /** The last tests of a file: no test before them leaves anything open. */
-export function nothingIsLeft(use: UsedStack): void {
+export function noLeftovers(use: UsedStack): void {
   describe('the stack, after the end of all withdrawals,', () => {
     it('has no reservation left', async () => {
       const [row] = await query<{ sum: string }>(

@@ -1,7 +1,7 @@
 import { Lookups } from '../../src/solana/scan/bytes/lookup-tables.ts';
 import { WatchSet } from '../../src/solana/scan/bytes/watch-set.ts';
+import { median } from '../figures.ts';
 import { Chance } from './block.ts';
-import { median } from './figures.ts';
 import { walletText } from './wallets.ts';
 
 /** What a watch set takes. */
